@@ -1,0 +1,83 @@
+# Short verbs; `make` alone lists them. Needs Python 3.11 or later and make; everything else goes into .venv.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PY := $(BIN)/python
+PIP := $(PY) -m pip --disable-pip-version-check install --quiet
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test unit check fmt lint types generate stale bench docs clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(VENV)/.installed ## start the coordinator (data in ./data); more flags with ARGS="--topic orders:12"
+	@exec $(BIN)/coordinator serve $(ARGS)
+
+setup: $(VENV)/.installed-dev ## make .venv with everything that tests and checks need
+
+test: setup ## run all tests; one file or name with ARGS="tests/http -k ready"
+	$(PY) -m pytest $(ARGS)
+
+unit: setup ## only the tests without processes and sockets (seconds)
+	$(PY) -m pytest -q -m "not integration" $(ARGS)
+
+check: setup lint types stale unit ## what every change passes, in under a minute
+
+fmt: setup ## put the code into its format
+	$(BIN)/ruff check -q --fix-only . && $(BIN)/ruff format -q .
+
+lint: setup ## format and lint, without changing anything
+	$(BIN)/ruff format -q --check . || { echo "run: make fmt"; exit 1; }
+	$(BIN)/ruff check -q .
+
+types: setup ## mypy --strict
+	$(BIN)/mypy
+
+generate: setup ## write again what is generated: codecs and the pages in docs/ that come from the code
+	@sh .ci/generate $(PY)
+
+stale: setup ## fail if something generated no longer matches its source
+	@sh .ci/generate $(PY) --check
+
+docs: generate ## the same: docs/configuration.md and docs/states.md come from the code
+
+bench: setup ## heartbeats and commits beside echo servers, in one run (about two minutes)
+	$(PY) bench/run.py $(ARGS)
+
+.PHONY: clients
+clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about six minutes)
+	$(PY) -m tests.clients.matrix $(ARGS)
+
+.PHONY: kafka conformance interchange corpus
+kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache outside the repository
+	$(PY) -m tests.conformance.kafka
+
+conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 1-20) STEPS=500
+	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
+
+interchange: setup ## logs of ours served by a real Kafka, and the other way round
+	$(PY) -m pytest -q tests/conformance/live_interchange.py $(ARGS)
+
+corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
+	$(PY) -m tests.conformance.corpus $(ARGS)
+
+clean: ## remove .venv, caches and what was built; ./data stays
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# --- the virtual environment: made once, brought up to date when pyproject.toml changes ---
+
+$(VENV)/.installed: pyproject.toml | $(PY)
+	@echo "installing the coordinator into $(VENV)"
+	@$(PIP) -e .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(PY)
+	@echo "installing the coordinator and what its tests need into $(VENV)"
+	@$(PIP) -e '.[dev]'
+	@touch $(VENV)/.installed $@
+
+$(PY):
+	@sh .ci/make-venv $(VENV) $(PYTHON)
