@@ -1,0 +1,227 @@
+"""Writes the decoder of one layout: one function that reads from left to right and calls nothing it can avoid.
+
+Neighbours of fixed width are read by one struct call. The length of a string or the count of an array joins the run
+before it: an int16 or int32, or the first byte of a varint (one byte is all it takes up to 127). Arrays are loops in
+the same function, so that a request costs one call.
+
+Safety comes from three rules. Reading a fixed run or a byte past the end raises by itself. A slice past the end does
+not, but then `position` has passed `size`, and whatever comes next fails, at the latest the check before the return.
+A count is compared with the bytes that remain before the first element is read.
+"""
+
+from __future__ import annotations
+
+from protocol.codegen.layout import SIZES, Array, Blob, Field, Fixed, Kind, Struct, minimum_size
+from protocol.codegen.source import Scope, Source, Structs
+
+# What is not UTF-8 becomes U+FFFD, as with Kafka: some clients put any bytes into the metadata of a commit.
+LENIENT = '.decode("utf-8", "replace")'
+
+
+class DecoderWriter:
+    """Writes the body of one decoder."""
+
+    def __init__(self, source: Source, structs: Structs) -> None:
+        self._source = source
+        self._structs = structs
+        self._run: list[tuple[str, str]] = []  # fixed-width values not yet read: format, variable
+        self._counter = 0
+        self._scopes = 0
+
+    def function(self, name: str, layout: Struct) -> None:
+        source = self._source
+        with source.block(f"def {name}(data: bytes, position: int) -> {layout.class_name}:"):
+            with source.block("try:"):
+                if _varies(layout):
+                    source.line("size = len(data)")
+                result = self._struct(layout)
+                self._flush()
+                if _varies(layout):
+                    with source.block("if position > size:"):
+                        source.line("raise DecodeError(TOO_SHORT)")
+                source.line(f"return {result}")
+            with source.block("except MALFORMED as error:"):
+                source.line("raise unreadable(error) from None")
+
+    # --- runs of fixed width ---------------------------------------------------------------------------------------
+
+    def _fixed(self, formats: str, target: str) -> None:
+        self._run.append((formats, target))
+
+    def _flush(self) -> None:
+        run, self._run = self._run, []
+        if not run:
+            return
+        formats = "".join(each for each, _ in run)
+        targets = [each for _, each in run]
+        if formats == "B":
+            self._source.line(f"{targets[0]} = data[position]")
+        elif len(run) == 1:
+            self._source.line(f"({targets[0]},) = {self._structs.unpack(formats)}(data, position)")
+        else:
+            self._source.line(f"{', '.join(targets)} = {self._structs.unpack(formats)}(data, position)")
+        self._source.line(f"position += {sum(SIZES[each] for each, _ in run)}")
+
+    def _length(self, compact: bool, wide: bool) -> str:
+        """Read a length or count; in compact form the value is one more, and 0 is null."""
+        name = self._temporary("n")
+        self._fixed("B" if compact else "i" if wide else "h", name)
+        self._flush()
+        if compact:
+            with self._source.block(f"if {name} > 127:"):
+                self._source.line(f"{name}, position = read_uvarint_tail(data, position, {name})")
+        return name
+
+    def _temporary(self, prefix: str) -> str:
+        self._counter += 1
+        return f"{prefix}{self._counter}"
+
+    # --- structs ---------------------------------------------------------------------------------------------------
+
+    def _struct(self, layout: Struct) -> str:
+        """Read the fields of a struct; returns the expression that makes it."""
+        scope = Scope(self._scopes)
+        self._scopes += 1
+        for each in layout.fields:
+            self._field(each, scope.name(each.name))
+        if layout.flexible:
+            self._tag_section(layout, scope)
+        arguments = [scope.name(name) if absent is None else absent for name, absent in layout.arguments]
+        return f"{layout.class_name}({', '.join(arguments)})"
+
+    def _field(self, each: Field, target: str) -> None:
+        kind = each.kind
+        if isinstance(kind, Fixed):
+            self._fixed(kind.format, target)
+        elif isinstance(kind, Blob):
+            self._blob(each, kind, target)
+        elif isinstance(kind, Array):
+            self._array(each, kind, target)
+        elif each.nullable:
+            self._nullable_struct(each, kind, target)
+        else:
+            self._nested(kind, target)
+
+    def _declare(self, each: Field, target: str) -> None:
+        """Say the type where an inferred one would be too narrow; it costs nothing when the function runs."""
+        if each.type:
+            self._source.line(f"{target}: {each.type}")
+
+    def _nested(self, kind: Struct, target: str) -> None:
+        result = self._struct(kind)
+        self._flush()
+        self._source.line(f"{target} = {result}")
+
+    def _nullable_struct(self, each: Field, kind: Struct, target: str) -> None:
+        present = self._temporary("n")
+        self._fixed("b", present)
+        self._flush()
+        self._declare(each, target)
+        with self._source.block(f"if {present} < 0:"):
+            self._source.line(f"{target} = None")
+        with self._source.block("else:"):
+            self._nested(kind, target)
+
+    # --- strings and bytes -----------------------------------------------------------------------------------------
+
+    def _blob(self, each: Field, kind: Blob, target: str) -> None:
+        source = self._source
+        length = self._length(kind.compact, wide=not kind.text)
+        value = self._blob_value(kind, length)
+        advance = f"position += {length} - 1" if kind.compact else f"position += {length}"
+        if not each.nullable:
+            with source.block(f"if not {length}:" if kind.compact else f"if {length} < 0:"):
+                source.line(f'raise DecodeError("{each.name} is null")')
+            source.line(f"{target} = {value}")
+            source.line(advance)
+            return
+        self._declare(each, target)
+        with source.block(f"if {length}:" if kind.compact else f"if {length} >= 0:"):
+            source.line(f"{target} = {value}")
+            source.line(advance)
+        with source.block("else:"):  # any negative length, as with Kafka
+            source.line(f"{target} = None")
+
+    @staticmethod
+    def _blob_value(kind: Blob, length: str) -> str:
+        end = f"{length} - 1" if kind.compact else length
+        return f"data[position : position + {end}]" + (LENIENT if kind.text else "")
+
+    # --- arrays ----------------------------------------------------------------------------------------------------
+
+    def _array(self, each: Field, kind: Array, target: str) -> None:
+        source = self._source
+        count = self._length(kind.compact, wide=True)
+        self._declare(each, target)
+        if each.nullable:
+            with source.block(f"if not {count}:" if kind.compact else f"if {count} < 0:"):
+                source.line(f"{target} = None")
+            with source.block("else:"):
+                self._elements(each, kind, target, count)
+            return
+        self._elements(each, kind, target, count)
+
+    def _elements(self, each: Field, kind: Array, target: str, count: str) -> None:
+        source = self._source
+        if kind.compact:
+            source.line(f"{count} -= 1")
+        smallest = minimum_size(kind.element)
+        needed = count if smallest == 1 else f"{count} * {smallest}"
+        with source.block(f"if {count} < 0 or {needed} > size - position:"):
+            source.line(f'raise DecodeError("{each.name} has more elements than bytes, or is null")')
+        if isinstance(kind.element, Fixed) and kind.element.format != "16s":
+            source.line(f'{target} = list(unpack_from(f">{{{count}}}{kind.element.format}", data, position))')
+            source.line(f"position += {needed}")
+            return
+        elements = self._temporary("list")  # the target may be declared as nullable, this is not
+        source.line(f"{elements}: list[{kind.element_type}] = []")
+        with source.block(f"for _ in range({count}):"):
+            source.line(f"{elements}.append({self._element(each, kind.element)})")
+        source.line(f"{target} = {elements}")
+
+    def _element(self, each: Field, kind: Kind) -> str:
+        if isinstance(kind, Struct):
+            result = self._struct(kind)
+        else:
+            result = self._temporary("element")
+            self._field(Field(each.name, kind, False, None, "", ""), result)
+        self._flush()
+        return result
+
+    # --- tag sections ----------------------------------------------------------------------------------------------
+
+    def _tag_section(self, layout: Struct, scope: Scope) -> None:
+        source = self._source
+        tags = self._temporary("tags")
+        self._fixed("B", tags)
+        self._flush()
+        for each in layout.tagged:
+            source.line(f"{scope.name(each.name)}: {each.type} = {each.default}")
+        if not layout.tagged:
+            with source.block(f"if {tags}:"):
+                source.line(f"position = skip_tags(data, position, {tags})")
+            return
+        tag, previous, end = self._temporary("tag"), self._temporary("previous"), self._temporary("end")
+        with source.block(f"if {tags}:"):
+            with source.block(f"if {tags} > 127:"):
+                source.line(f"{tags}, position = read_uvarint_tail(data, position, {tags})")
+            source.line(f"{previous} = -1")
+            with source.block(f"for _ in range({tags}):"):
+                source.line(f"{tag}, {end}, position = read_tag(data, position, {previous})")
+                source.line(f"{previous} = {tag}")
+                for number, each in enumerate(layout.tagged):
+                    with source.block(f"{'el' if number else ''}if {tag} == {each.tag}:"):
+                        self._field(each.undeclared(), scope.name(each.name))
+                        self._flush()
+                        with source.block(f"if position != {end}:"):
+                            source.line(f'raise DecodeError("{each.name} does not fill its tag")')
+                source.line(f"position = {end}")
+
+
+def _varies(kind: Kind) -> bool:
+    """Whether the layout holds anything of variable length, so that `position` may run past the end unnoticed."""
+    if isinstance(kind, Fixed):
+        return False
+    if isinstance(kind, Struct):
+        return bool(kind.tagged) or kind.flexible or any(each.nullable or _varies(each.kind) for each in kind.fields)
+    return True

@@ -1,0 +1,1070 @@
+"""OffsetCommit: decoders and encoders for every version.
+
+Written by `python -m protocol.generate` from `protocol.messages.offset_commit`. Do not edit: change the declaration.
+"""
+
+# fmt: off
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from protocol.errors import DecodeError
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.primitives import (
+    MALFORMED,
+    TOO_SHORT,
+    UNENCODABLE,
+    ZERO_UUID,
+    read_uvarint_tail,
+    skip_tags,
+    unreadable,
+    unwritable,
+    uvarint,
+)
+
+_pack_16s = Struct(">16s").pack
+_pack_16sB = Struct(">16sB").pack
+_pack_B = Struct(">B").pack
+_pack_h = Struct(">h").pack
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_ih = Struct(">ih").pack
+_pack_ihx = Struct(">ihx").pack
+_pack_ii = Struct(">ii").pack
+_pack_iqh = Struct(">iqh").pack
+_pack_iqi = Struct(">iqi").pack
+_pack_iqiB = Struct(">iqiB").pack
+_pack_iqih = Struct(">iqih").pack
+_pack_iqqh = Struct(">iqqh").pack
+_pack_qi = Struct(">qi").pack
+_unpack_16sB = Struct(">16sB").unpack_from
+_unpack_h = Struct(">h").unpack_from
+_unpack_i = Struct(">i").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_ih = Struct(">ih").unpack_from
+_unpack_ihB = Struct(">ihB").unpack_from
+_unpack_ii = Struct(">ii").unpack_from
+_unpack_iqh = Struct(">iqh").unpack_from
+_unpack_iqiB = Struct(">iqiB").unpack_from
+_unpack_iqih = Struct(">iqih").unpack_from
+_unpack_iqqh = Struct(">iqqh").unpack_from
+_unpack_qi = Struct(">qi").unpack_from
+
+
+def decode_offset_commit_request_v0(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        (n2,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitRequestTopic]
+        if n2 < 0 or n2 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list3: list[OffsetCommitRequestTopic] = []
+        for _ in range(n2):
+            (n4,) = _unpack_h(data, position)
+            position += 2
+            if n4 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n4].decode("utf-8", "replace")
+            position += n4
+            (n5,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n5 < 0 or n5 * 14 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list6: list[OffsetCommitRequestPartition] = []
+            for _ in range(n5):
+                partition_index_2, committed_offset_2, n7 = _unpack_iqh(data, position)
+                position += 14
+                committed_metadata_2: str | None
+                if n7 >= 0:
+                    committed_metadata_2 = data[position : position + n7].decode("utf-8", "replace")
+                    position += n7
+                else:
+                    committed_metadata_2 = None
+                list6.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, -1, -1, committed_metadata_2))
+            partitions_1 = list6
+            list3.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list3
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, -1, "", None, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v1(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        generation_id_or_member_epoch, n2 = _unpack_ih(data, position)
+        position += 6
+        if n2 < 0:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2].decode("utf-8", "replace")
+        position += n2
+        (n3,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitRequestTopic]
+        if n3 < 0 or n3 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list4: list[OffsetCommitRequestTopic] = []
+        for _ in range(n3):
+            (n5,) = _unpack_h(data, position)
+            position += 2
+            if n5 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n5].decode("utf-8", "replace")
+            position += n5
+            (n6,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n6 < 0 or n6 * 22 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list7: list[OffsetCommitRequestPartition] = []
+            for _ in range(n6):
+                partition_index_2, committed_offset_2, commit_timestamp_2, n8 = _unpack_iqqh(data, position)
+                position += 22
+                committed_metadata_2: str | None
+                if n8 >= 0:
+                    committed_metadata_2 = data[position : position + n8].decode("utf-8", "replace")
+                    position += n8
+                else:
+                    committed_metadata_2 = None
+                list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, -1, commit_timestamp_2, committed_metadata_2))
+            partitions_1 = list7
+            list4.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list4
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v2(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        generation_id_or_member_epoch, n2 = _unpack_ih(data, position)
+        position += 6
+        if n2 < 0:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2].decode("utf-8", "replace")
+        position += n2
+        retention_time_ms, n3 = _unpack_qi(data, position)
+        position += 12
+        topics: list[OffsetCommitRequestTopic]
+        if n3 < 0 or n3 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list4: list[OffsetCommitRequestTopic] = []
+        for _ in range(n3):
+            (n5,) = _unpack_h(data, position)
+            position += 2
+            if n5 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n5].decode("utf-8", "replace")
+            position += n5
+            (n6,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n6 < 0 or n6 * 14 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list7: list[OffsetCommitRequestPartition] = []
+            for _ in range(n6):
+                partition_index_2, committed_offset_2, n8 = _unpack_iqh(data, position)
+                position += 14
+                committed_metadata_2: str | None
+                if n8 >= 0:
+                    committed_metadata_2 = data[position : position + n8].decode("utf-8", "replace")
+                    position += n8
+                else:
+                    committed_metadata_2 = None
+                list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, -1, -1, committed_metadata_2))
+            partitions_1 = list7
+            list4.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list4
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, retention_time_ms, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v5(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        generation_id_or_member_epoch, n2 = _unpack_ih(data, position)
+        position += 6
+        if n2 < 0:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2].decode("utf-8", "replace")
+        position += n2
+        (n3,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitRequestTopic]
+        if n3 < 0 or n3 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list4: list[OffsetCommitRequestTopic] = []
+        for _ in range(n3):
+            (n5,) = _unpack_h(data, position)
+            position += 2
+            if n5 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n5].decode("utf-8", "replace")
+            position += n5
+            (n6,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n6 < 0 or n6 * 14 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list7: list[OffsetCommitRequestPartition] = []
+            for _ in range(n6):
+                partition_index_2, committed_offset_2, n8 = _unpack_iqh(data, position)
+                position += 14
+                committed_metadata_2: str | None
+                if n8 >= 0:
+                    committed_metadata_2 = data[position : position + n8].decode("utf-8", "replace")
+                    position += n8
+                else:
+                    committed_metadata_2 = None
+                list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, -1, -1, committed_metadata_2))
+            partitions_1 = list7
+            list4.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list4
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v6(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        generation_id_or_member_epoch, n2 = _unpack_ih(data, position)
+        position += 6
+        if n2 < 0:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2].decode("utf-8", "replace")
+        position += n2
+        (n3,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitRequestTopic]
+        if n3 < 0 or n3 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list4: list[OffsetCommitRequestTopic] = []
+        for _ in range(n3):
+            (n5,) = _unpack_h(data, position)
+            position += 2
+            if n5 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n5].decode("utf-8", "replace")
+            position += n5
+            (n6,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n6 < 0 or n6 * 18 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list7: list[OffsetCommitRequestPartition] = []
+            for _ in range(n6):
+                partition_index_2, committed_offset_2, committed_leader_epoch_2, n8 = _unpack_iqih(data, position)
+                position += 18
+                committed_metadata_2: str | None
+                if n8 >= 0:
+                    committed_metadata_2 = data[position : position + n8].decode("utf-8", "replace")
+                    position += n8
+                else:
+                    committed_metadata_2 = None
+                list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
+            partitions_1 = list7
+            list4.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list4
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, None, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v7(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        (n1,) = _unpack_h(data, position)
+        position += 2
+        if n1 < 0:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1].decode("utf-8", "replace")
+        position += n1
+        generation_id_or_member_epoch, n2 = _unpack_ih(data, position)
+        position += 6
+        if n2 < 0:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2].decode("utf-8", "replace")
+        position += n2
+        (n3,) = _unpack_h(data, position)
+        position += 2
+        group_instance_id: str | None
+        if n3 >= 0:
+            group_instance_id = data[position : position + n3].decode("utf-8", "replace")
+            position += n3
+        else:
+            group_instance_id = None
+        (n4,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitRequestTopic]
+        if n4 < 0 or n4 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list5: list[OffsetCommitRequestTopic] = []
+        for _ in range(n4):
+            (n6,) = _unpack_h(data, position)
+            position += 2
+            if n6 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n6].decode("utf-8", "replace")
+            position += n6
+            (n7,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitRequestPartition]
+            if n7 < 0 or n7 * 18 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list8: list[OffsetCommitRequestPartition] = []
+            for _ in range(n7):
+                partition_index_2, committed_offset_2, committed_leader_epoch_2, n9 = _unpack_iqih(data, position)
+                position += 18
+                committed_metadata_2: str | None
+                if n9 >= 0:
+                    committed_metadata_2 = data[position : position + n9].decode("utf-8", "replace")
+                    position += n9
+                else:
+                    committed_metadata_2 = None
+                list8.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
+            partitions_1 = list8
+            list5.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list5
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        n1 = data[position]
+        position += 1
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        if not n1:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
+        position += n1 - 1
+        generation_id_or_member_epoch, n2 = _unpack_iB(data, position)
+        position += 5
+        if n2 > 127:
+            n2, position = read_uvarint_tail(data, position, n2)
+        if not n2:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
+        position += n2 - 1
+        n3 = data[position]
+        position += 1
+        if n3 > 127:
+            n3, position = read_uvarint_tail(data, position, n3)
+        group_instance_id: str | None
+        if n3:
+            group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
+            position += n3 - 1
+        else:
+            group_instance_id = None
+        n4 = data[position]
+        position += 1
+        if n4 > 127:
+            n4, position = read_uvarint_tail(data, position, n4)
+        topics: list[OffsetCommitRequestTopic]
+        n4 -= 1
+        if n4 < 0 or n4 * 3 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list5: list[OffsetCommitRequestTopic] = []
+        for _ in range(n4):
+            n6 = data[position]
+            position += 1
+            if n6 > 127:
+                n6, position = read_uvarint_tail(data, position, n6)
+            if not n6:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n6 - 1].decode("utf-8", "replace")
+            position += n6 - 1
+            n7 = data[position]
+            position += 1
+            if n7 > 127:
+                n7, position = read_uvarint_tail(data, position, n7)
+            partitions_1: list[OffsetCommitRequestPartition]
+            n7 -= 1
+            if n7 < 0 or n7 * 18 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list8: list[OffsetCommitRequestPartition] = []
+            for _ in range(n7):
+                partition_index_2, committed_offset_2, committed_leader_epoch_2, n9 = _unpack_iqiB(data, position)
+                position += 17
+                if n9 > 127:
+                    n9, position = read_uvarint_tail(data, position, n9)
+                committed_metadata_2: str | None
+                if n9:
+                    committed_metadata_2 = data[position : position + n9 - 1].decode("utf-8", "replace")
+                    position += n9 - 1
+                else:
+                    committed_metadata_2 = None
+                tags10 = data[position]
+                position += 1
+                if tags10:
+                    position = skip_tags(data, position, tags10)
+                list8.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
+            partitions_1 = list8
+            tags11 = data[position]
+            position += 1
+            if tags11:
+                position = skip_tags(data, position, tags11)
+            list5.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list5
+        tags12 = data[position]
+        position += 1
+        if tags12:
+            position = skip_tags(data, position, tags12)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_request_v10(data: bytes, position: int) -> OffsetCommitRequest:
+    try:
+        size = len(data)
+        n1 = data[position]
+        position += 1
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        if not n1:
+            raise DecodeError("group_id is null")
+        group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
+        position += n1 - 1
+        generation_id_or_member_epoch, n2 = _unpack_iB(data, position)
+        position += 5
+        if n2 > 127:
+            n2, position = read_uvarint_tail(data, position, n2)
+        if not n2:
+            raise DecodeError("member_id is null")
+        member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
+        position += n2 - 1
+        n3 = data[position]
+        position += 1
+        if n3 > 127:
+            n3, position = read_uvarint_tail(data, position, n3)
+        group_instance_id: str | None
+        if n3:
+            group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
+            position += n3 - 1
+        else:
+            group_instance_id = None
+        n4 = data[position]
+        position += 1
+        if n4 > 127:
+            n4, position = read_uvarint_tail(data, position, n4)
+        topics: list[OffsetCommitRequestTopic]
+        n4 -= 1
+        if n4 < 0 or n4 * 18 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list5: list[OffsetCommitRequestTopic] = []
+        for _ in range(n4):
+            topic_id_1, n6 = _unpack_16sB(data, position)
+            position += 17
+            if n6 > 127:
+                n6, position = read_uvarint_tail(data, position, n6)
+            partitions_1: list[OffsetCommitRequestPartition]
+            n6 -= 1
+            if n6 < 0 or n6 * 18 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list7: list[OffsetCommitRequestPartition] = []
+            for _ in range(n6):
+                partition_index_2, committed_offset_2, committed_leader_epoch_2, n8 = _unpack_iqiB(data, position)
+                position += 17
+                if n8 > 127:
+                    n8, position = read_uvarint_tail(data, position, n8)
+                committed_metadata_2: str | None
+                if n8:
+                    committed_metadata_2 = data[position : position + n8 - 1].decode("utf-8", "replace")
+                    position += n8 - 1
+                else:
+                    committed_metadata_2 = None
+                tags9 = data[position]
+                position += 1
+                if tags9:
+                    position = skip_tags(data, position, tags9)
+                list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
+            partitions_1 = list7
+            tags10 = data[position]
+            position += 1
+            if tags10:
+                position = skip_tags(data, position, tags10)
+            list5.append(OffsetCommitRequestTopic("", topic_id_1, partitions_1))
+        topics = list5
+        tags11 = data[position]
+        position += 1
+        if tags11:
+            position = skip_tags(data, position, tags11)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitRequest(group_id, generation_id_or_member_epoch, member_id, group_instance_id, -1, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_offset_commit_request_v0(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        items3 = message.topics
+        n4 = len(items3)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_i(n4)]
+        for item5 in items3:
+            b6 = item5.name.encode()
+            n7 = len(b6)
+            items8 = item5.partitions
+            n9 = len(items8)
+            parts += (_pack_h(n7), b6, _pack_i(n9))
+            for item10 in items8:
+                b11 = item10.committed_metadata
+                b13 = b"" if b11 is None else b11.encode()
+                n12 = -1 if b11 is None else len(b13)
+                parts += (_pack_iqh(item10.partition_index, item10.committed_offset, n12), b13)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v1(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        b3 = message.member_id.encode()
+        n4 = len(b3)
+        items5 = message.topics
+        n6 = len(items5)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_ih(message.generation_id_or_member_epoch, n4), b3, _pack_i(n6)]
+        for item7 in items5:
+            b8 = item7.name.encode()
+            n9 = len(b8)
+            items10 = item7.partitions
+            n11 = len(items10)
+            parts += (_pack_h(n9), b8, _pack_i(n11))
+            for item12 in items10:
+                b13 = item12.committed_metadata
+                b15 = b"" if b13 is None else b13.encode()
+                n14 = -1 if b13 is None else len(b15)
+                parts += (_pack_iqqh(item12.partition_index, item12.committed_offset, item12.commit_timestamp, n14), b15)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v2(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        b3 = message.member_id.encode()
+        n4 = len(b3)
+        items5 = message.topics
+        n6 = len(items5)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_ih(message.generation_id_or_member_epoch, n4), b3, _pack_qi(message.retention_time_ms, n6)]
+        for item7 in items5:
+            b8 = item7.name.encode()
+            n9 = len(b8)
+            items10 = item7.partitions
+            n11 = len(items10)
+            parts += (_pack_h(n9), b8, _pack_i(n11))
+            for item12 in items10:
+                b13 = item12.committed_metadata
+                b15 = b"" if b13 is None else b13.encode()
+                n14 = -1 if b13 is None else len(b15)
+                parts += (_pack_iqh(item12.partition_index, item12.committed_offset, n14), b15)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v5(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        b3 = message.member_id.encode()
+        n4 = len(b3)
+        items5 = message.topics
+        n6 = len(items5)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_ih(message.generation_id_or_member_epoch, n4), b3, _pack_i(n6)]
+        for item7 in items5:
+            b8 = item7.name.encode()
+            n9 = len(b8)
+            items10 = item7.partitions
+            n11 = len(items10)
+            parts += (_pack_h(n9), b8, _pack_i(n11))
+            for item12 in items10:
+                b13 = item12.committed_metadata
+                b15 = b"" if b13 is None else b13.encode()
+                n14 = -1 if b13 is None else len(b15)
+                parts += (_pack_iqh(item12.partition_index, item12.committed_offset, n14), b15)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v6(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        b3 = message.member_id.encode()
+        n4 = len(b3)
+        items5 = message.topics
+        n6 = len(items5)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_ih(message.generation_id_or_member_epoch, n4), b3, _pack_i(n6)]
+        for item7 in items5:
+            b8 = item7.name.encode()
+            n9 = len(b8)
+            items10 = item7.partitions
+            n11 = len(items10)
+            parts += (_pack_h(n9), b8, _pack_i(n11))
+            for item12 in items10:
+                b13 = item12.committed_metadata
+                b15 = b"" if b13 is None else b13.encode()
+                n14 = -1 if b13 is None else len(b15)
+                parts += (_pack_iqih(item12.partition_index, item12.committed_offset, item12.committed_leader_epoch, n14), b15)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v7(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1)
+        b3 = message.member_id.encode()
+        n4 = len(b3)
+        b5 = message.group_instance_id
+        b7 = b"" if b5 is None else b5.encode()
+        n6 = -1 if b5 is None else len(b7)
+        items8 = message.topics
+        n9 = len(items8)
+        parts: list[bytes] = [_pack_h(n2), b1, _pack_ih(message.generation_id_or_member_epoch, n4), b3, _pack_h(n6), b7, _pack_i(n9)]
+        for item10 in items8:
+            b11 = item10.name.encode()
+            n12 = len(b11)
+            items13 = item10.partitions
+            n14 = len(items13)
+            parts += (_pack_h(n12), b11, _pack_i(n14))
+            for item15 in items13:
+                b16 = item15.committed_metadata
+                b18 = b"" if b16 is None else b16.encode()
+                n17 = -1 if b16 is None else len(b18)
+                parts += (_pack_iqih(item15.partition_index, item15.committed_offset, item15.committed_leader_epoch, n17), b18)
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v8(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1) + 1
+        b3 = message.member_id.encode()
+        n4 = len(b3) + 1
+        b5 = message.group_instance_id
+        b7 = b"" if b5 is None else b5.encode()
+        n6 = 0 if b5 is None else len(b7) + 1
+        items8 = message.topics
+        n9 = len(items8) + 1
+        parts: list[bytes] = [_pack_B(n2) if n2 < 128 else uvarint(n2), b1, _pack_iB(message.generation_id_or_member_epoch, n4) if n4 < 128 else _pack_i(message.generation_id_or_member_epoch) + uvarint(n4), b3, _pack_B(n6) if n6 < 128 else uvarint(n6), b7, _pack_B(n9) if n9 < 128 else uvarint(n9)]
+        for item10 in items8:
+            b11 = item10.name.encode()
+            n12 = len(b11) + 1
+            items13 = item10.partitions
+            n14 = len(items13) + 1
+            parts += (_pack_B(n12) if n12 < 128 else uvarint(n12), b11, _pack_B(n14) if n14 < 128 else uvarint(n14))
+            for item15 in items13:
+                b16 = item15.committed_metadata
+                b18 = b"" if b16 is None else b16.encode()
+                n17 = 0 if b16 is None else len(b18) + 1
+                parts += (_pack_iqiB(item15.partition_index, item15.committed_offset, item15.committed_leader_epoch, n17) if n17 < 128 else _pack_iqi(item15.partition_index, item15.committed_offset, item15.committed_leader_epoch) + uvarint(n17), b18, b"\0")
+            parts.append(b"\0")
+        parts.append(b"\0")
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def encode_offset_commit_request_v10(message: OffsetCommitRequest) -> bytes:
+    try:
+        b1 = message.group_id.encode()
+        n2 = len(b1) + 1
+        b3 = message.member_id.encode()
+        n4 = len(b3) + 1
+        b5 = message.group_instance_id
+        b7 = b"" if b5 is None else b5.encode()
+        n6 = 0 if b5 is None else len(b7) + 1
+        items8 = message.topics
+        n9 = len(items8) + 1
+        parts: list[bytes] = [_pack_B(n2) if n2 < 128 else uvarint(n2), b1, _pack_iB(message.generation_id_or_member_epoch, n4) if n4 < 128 else _pack_i(message.generation_id_or_member_epoch) + uvarint(n4), b3, _pack_B(n6) if n6 < 128 else uvarint(n6), b7, _pack_B(n9) if n9 < 128 else uvarint(n9)]
+        for item10 in items8:
+            items11 = item10.partitions
+            n12 = len(items11) + 1
+            parts.append(_pack_16sB(item10.topic_id, n12) if n12 < 128 else _pack_16s(item10.topic_id) + uvarint(n12))
+            for item13 in items11:
+                b14 = item13.committed_metadata
+                b16 = b"" if b14 is None else b14.encode()
+                n15 = 0 if b14 is None else len(b16) + 1
+                parts += (_pack_iqiB(item13.partition_index, item13.committed_offset, item13.committed_leader_epoch, n15) if n15 < 128 else _pack_iqi(item13.partition_index, item13.committed_offset, item13.committed_leader_epoch) + uvarint(n15), b16, b"\0")
+            parts.append(b"\0")
+        parts.append(b"\0")
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitRequest", error) from error
+
+
+def decode_offset_commit_response_v0(data: bytes, position: int) -> OffsetCommitResponse:
+    try:
+        size = len(data)
+        (n1,) = _unpack_i(data, position)
+        position += 4
+        topics: list[OffsetCommitResponseTopic]
+        if n1 < 0 or n1 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list2: list[OffsetCommitResponseTopic] = []
+        for _ in range(n1):
+            (n3,) = _unpack_h(data, position)
+            position += 2
+            if n3 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n3].decode("utf-8", "replace")
+            position += n3
+            (n4,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitResponsePartition]
+            if n4 < 0 or n4 * 6 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list5: list[OffsetCommitResponsePartition] = []
+            for _ in range(n4):
+                partition_index_2, error_code_2 = _unpack_ih(data, position)
+                position += 6
+                list5.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
+            partitions_1 = list5
+            list2.append(OffsetCommitResponseTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list2
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitResponse(0, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_response_v3(data: bytes, position: int) -> OffsetCommitResponse:
+    try:
+        size = len(data)
+        throttle_time_ms, n1 = _unpack_ii(data, position)
+        position += 8
+        topics: list[OffsetCommitResponseTopic]
+        if n1 < 0 or n1 * 6 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list2: list[OffsetCommitResponseTopic] = []
+        for _ in range(n1):
+            (n3,) = _unpack_h(data, position)
+            position += 2
+            if n3 < 0:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n3].decode("utf-8", "replace")
+            position += n3
+            (n4,) = _unpack_i(data, position)
+            position += 4
+            partitions_1: list[OffsetCommitResponsePartition]
+            if n4 < 0 or n4 * 6 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list5: list[OffsetCommitResponsePartition] = []
+            for _ in range(n4):
+                partition_index_2, error_code_2 = _unpack_ih(data, position)
+                position += 6
+                list5.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
+            partitions_1 = list5
+            list2.append(OffsetCommitResponseTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list2
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitResponse(throttle_time_ms, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_response_v8(data: bytes, position: int) -> OffsetCommitResponse:
+    try:
+        size = len(data)
+        throttle_time_ms, n1 = _unpack_iB(data, position)
+        position += 5
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        topics: list[OffsetCommitResponseTopic]
+        n1 -= 1
+        if n1 < 0 or n1 * 3 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list2: list[OffsetCommitResponseTopic] = []
+        for _ in range(n1):
+            n3 = data[position]
+            position += 1
+            if n3 > 127:
+                n3, position = read_uvarint_tail(data, position, n3)
+            if not n3:
+                raise DecodeError("name is null")
+            name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
+            position += n3 - 1
+            n4 = data[position]
+            position += 1
+            if n4 > 127:
+                n4, position = read_uvarint_tail(data, position, n4)
+            partitions_1: list[OffsetCommitResponsePartition]
+            n4 -= 1
+            if n4 < 0 or n4 * 7 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list5: list[OffsetCommitResponsePartition] = []
+            for _ in range(n4):
+                partition_index_2, error_code_2, tags6 = _unpack_ihB(data, position)
+                position += 7
+                if tags6:
+                    position = skip_tags(data, position, tags6)
+                list5.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
+            partitions_1 = list5
+            tags7 = data[position]
+            position += 1
+            if tags7:
+                position = skip_tags(data, position, tags7)
+            list2.append(OffsetCommitResponseTopic(name_1, ZERO_UUID, partitions_1))
+        topics = list2
+        tags8 = data[position]
+        position += 1
+        if tags8:
+            position = skip_tags(data, position, tags8)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitResponse(throttle_time_ms, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def decode_offset_commit_response_v10(data: bytes, position: int) -> OffsetCommitResponse:
+    try:
+        size = len(data)
+        throttle_time_ms, n1 = _unpack_iB(data, position)
+        position += 5
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        topics: list[OffsetCommitResponseTopic]
+        n1 -= 1
+        if n1 < 0 or n1 * 18 > size - position:
+            raise DecodeError("topics has more elements than bytes, or is null")
+        list2: list[OffsetCommitResponseTopic] = []
+        for _ in range(n1):
+            topic_id_1, n3 = _unpack_16sB(data, position)
+            position += 17
+            if n3 > 127:
+                n3, position = read_uvarint_tail(data, position, n3)
+            partitions_1: list[OffsetCommitResponsePartition]
+            n3 -= 1
+            if n3 < 0 or n3 * 7 > size - position:
+                raise DecodeError("partitions has more elements than bytes, or is null")
+            list4: list[OffsetCommitResponsePartition] = []
+            for _ in range(n3):
+                partition_index_2, error_code_2, tags5 = _unpack_ihB(data, position)
+                position += 7
+                if tags5:
+                    position = skip_tags(data, position, tags5)
+                list4.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
+            partitions_1 = list4
+            tags6 = data[position]
+            position += 1
+            if tags6:
+                position = skip_tags(data, position, tags6)
+            list2.append(OffsetCommitResponseTopic("", topic_id_1, partitions_1))
+        topics = list2
+        tags7 = data[position]
+        position += 1
+        if tags7:
+            position = skip_tags(data, position, tags7)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return OffsetCommitResponse(throttle_time_ms, topics)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_offset_commit_response_v0(message: OffsetCommitResponse) -> bytes:
+    try:
+        items1 = message.topics
+        n2 = len(items1)
+        parts: list[bytes] = [_pack_i(n2)]
+        for item3 in items1:
+            b4 = item3.name.encode()
+            n5 = len(b4)
+            items6 = item3.partitions
+            n7 = len(items6)
+            parts += (_pack_h(n5), b4, _pack_i(n7))
+            for item8 in items6:
+                parts.append(_pack_ih(item8.partition_index, item8.error_code))
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitResponse", error) from error
+
+
+def encode_offset_commit_response_v3(message: OffsetCommitResponse) -> bytes:
+    try:
+        items1 = message.topics
+        n2 = len(items1)
+        parts: list[bytes] = [_pack_ii(message.throttle_time_ms, n2)]
+        for item3 in items1:
+            b4 = item3.name.encode()
+            n5 = len(b4)
+            items6 = item3.partitions
+            n7 = len(items6)
+            parts += (_pack_h(n5), b4, _pack_i(n7))
+            for item8 in items6:
+                parts.append(_pack_ih(item8.partition_index, item8.error_code))
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitResponse", error) from error
+
+
+def encode_offset_commit_response_v8(message: OffsetCommitResponse) -> bytes:
+    try:
+        items1 = message.topics
+        n2 = len(items1) + 1
+        parts: list[bytes] = [_pack_iB(message.throttle_time_ms, n2) if n2 < 128 else _pack_i(message.throttle_time_ms) + uvarint(n2)]
+        for item3 in items1:
+            b4 = item3.name.encode()
+            n5 = len(b4) + 1
+            items6 = item3.partitions
+            n7 = len(items6) + 1
+            parts += (_pack_B(n5) if n5 < 128 else uvarint(n5), b4, _pack_B(n7) if n7 < 128 else uvarint(n7))
+            for item8 in items6:
+                parts.append(_pack_ihx(item8.partition_index, item8.error_code))
+            parts.append(b"\0")
+        parts.append(b"\0")
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitResponse", error) from error
+
+
+def encode_offset_commit_response_v10(message: OffsetCommitResponse) -> bytes:
+    try:
+        items1 = message.topics
+        n2 = len(items1) + 1
+        parts: list[bytes] = [_pack_iB(message.throttle_time_ms, n2) if n2 < 128 else _pack_i(message.throttle_time_ms) + uvarint(n2)]
+        for item3 in items1:
+            items4 = item3.partitions
+            n5 = len(items4) + 1
+            parts.append(_pack_16sB(item3.topic_id, n5) if n5 < 128 else _pack_16s(item3.topic_id) + uvarint(n5))
+            for item6 in items4:
+                parts.append(_pack_ihx(item6.partition_index, item6.error_code))
+            parts.append(b"\0")
+        parts.append(b"\0")
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("OffsetCommitResponse", error) from error
+
+
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], OffsetCommitRequest]]] = {
+    0: decode_offset_commit_request_v0,
+    1: decode_offset_commit_request_v1,
+    2: decode_offset_commit_request_v2,
+    3: decode_offset_commit_request_v2,
+    4: decode_offset_commit_request_v2,
+    5: decode_offset_commit_request_v5,
+    6: decode_offset_commit_request_v6,
+    7: decode_offset_commit_request_v7,
+    8: decode_offset_commit_request_v8,
+    9: decode_offset_commit_request_v8,
+    10: decode_offset_commit_request_v10,
+}
+
+ENCODE_REQUEST: Final[dict[int, Callable[[OffsetCommitRequest], bytes]]] = {
+    0: encode_offset_commit_request_v0,
+    1: encode_offset_commit_request_v1,
+    2: encode_offset_commit_request_v2,
+    3: encode_offset_commit_request_v2,
+    4: encode_offset_commit_request_v2,
+    5: encode_offset_commit_request_v5,
+    6: encode_offset_commit_request_v6,
+    7: encode_offset_commit_request_v7,
+    8: encode_offset_commit_request_v8,
+    9: encode_offset_commit_request_v8,
+    10: encode_offset_commit_request_v10,
+}
+
+DECODE_RESPONSE: Final[dict[int, Callable[[bytes, int], OffsetCommitResponse]]] = {
+    0: decode_offset_commit_response_v0,
+    1: decode_offset_commit_response_v0,
+    2: decode_offset_commit_response_v0,
+    3: decode_offset_commit_response_v3,
+    4: decode_offset_commit_response_v3,
+    5: decode_offset_commit_response_v3,
+    6: decode_offset_commit_response_v3,
+    7: decode_offset_commit_response_v3,
+    8: decode_offset_commit_response_v8,
+    9: decode_offset_commit_response_v8,
+    10: decode_offset_commit_response_v10,
+}
+
+ENCODE_RESPONSE: Final[dict[int, Callable[[OffsetCommitResponse], bytes]]] = {
+    0: encode_offset_commit_response_v0,
+    1: encode_offset_commit_response_v0,
+    2: encode_offset_commit_response_v0,
+    3: encode_offset_commit_response_v3,
+    4: encode_offset_commit_response_v3,
+    5: encode_offset_commit_response_v3,
+    6: encode_offset_commit_response_v3,
+    7: encode_offset_commit_response_v3,
+    8: encode_offset_commit_response_v8,
+    9: encode_offset_commit_response_v8,
+    10: encode_offset_commit_response_v10,
+}

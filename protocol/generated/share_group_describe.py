@@ -1,0 +1,340 @@
+"""ShareGroupDescribe: decoders and encoders for every version.
+
+Written by `python -m protocol.generate` from `protocol.messages.share_group_describe`. Do not edit: change the declaration.
+"""
+
+# fmt: off
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct, pack, unpack_from
+from typing import Final
+
+from protocol.errors import DecodeError
+from protocol.messages.share_group_describe import (
+    Assignment,
+    DescribedGroup,
+    Member,
+    ShareGroupDescribeRequest,
+    ShareGroupDescribeResponse,
+    TopicPartitions,
+)
+from protocol.primitives import (
+    MALFORMED,
+    TOO_SHORT,
+    UNENCODABLE,
+    read_uvarint_tail,
+    skip_tags,
+    unreadable,
+    unwritable,
+    uvarint,
+)
+
+_pack_16s = Struct(">16s").pack
+_pack_16sB = Struct(">16sB").pack
+_pack_B = Struct(">B").pack
+_pack_h = Struct(">h").pack
+_pack_hB = Struct(">hB").pack
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_ii = Struct(">ii").pack
+_pack_iiB = Struct(">iiB").pack
+_pack_ix = Struct(">ix").pack
+_pack_ox = Struct(">?x").pack
+_unpack_16sB = Struct(">16sB").unpack_from
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_unpack_oB = Struct(">?B").unpack_from
+
+
+def decode_share_group_describe_request_v0(data: bytes, position: int) -> ShareGroupDescribeRequest:
+    try:
+        size = len(data)
+        n1 = data[position]
+        position += 1
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        group_ids: list[str]
+        n1 -= 1
+        if n1 < 0 or n1 > size - position:
+            raise DecodeError("group_ids has more elements than bytes, or is null")
+        list2: list[str] = []
+        for _ in range(n1):
+            n4 = data[position]
+            position += 1
+            if n4 > 127:
+                n4, position = read_uvarint_tail(data, position, n4)
+            if not n4:
+                raise DecodeError("group_ids is null")
+            element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
+            position += n4 - 1
+            list2.append(element3)
+        group_ids = list2
+        include_authorized_operations, tags5 = _unpack_oB(data, position)
+        position += 2
+        if tags5:
+            position = skip_tags(data, position, tags5)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return ShareGroupDescribeRequest(group_ids, include_authorized_operations)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_share_group_describe_request_v0(message: ShareGroupDescribeRequest) -> bytes:
+    try:
+        items1 = message.group_ids
+        n2 = len(items1) + 1
+        parts: list[bytes] = [_pack_B(n2) if n2 < 128 else uvarint(n2)]
+        for item3 in items1:
+            b4 = item3.encode()
+            n5 = len(b4) + 1
+            parts += (_pack_B(n5) if n5 < 128 else uvarint(n5), b4)
+        parts.append(_pack_ox(message.include_authorized_operations))
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("ShareGroupDescribeRequest", error) from error
+
+
+def decode_share_group_describe_response_v0(data: bytes, position: int) -> ShareGroupDescribeResponse:
+    try:
+        size = len(data)
+        throttle_time_ms, n1 = _unpack_iB(data, position)
+        position += 5
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        groups: list[DescribedGroup]
+        n1 -= 1
+        if n1 < 0 or n1 * 20 > size - position:
+            raise DecodeError("groups has more elements than bytes, or is null")
+        list2: list[DescribedGroup] = []
+        for _ in range(n1):
+            error_code_1, n3 = _unpack_hB(data, position)
+            position += 3
+            if n3 > 127:
+                n3, position = read_uvarint_tail(data, position, n3)
+            error_message_1: str | None
+            if n3:
+                error_message_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
+                position += n3 - 1
+            else:
+                error_message_1 = None
+            n4 = data[position]
+            position += 1
+            if n4 > 127:
+                n4, position = read_uvarint_tail(data, position, n4)
+            if not n4:
+                raise DecodeError("group_id is null")
+            group_id_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
+            position += n4 - 1
+            n5 = data[position]
+            position += 1
+            if n5 > 127:
+                n5, position = read_uvarint_tail(data, position, n5)
+            if not n5:
+                raise DecodeError("group_state is null")
+            group_state_1 = data[position : position + n5 - 1].decode("utf-8", "replace")
+            position += n5 - 1
+            group_epoch_1, assignment_epoch_1, n6 = _unpack_iiB(data, position)
+            position += 9
+            if n6 > 127:
+                n6, position = read_uvarint_tail(data, position, n6)
+            if not n6:
+                raise DecodeError("assignor_name is null")
+            assignor_name_1 = data[position : position + n6 - 1].decode("utf-8", "replace")
+            position += n6 - 1
+            n7 = data[position]
+            position += 1
+            if n7 > 127:
+                n7, position = read_uvarint_tail(data, position, n7)
+            members_1: list[Member]
+            n7 -= 1
+            if n7 < 0 or n7 * 12 > size - position:
+                raise DecodeError("members has more elements than bytes, or is null")
+            list8: list[Member] = []
+            for _ in range(n7):
+                n9 = data[position]
+                position += 1
+                if n9 > 127:
+                    n9, position = read_uvarint_tail(data, position, n9)
+                if not n9:
+                    raise DecodeError("member_id is null")
+                member_id_2 = data[position : position + n9 - 1].decode("utf-8", "replace")
+                position += n9 - 1
+                n10 = data[position]
+                position += 1
+                if n10 > 127:
+                    n10, position = read_uvarint_tail(data, position, n10)
+                rack_id_2: str | None
+                if n10:
+                    rack_id_2 = data[position : position + n10 - 1].decode("utf-8", "replace")
+                    position += n10 - 1
+                else:
+                    rack_id_2 = None
+                member_epoch_2, n11 = _unpack_iB(data, position)
+                position += 5
+                if n11 > 127:
+                    n11, position = read_uvarint_tail(data, position, n11)
+                if not n11:
+                    raise DecodeError("client_id is null")
+                client_id_2 = data[position : position + n11 - 1].decode("utf-8", "replace")
+                position += n11 - 1
+                n12 = data[position]
+                position += 1
+                if n12 > 127:
+                    n12, position = read_uvarint_tail(data, position, n12)
+                if not n12:
+                    raise DecodeError("client_host is null")
+                client_host_2 = data[position : position + n12 - 1].decode("utf-8", "replace")
+                position += n12 - 1
+                n13 = data[position]
+                position += 1
+                if n13 > 127:
+                    n13, position = read_uvarint_tail(data, position, n13)
+                subscribed_topic_names_2: list[str]
+                n13 -= 1
+                if n13 < 0 or n13 > size - position:
+                    raise DecodeError("subscribed_topic_names has more elements than bytes, or is null")
+                list14: list[str] = []
+                for _ in range(n13):
+                    n16 = data[position]
+                    position += 1
+                    if n16 > 127:
+                        n16, position = read_uvarint_tail(data, position, n16)
+                    if not n16:
+                        raise DecodeError("subscribed_topic_names is null")
+                    element15 = data[position : position + n16 - 1].decode("utf-8", "replace")
+                    position += n16 - 1
+                    list14.append(element15)
+                subscribed_topic_names_2 = list14
+                n17 = data[position]
+                position += 1
+                if n17 > 127:
+                    n17, position = read_uvarint_tail(data, position, n17)
+                topic_partitions_3: list[TopicPartitions]
+                n17 -= 1
+                if n17 < 0 or n17 * 19 > size - position:
+                    raise DecodeError("topic_partitions has more elements than bytes, or is null")
+                list18: list[TopicPartitions] = []
+                for _ in range(n17):
+                    topic_id_4, n19 = _unpack_16sB(data, position)
+                    position += 17
+                    if n19 > 127:
+                        n19, position = read_uvarint_tail(data, position, n19)
+                    if not n19:
+                        raise DecodeError("topic_name is null")
+                    topic_name_4 = data[position : position + n19 - 1].decode("utf-8", "replace")
+                    position += n19 - 1
+                    n20 = data[position]
+                    position += 1
+                    if n20 > 127:
+                        n20, position = read_uvarint_tail(data, position, n20)
+                    partitions_4: list[int]
+                    n20 -= 1
+                    if n20 < 0 or n20 * 4 > size - position:
+                        raise DecodeError("partitions has more elements than bytes, or is null")
+                    partitions_4 = list(unpack_from(f">{n20}i", data, position))
+                    position += n20 * 4
+                    tags21 = data[position]
+                    position += 1
+                    if tags21:
+                        position = skip_tags(data, position, tags21)
+                    list18.append(TopicPartitions(topic_id_4, topic_name_4, partitions_4))
+                topic_partitions_3 = list18
+                tags22 = data[position]
+                position += 1
+                if tags22:
+                    position = skip_tags(data, position, tags22)
+                assignment_2 = Assignment(topic_partitions_3)
+                tags23 = data[position]
+                position += 1
+                if tags23:
+                    position = skip_tags(data, position, tags23)
+                list8.append(Member(member_id_2, rack_id_2, member_epoch_2, client_id_2, client_host_2, subscribed_topic_names_2, assignment_2))
+            members_1 = list8
+            authorized_operations_1, tags24 = _unpack_iB(data, position)
+            position += 5
+            if tags24:
+                position = skip_tags(data, position, tags24)
+            list2.append(DescribedGroup(error_code_1, error_message_1, group_id_1, group_state_1, group_epoch_1, assignment_epoch_1, assignor_name_1, members_1, authorized_operations_1))
+        groups = list2
+        tags25 = data[position]
+        position += 1
+        if tags25:
+            position = skip_tags(data, position, tags25)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return ShareGroupDescribeResponse(throttle_time_ms, groups)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_share_group_describe_response_v0(message: ShareGroupDescribeResponse) -> bytes:
+    try:
+        items1 = message.groups
+        n2 = len(items1) + 1
+        parts: list[bytes] = [_pack_iB(message.throttle_time_ms, n2) if n2 < 128 else _pack_i(message.throttle_time_ms) + uvarint(n2)]
+        for item3 in items1:
+            b4 = item3.error_message
+            b6 = b"" if b4 is None else b4.encode()
+            n5 = 0 if b4 is None else len(b6) + 1
+            b7 = item3.group_id.encode()
+            n8 = len(b7) + 1
+            b9 = item3.group_state.encode()
+            n10 = len(b9) + 1
+            b11 = item3.assignor_name.encode()
+            n12 = len(b11) + 1
+            items13 = item3.members
+            n14 = len(items13) + 1
+            parts += (_pack_hB(item3.error_code, n5) if n5 < 128 else _pack_h(item3.error_code) + uvarint(n5), b6, _pack_B(n8) if n8 < 128 else uvarint(n8), b7, _pack_B(n10) if n10 < 128 else uvarint(n10), b9, _pack_iiB(item3.group_epoch, item3.assignment_epoch, n12) if n12 < 128 else _pack_ii(item3.group_epoch, item3.assignment_epoch) + uvarint(n12), b11, _pack_B(n14) if n14 < 128 else uvarint(n14))
+            for item15 in items13:
+                b16 = item15.member_id.encode()
+                n17 = len(b16) + 1
+                b18 = item15.rack_id
+                b20 = b"" if b18 is None else b18.encode()
+                n19 = 0 if b18 is None else len(b20) + 1
+                b21 = item15.client_id.encode()
+                n22 = len(b21) + 1
+                b23 = item15.client_host.encode()
+                n24 = len(b23) + 1
+                items25 = item15.subscribed_topic_names
+                n26 = len(items25) + 1
+                parts += (_pack_B(n17) if n17 < 128 else uvarint(n17), b16, _pack_B(n19) if n19 < 128 else uvarint(n19), b20, _pack_iB(item15.member_epoch, n22) if n22 < 128 else _pack_i(item15.member_epoch) + uvarint(n22), b21, _pack_B(n24) if n24 < 128 else uvarint(n24), b23, _pack_B(n26) if n26 < 128 else uvarint(n26))
+                for item27 in items25:
+                    b28 = item27.encode()
+                    n29 = len(b28) + 1
+                    parts += (_pack_B(n29) if n29 < 128 else uvarint(n29), b28)
+                struct30 = item15.assignment
+                items31 = struct30.topic_partitions
+                n32 = len(items31) + 1
+                parts.append(_pack_B(n32) if n32 < 128 else uvarint(n32))
+                for item33 in items31:
+                    b34 = item33.topic_name.encode()
+                    n35 = len(b34) + 1
+                    items36 = item33.partitions
+                    n37 = len(items36) + 1
+                    parts += (_pack_16sB(item33.topic_id, n35) if n35 < 128 else _pack_16s(item33.topic_id) + uvarint(n35), b34, _pack_B(n37) if n37 < 128 else uvarint(n37), pack(f">{len(items36)}i", *items36), b"\0")
+                parts.append(b"\0\0")
+            parts.append(_pack_ix(item3.authorized_operations))
+        parts.append(b"\0")
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("ShareGroupDescribeResponse", error) from error
+
+
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ShareGroupDescribeRequest]]] = {
+    0: decode_share_group_describe_request_v0,
+}
+
+ENCODE_REQUEST: Final[dict[int, Callable[[ShareGroupDescribeRequest], bytes]]] = {
+    0: encode_share_group_describe_request_v0,
+}
+
+DECODE_RESPONSE: Final[dict[int, Callable[[bytes, int], ShareGroupDescribeResponse]]] = {
+    0: decode_share_group_describe_response_v0,
+}
+
+ENCODE_RESPONSE: Final[dict[int, Callable[[ShareGroupDescribeResponse], bytes]]] = {
+    0: encode_share_group_describe_response_v0,
+}

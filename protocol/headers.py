@@ -1,0 +1,85 @@
+"""Request and response headers.
+
+Which header a message has follows from its API and version: flexible versions have the newer one, with a tag section
+(request v2, response v1). Two exceptions, both so that strangers can talk: the answer to ApiVersions always has the
+old header, and the client id never became compact. So a server reads key and version first, and an unknown key fails
+before anything behind it is looked at.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple
+
+from protocol.api_keys import ApiKey
+from protocol.codec import is_flexible
+from protocol.errors import DecodeError, UnsupportedVersionError
+from protocol.generated.index import APIS
+from protocol.primitives import TOO_SHORT, skip_tags
+
+_FIXED: Final = struct.Struct(">hhi")
+_LENGTH: Final = struct.Struct(">h")
+_CORRELATION: Final = struct.Struct(">i")
+
+
+class RequestHeader(NamedTuple):
+    """Who asks what. `client_id` may be null, which means the same as an empty one."""
+
+    api_key: int
+    api_version: int
+    correlation_id: int
+    client_id: str | None
+
+
+def decode_request_header(data: bytes, position: int = 0) -> tuple[RequestHeader, int]:
+    """The header of a request and the position of its body.
+
+    Raises UnsupportedVersionError, with the correlation id, for a key or version that is not declared.
+    """
+    try:
+        api_key, version, correlation_id = _FIXED.unpack_from(data, position)
+        api = APIS.get(api_key)
+        if api is None or not api[1] <= version <= api[2]:
+            raise UnsupportedVersionError(api_key, version, correlation_id)
+        (length,) = _LENGTH.unpack_from(data, position + 8)
+        position += 10
+        client_id = None
+        if length >= 0:
+            client_id = data[position : position + length].decode("utf-8", "replace")
+            position += length
+        if version >= api[3]:
+            tags = data[position]
+            position = skip_tags(data, position + 1, tags) if tags else position + 1
+    except (struct.error, IndexError):
+        raise DecodeError("the request header ends early") from None
+    if position > len(data):
+        raise DecodeError("the request header ends early")
+    return RequestHeader(api_key, version, correlation_id, client_id), position
+
+
+def encode_request_header(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
+    """The header of a request in the form its version needs."""
+    encoded = b"" if client_id is None else client_id.encode()
+    length = -1 if client_id is None else len(encoded)
+    tags = b"\0" if is_flexible(api_key, version) else b""
+    return _FIXED.pack(api_key, version, correlation_id) + _LENGTH.pack(length) + encoded + tags
+
+
+def encode_response_header(api_key: int, version: int, correlation_id: int) -> bytes:
+    """The header of a response in the form its version needs."""
+    header = _CORRELATION.pack(correlation_id)
+    return header + b"\0" if _has_tags(api_key, version) else header
+
+
+def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int, int]:
+    """The correlation id of a response to a request of this version, and the position of the body."""
+    try:
+        (correlation_id,) = _CORRELATION.unpack_from(data, 0)
+        position = skip_tags(data, 5, data[4]) if _has_tags(api_key, version) else 4
+    except (struct.error, IndexError):
+        raise DecodeError(TOO_SHORT) from None
+    return correlation_id, position
+
+
+def _has_tags(api_key: int, version: int) -> bool:
+    return api_key != ApiKey.API_VERSIONS and is_flexible(api_key, version)

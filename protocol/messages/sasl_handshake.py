@@ -1,0 +1,21 @@
+"""SaslHandshake: choose how to authenticate. It never became flexible."""
+
+from __future__ import annotations
+
+from protocol.api_keys import ApiKey
+from protocol.schema import INT16, STRING, array, field, message
+
+
+@message(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
+class SaslHandshakeRequest:
+    """Name the mechanism the client wants to use."""
+
+    mechanism: str = field(STRING)
+
+
+@message(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
+class SaslHandshakeResponse:
+    """Whether it is enabled, and which ones are."""
+
+    error_code: int = field(INT16)
+    mechanisms: list[str] = field(array(STRING))

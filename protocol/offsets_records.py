@@ -1,0 +1,170 @@
+"""The records of `__consumer_offsets`: keys and values as Kafka writes them.
+
+Key and value each start with an int16 version. The version of a key is its kind: 0 and 1 a committed offset, 2 a group,
+the others belong to protocols that we do not speak and are kept as they are. A record without a value is a tombstone.
+Values are written in version 3, or 1 for an offset with an expiry of its own (which then loses its leader epoch), and
+read in every version; their declarations are in `protocol.messages.offsets_log`. Source: spec/classic-groups 12.
+
+Commits pass through `encode_offset_key` and `encode_offset_value` once a partition: both are written out by hand.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final, NamedTuple, TypeAlias
+
+from protocol.errors import DecodeError
+from protocol.generated import offsets_log
+from protocol.messages.offsets_log import GroupValue, MemberValue, OffsetValue
+
+__all__ = [
+    "GroupKey",
+    "GroupValue",
+    "Key",
+    "MemberValue",
+    "OffsetKey",
+    "OffsetValue",
+    "UnknownKey",
+    "decode_group_value",
+    "decode_key",
+    "decode_offset_value",
+    "encode_group_key",
+    "encode_group_value",
+    "encode_offset_key",
+    "encode_offset_value",
+]
+
+OFFSET_KEY_VERSIONS: Final = (0, 1)
+GROUP_KEY_VERSION: Final = 2
+GROUP_VALUE_VERSION: Final = 3
+
+_VERSION: Final = struct.Struct(">h")
+_PARTITION: Final = struct.Struct(">i")
+_VERSION_AND_LENGTH: Final = struct.Struct(">hh")
+_VALUE_V3: Final = struct.Struct(">hqih")  # version, offset, leader epoch, length of the metadata
+_VALUE_V1: Final = struct.Struct(">hqh")
+_TIMESTAMP: Final = struct.Struct(">q")
+_TIMESTAMPS: Final = struct.Struct(">qq")
+
+
+class OffsetKey(NamedTuple):
+    """The key of a committed offset, whichever of its two versions it had."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+class GroupKey(NamedTuple):
+    """The key of a group's metadata."""
+
+    group: str
+
+
+class UnknownKey(NamedTuple):
+    """A key of another protocol's records; `raw` is all of it."""
+
+    version: int
+    raw: bytes
+
+
+Key: TypeAlias = OffsetKey | GroupKey | UnknownKey
+
+
+def decode_key(data: bytes) -> Key:
+    """The key of a record; DecodeError if its version is known and the rest is not as it should be."""
+    try:
+        version, length = _VERSION_AND_LENGTH.unpack_from(data)
+    except struct.error:
+        if len(data) >= 2:
+            (version,) = _VERSION.unpack_from(data)
+            if not 0 <= version <= GROUP_KEY_VERSION:
+                return UnknownKey(version, data)
+        raise DecodeError("a key that ends early") from None
+    if not 0 <= version <= GROUP_KEY_VERSION:
+        return UnknownKey(version, data)
+    if length < 0:
+        raise DecodeError("a key without a group")
+    try:
+        position = 4 + length
+        group = data[4:position].decode()
+        if version == GROUP_KEY_VERSION:
+            if position > len(data):
+                raise DecodeError("a key that ends early")
+            return GroupKey(group)
+        (length,) = _VERSION.unpack_from(data, position)
+        if length < 0:
+            raise DecodeError("a key without a topic")
+        topic = data[position + 2 : position + 2 + length].decode()
+        (partition,) = _PARTITION.unpack_from(data, position + 2 + length)
+    except struct.error:
+        raise DecodeError("a key that ends early") from None
+    except UnicodeDecodeError:
+        raise DecodeError("a key that is not UTF-8") from None
+    return OffsetKey(group, topic, partition)
+
+
+def encode_offset_key(group: str, topic: str, partition: int) -> bytes:
+    """The key under which an offset is committed."""
+    group_bytes = group.encode()
+    topic_bytes = topic.encode()
+    return b"".join(
+        (
+            _VERSION_AND_LENGTH.pack(1, len(group_bytes)),
+            group_bytes,
+            _VERSION.pack(len(topic_bytes)),
+            topic_bytes,
+            _PARTITION.pack(partition),
+        )
+    )
+
+
+def offset_key_prefix(group: str, topic: str) -> bytes:
+    """What all keys of a group and topic start with; the partition, an int32, follows."""
+    return encode_offset_key(group, topic, 0)[:-4]
+
+
+def encode_group_key(group: str) -> bytes:
+    """The key under which a group's metadata is stored."""
+    group_bytes = group.encode()
+    return _VERSION_AND_LENGTH.pack(GROUP_KEY_VERSION, len(group_bytes)) + group_bytes
+
+
+def decode_offset_value(data: bytes) -> OffsetValue:
+    """The value of a committed offset, in any version."""
+    return offsets_log.DECODE_OFFSET_VALUE[_known_version(data)](data, 2)
+
+
+def encode_offset_value(value: OffsetValue) -> bytes:
+    """The value of a committed offset: version 1 if it has an expiry of its own, else 3."""
+    metadata = value.metadata.encode()
+    if value.expire_timestamp_ms == -1:
+        return (
+            _VALUE_V3.pack(3, value.offset, value.leader_epoch, len(metadata))
+            + metadata
+            + _TIMESTAMP.pack(value.commit_timestamp_ms)
+        )
+    return (
+        _VALUE_V1.pack(1, value.offset, len(metadata))
+        + metadata
+        + _TIMESTAMPS.pack(value.commit_timestamp_ms, value.expire_timestamp_ms)
+    )
+
+
+def decode_group_value(data: bytes) -> GroupValue:
+    """The metadata of a group, in any version."""
+    return offsets_log.DECODE_GROUP_VALUE[_known_version(data)](data, 2)
+
+
+def encode_group_value(value: GroupValue) -> bytes:
+    """The metadata of a group, in the version that every Kafka reads."""
+    return offsets_log.ENCODE_GROUP_VALUE[GROUP_VALUE_VERSION](value)
+
+
+def _known_version(data: bytes) -> int:
+    if len(data) < 2:
+        raise DecodeError("a value without a version")
+    (version,) = _VERSION.unpack_from(data)
+    if version not in offsets_log.DECODE_OFFSET_VALUE:
+        raise DecodeError(f"a value of version {version}")
+    return int(version)

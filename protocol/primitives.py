@@ -1,0 +1,116 @@
+"""The few primitives that generated code does not inline: varints, tag sections, and what an error becomes.
+
+Unsigned varints carry 7 bits a byte, the low group first; the high bit says that more follows. The compact types use
+them for lengths plus one, so that zero can mean null; 5 bytes are the most that 32 bits need, and longer ones are
+refused. Records use the zigzag form, where small negative numbers are short too.
+
+Readers raise IndexError past the end of the data. Generated decoders catch it once, with what else malformed bytes
+can cause (`MALFORMED`), and raise the DecodeError that `unreadable` makes of it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Final
+
+from protocol.errors import DecodeError, EncodeError
+
+ZERO_UUID: Final = bytes(16)
+TOO_SHORT: Final = "the data ends early"
+MALFORMED: Final = (IndexError, struct.error)
+UNENCODABLE: Final = (AttributeError, TypeError, struct.error, UnicodeEncodeError)
+
+
+def unreadable(error: Exception) -> DecodeError:
+    """What to raise instead of an exception in MALFORMED."""
+    return DecodeError(TOO_SHORT)
+
+
+def unwritable(name: str, error: Exception) -> EncodeError:
+    """What to raise instead of an exception in UNENCODABLE."""
+    return EncodeError(f"{name} does not fit this version: {error}")
+
+
+def _uvarint(value: int) -> bytes:
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
+
+
+_SHORT: Final = tuple(_uvarint(value) for value in range(16384))
+
+
+def uvarint(value: int) -> bytes:
+    """An unsigned varint."""
+    return _SHORT[value] if value < 16384 else _uvarint(value)
+
+
+def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
+    """An unsigned varint of 32 bits and the position behind it."""
+    first = data[position]
+    if first < 128:
+        return first, position + 1
+    return read_uvarint_tail(data, position + 1, first)
+
+
+def read_uvarint_tail(data: bytes, position: int, first: int) -> tuple[int, int]:
+    """The rest of an unsigned varint whose first byte has been read and says that more follows."""
+    value = first & 127
+    for shift in (7, 14, 21, 28):
+        byte = data[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if value > 0xFFFFFFFF:
+                break
+            return value, position
+    raise DecodeError("a varint is longer than 32 bits")
+
+
+def read_tag(data: bytes, position: int, previous: int) -> tuple[int, int, int]:
+    """The head of one tagged field: its number, where it ends and where its data starts."""
+    tag, position = read_uvarint(data, position)
+    length, position = read_uvarint(data, position)
+    if tag <= previous:
+        raise DecodeError(f"tag {tag} follows tag {previous}")
+    end = position + length
+    if end > len(data):
+        raise DecodeError(TOO_SHORT)
+    return tag, end, position
+
+
+def skip_tags(data: bytes, position: int, count: int) -> int:
+    """The position behind a tag section of which nothing is known; `count` is its first byte, already read."""
+    if count > 127:
+        count, position = read_uvarint_tail(data, position, count)
+    previous = -1
+    for _ in range(count):
+        previous, position, _ = read_tag(data, position, previous)
+    return position
+
+
+def zigzag(value: int) -> bytes:
+    """A signed varint, as records use it; up to 64 bits."""
+    folded = value << 1 ^ value >> 63
+    return _SHORT[folded] if folded < 16384 else _uvarint(folded)
+
+
+def read_zigzag(data: bytes, position: int) -> tuple[int, int]:
+    """A signed varint of up to 64 bits and the position behind it."""
+    byte = data[position]
+    if byte < 128:
+        return byte >> 1 ^ -(byte & 1), position + 1
+    value = byte & 127
+    position += 1
+    for shift in range(7, 70, 7):
+        byte = data[position]
+        position += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            if value > 0xFFFF_FFFF_FFFF_FFFF:
+                break
+            return value >> 1 ^ -(value & 1), position
+    raise DecodeError("a varint is longer than 64 bits")

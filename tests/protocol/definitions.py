@@ -1,0 +1,196 @@
+"""Kafka's message definitions, reduced to facts, and how to read them: the independent side of the protocol tests.
+
+`data/kafka_definitions.json` holds for each message what Kafka's own schema says: names, types, versions, nullable
+versions, tags, defaults, flexible versions. Two texts of a message may exist: `snapshot`, which still knows the oldest
+versions, and `newer`, which is the truth for versions that the snapshot lacks. Nothing here looks at our declarations.
+
+`python -m tests.protocol.definitions FOLDER` writes the file again from a folder of Kafka's JSON schemas.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+PINNED = Path(__file__).parent / "data" / "kafka_definitions.json"
+KAFKA_MESSAGES = Path(__file__).resolve().parents[3] / "shared" / "kafka-messages"
+FORMS = ("snapshot", "newer")
+RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue")
+NOT_IN_THE_API_TABLE = ("ListClientMetricsResources",)
+FIXED = {
+    "bool": "?",
+    "int8": "b",
+    "int16": "h",
+    "uint16": "H",
+    "int32": "i",
+    "uint32": "I",
+    "int64": "q",
+    "float64": "d",
+}
+PLAIN = frozenset(FIXED) | {"string", "bytes", "records", "uuid"}
+
+
+# --- from Kafka's files to facts -------------------------------------------------------------------------------------
+
+
+def condense(path: Path) -> dict[str, Any]:
+    """The facts of one schema file: no prose, and struct definitions where they are used."""
+    text = "\n".join(re.sub(r"(^|\s)//.*$", "", line) for line in path.read_text(encoding="utf-8").split("\n"))
+    schema = json.loads(text)
+    common = {each["name"]: each["fields"] for each in schema.get("commonStructs", [])}
+    facts = {"versions": schema["validVersions"], "flexible": schema["flexibleVersions"]}
+    if "apiKey" in schema:
+        facts["key"] = schema["apiKey"]
+    return facts | {"fields": [_condense_field(each, common) for each in schema["fields"]]}
+
+
+def _condense_field(field: dict[str, Any], common: dict[str, Any]) -> dict[str, Any]:
+    facts = {"name": field["name"], "type": field["type"], "versions": field["versions"]}
+    for ours, theirs in (("nullable", "nullableVersions"), ("tagged", "taggedVersions"), ("tag", "tag")):
+        if theirs in field:
+            facts[ours] = field[theirs]
+    if "default" in field:
+        default = field["default"]
+        facts["default"] = str(default).lower() if isinstance(default, bool) else str(default)
+    if field.get("flexibleVersions") == "none":
+        facts["never_flexible"] = True
+    base = field["type"].removeprefix("[]")
+    if base not in PLAIN:
+        facts["fields"] = [_condense_field(each, common) for each in field.get("fields") or common[base]]
+    return facts
+
+
+def condense_all(folder: Path) -> dict[str, dict[str, Any]]:
+    """The facts of every message that we declare or read, by name and form."""
+    found: dict[str, dict[str, Any]] = {}
+    for form, directory in zip(FORMS, (folder, folder / "newer"), strict=True):
+        for path in sorted(directory.glob("*.json")):
+            if not path.stem.startswith(NOT_IN_THE_API_TABLE):
+                found.setdefault(path.stem, {})[form] = condense(path)
+    for name in RECORDS:
+        found[name] = {"snapshot": condense(folder / "group-coordinator" / f"{name}.json")}
+    return found
+
+
+def write(folder: Path) -> None:
+    rows = (
+        f'"{name}": {json.dumps(forms, separators=(",", ":"))}' for name, forms in sorted(condense_all(folder).items())
+    )
+    PINNED.write_text("{\n" + ",\n".join(rows) + "\n}\n", encoding="utf-8")
+
+
+# --- reading the facts -----------------------------------------------------------------------------------------------
+
+
+def versions(text: str, last: int) -> range:
+    """ "2+", "0-3", "4" or "none" as a range that ends at `last`."""
+    if text in ("none", ""):
+        return range(0)
+    first, _, end = text.rstrip("+").partition("-")
+    return range(int(first), min(last, int(end) if end else last if text.endswith("+") else int(first)) + 1)
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a message in one version."""
+
+    name: str
+    type: str  # without the [] of an array
+    is_array: bool
+    nullable: bool
+    tag: int | None
+    default: str | None  # as the definition writes it; None if it does not
+    compact: bool
+    fields: tuple[Field, ...]  # of a struct, those of this version
+
+    @property
+    def is_struct(self) -> bool:
+        return self.type not in PLAIN
+
+    def default_value(self) -> Any:
+        """What an absent field is taken for, in Kafka's terms: a struct is None here if it is null, else a dict."""
+        if self.default == "null" or (self.default is None and self.type == "records"):
+            return None
+        if self.is_array:
+            return []
+        if self.is_struct:
+            return {each.name: each.default_value() for each in self.fields}
+        if self.type == "string":
+            return self.default or ""
+        if self.type in ("bytes", "uuid"):
+            return b"" if self.type == "bytes" else bytes(16)
+        if self.type == "bool":
+            return self.default == "true"
+        return int(self.default or "0", 0)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A message in one version."""
+
+    name: str
+    version: int
+    flexible: bool
+    fields: tuple[Field, ...]
+
+
+@cache
+def pinned() -> dict[str, dict[str, Any]]:
+    facts: dict[str, dict[str, Any]] = json.loads(PINNED.read_text(encoding="utf-8"))
+    return facts
+
+
+def form_for(name: str, version: int) -> dict[str, Any]:
+    """The text that is true for a version: the snapshot, where it has the version."""
+    forms = pinned()[name]
+    snapshot: dict[str, Any] = forms["snapshot"]
+    if version in versions(snapshot["versions"], 1 << 15) or "newer" not in forms:
+        return snapshot
+    newer: dict[str, Any] = forms["newer"]
+    return newer
+
+
+def defined_versions(name: str) -> range:
+    """All versions of a message that either text has."""
+    ranges = [versions(form["versions"], 1 << 15) for form in pinned()[name].values()]
+    return range(min(each.start for each in ranges), max(each.stop for each in ranges))
+
+
+@cache
+def definition(name: str, version: int) -> Definition:
+    """A message as Kafka defines it in one version."""
+    form = form_for(name, version)
+    flexible = version in versions(form["flexible"], version)
+    return Definition(name, version, flexible, _fields(form["fields"], version, flexible))
+
+
+def _fields(facts: list[dict[str, Any]], version: int, flexible: bool) -> tuple[Field, ...]:
+    return tuple(
+        Field(
+            name=each["name"],
+            type=each["type"].removeprefix("[]"),
+            is_array=each["type"].startswith("[]"),
+            nullable=version in versions(each.get("nullable", "none"), version),
+            tag=each["tag"] if version in versions(each.get("tagged", "none"), version) else None,
+            default=each.get("default"),
+            compact=flexible and not each.get("never_flexible", False),
+            fields=_fields(each.get("fields", []), version, flexible),
+        )
+        for each in facts
+        if version in versions(each["versions"], version)
+    )
+
+
+def snake_case(name: str) -> str:
+    """GroupId -> group_id: how we write Kafka's names."""
+    name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
