@@ -1,0 +1,96 @@
+"""What the core asks for: values that say what must happen, never acts that do it.
+
+A method of the core takes an event (a request, a moment, the fate of an append) and returns `Effects`. The runtime
+executes them: replies go to their connections, appends go to the offsets log. Because an effect is a value, the same
+core runs under the asyncio server, under a virtual clock in tests, and can be compared with an equals sign.
+
+Promise: a reply in `Effects` depends on nothing that is not durable. A reply that does depend on an append is not
+here; the core keeps it with the append and returns it from `appended` or `append_failed`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+
+class Ticket:
+    """A slot in the ordered answers of one connection: where the answer to one request goes.
+
+    The core treats it as an address. It reads `client_id` and `client_host` (they become facts of a member) and never
+    touches `session`, which is the connection and may be long gone when the answer comes; a reply to a closed
+    connection is dropped by the runtime. `version` is for the API layer alone, which shapes answers by it.
+    """
+
+    __slots__ = (
+        "answer",
+        "api_key",
+        "client_host",
+        "client_id",
+        "correlation_id",
+        "session",
+        "version",
+        "waits_for_log",
+    )
+
+    def __init__(
+        self,
+        session: Any = None,
+        *,
+        api_key: int = -1,
+        version: int = 0,
+        correlation_id: int = 0,
+        client_id: str = "",
+        client_host: str = "/127.0.0.1",
+    ) -> None:
+        self.session = session
+        self.api_key = api_key
+        self.version = version
+        self.correlation_id = correlation_id
+        self.client_id = client_id
+        self.client_host = client_host  # in Java form: "/127.0.0.1"
+        self.waits_for_log = False  # set by the connection: only durability is missing, so commits behind it may run
+        self.answer: bytes | None = None  # set by the connection: encoded, waiting for the answers before it
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ticket api={self.api_key} v{self.version} #{self.correlation_id} {self.client_id!r} {self.client_host}>"
+        )
+
+
+class Reply(NamedTuple):
+    """Send `response` (a message of `protocol.messages`, version-neutral) to `ticket`."""
+
+    ticket: Ticket
+    response: Any
+
+
+class Producer(NamedTuple):
+    """The producer fields of a transactional batch in the offsets log (TxnOffsetCommit)."""
+
+    producer_id: int
+    producer_epoch: int
+
+
+class Append(NamedTuple):
+    """Append `records` atomically, in order, to one partition of the offsets log.
+
+    `records` are (key, value) pairs; a value of None is a tombstone. `then` is data of the core's own: what to do when
+    the append is durable, and what to undo and answer when it failed. With `marker` there are no records but the
+    control record that ends the producer's transaction: True commits, False aborts.
+    """
+
+    partition: int
+    records: tuple[tuple[bytes, bytes | None], ...]
+    then: Any
+    producer: Producer | None = None
+    marker: bool | None = None
+
+
+class Effects(NamedTuple):
+    """Everything one event asks for. `replies` may be sent now; `appends` go to the log in this order."""
+
+    replies: tuple[Reply, ...] = ()
+    appends: tuple[Append, ...] = ()
+
+
+NOTHING: Final = Effects()

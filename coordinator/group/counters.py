@@ -1,0 +1,26 @@
+"""What the coordinator counts, by the meaning Kafka gives to these figures (spec 14); exported by the HTTP side."""
+
+from __future__ import annotations
+
+
+class Counters:
+    """Cumulative counts since the start. Gauges (groups by state, offsets) are kept where they change."""
+
+    __slots__ = (
+        "completed_rebalances",
+        "expired_sessions",
+        "offset_commits",
+        "offset_deletions",
+        "offset_expirations",
+        "rebalances_by_cause",
+        "refused_groups",
+    )
+
+    def __init__(self) -> None:
+        self.offset_commits = 0  # offset records handed to the log, transactional ones included
+        self.offset_expirations = 0  # offsets removed by retention
+        self.offset_deletions = 0  # offset tombstones written for OffsetDelete
+        self.completed_rebalances = 0  # a leader's assignments became durable
+        self.expired_sessions = 0  # members removed because they were silent
+        self.refused_groups = 0  # joins and commits refused by max.groups
+        self.rebalances_by_cause: dict[str, int] = {}

@@ -1,0 +1,392 @@
+"""Tombstones: offsets and groups that are deleted, by an administrator, by retention, or with their topic.
+
+All of these decide from what is committed, so they run on a group only while nothing of it is in flight. From the
+decision to delete a group until its tombstone is durable it is Dead: requests are told to try again, and if the append
+fails an identical Empty group takes its place. Sources: spec 7.8, 8.1, 11, 12.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from coordinator.group.checks import check_delete_group, check_offset_delete
+from coordinator.group.event import InFlight, client_error
+from coordinator.group.group import CONSUMER, Group
+from coordinator.group.records import group_tombstone
+from coordinator.group.state import DEAD
+from coordinator.offsets.commit import Accepted, Form, Outcome, offsets_of, split
+from coordinator.offsets.commit import answer as answer_partitions
+from protocol.error_codes import ErrorCode
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
+from protocol.messages.offset_delete import (
+    OffsetDeleteResponse,
+    OffsetDeleteResponsePartition,
+    OffsetDeleteResponseTopic,
+)
+from protocol.offsets_records import encode_offset_key
+
+if TYPE_CHECKING:
+    from coordinator.effects import Ticket
+    from coordinator.group.event import Event
+    from coordinator.offsets.directory import Directory
+    from coordinator.offsets.partition import OffsetsPartition
+    from coordinator.offsets.store import OffsetStore
+    from coordinator.purgatory.group_timers import GroupTimers
+    from protocol.messages.delete_groups import DeleteGroupsRequest
+    from protocol.messages.offset_delete import OffsetDeleteRequest
+
+Positions = Sequence[tuple[str, int]]  # (topic, partition)
+
+# A scan, or a topic that is gone, may concern very many offsets of one group; they need not go in one batch
+# (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried.
+MAX_TOMBSTONES_PER_APPEND: Final = 1000
+GROUPS_FORGOTTEN_PER_EVENT: Final = 200
+RETRY_FORGETTING_MS: Final = 1000
+OFFSET_DELETE: Final = Form(OffsetDeleteResponse, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
+
+
+def offset_tombstones(group_id: str, positions: Positions) -> tuple[tuple[bytes, bytes | None], ...]:
+    return tuple((encode_offset_key(group_id, topic, partition), None) for topic, partition in positions)
+
+
+class RemoveOffsets(InFlight):
+    """Tombstones of some offsets of one group are on their way."""
+
+    __slots__ = ("positions",)
+
+    def __init__(self, positions: Positions) -> None:
+        self.positions = positions
+
+    def durable(self, event: Event) -> None:
+        group = self.group
+        if group is not None:
+            store = offsets_of(group)
+            for topic, partition in self.positions:
+                store.remove(group.group_id, topic, partition)
+
+
+class DeleteOffsets(RemoveOffsets):
+    """The same, asked for by OffsetDelete."""
+
+    __slots__ = ("response", "ticket")
+
+    def __init__(self, positions: Positions, ticket: Ticket, response: OffsetDeleteResponse) -> None:
+        super().__init__(positions)
+        self.ticket: Ticket | None = ticket
+        self.response = response
+
+    def durable(self, event: Event) -> None:
+        super().durable(event)
+        if self.ticket is not None:
+            event.reply(self.ticket, self.response)
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        self.abandoned(client_error(error), event)
+
+    def abandoned(self, error: ErrorCode, event: Event) -> None:
+        ticket, self.ticket = self.ticket, None
+        if ticket is not None:
+            event.reply(ticket, OffsetDeleteResponse(error_code=int(error)))
+
+
+class ForgetTopic(RemoveOffsets):
+    """The same, because a topic was deleted. Nobody would ask again, so a failure is tried again."""
+
+    __slots__ = ("again", "timers")
+
+    def __init__(self, positions: Positions, timers: GroupTimers, again: Callable[[Event], None]) -> None:
+        super().__init__(positions)
+        self.timers = timers
+        self.again = again
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        self.timers.run_at(event.now_ms + RETRY_FORGETTING_MS, self.again)
+
+    def timed_out(self, event: Event) -> None:
+        """Nobody waits for an answer."""
+
+
+class DeletionAnswer:
+    """Collects what became of each group in a DeleteGroups, and answers when all is known."""
+
+    __slots__ = ("_results", "_ticket", "_waiting")
+
+    def __init__(self, ticket: Ticket, names: Sequence[str]) -> None:
+        self._ticket = ticket
+        self._results: dict[str, ErrorCode] = dict.fromkeys(names, ErrorCode.NONE)
+        self._waiting = set(names)
+
+    def settle(self, name: str, error: ErrorCode, event: Event) -> None:
+        """The outcome for one group. Only the first counts: a timeout may be followed by the outcome itself."""
+        if name not in self._waiting:
+            return
+        self._waiting.remove(name)
+        self._results[name] = error
+        self.reply_if_complete(event)
+
+    def reply_if_complete(self, event: Event) -> None:
+        if not self._waiting:
+            results = [
+                DeletableGroupResult(group_id=name, error_code=int(error)) for name, error in self._results.items()
+            ]
+            event.reply(self._ticket, DeleteGroupsResponse(results=results))
+
+
+class DeleteGroup(InFlight):
+    """The tombstones of a group and all its offsets are on their way; the group is Dead."""
+
+    __slots__ = ("answer", "positions")
+
+    def __init__(self, positions: Positions, answer: DeletionAnswer | None) -> None:
+        self.positions = positions
+        self.answer = answer
+
+    def durable(self, event: Event) -> None:
+        group = self.group
+        if group is not None:
+            store = offsets_of(group)
+            for topic, partition in self.positions:
+                store.remove(group.group_id, topic, partition)
+            group.shard.forget(group)
+        self._settle(ErrorCode.NONE, event)
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        if self.group is not None:
+            _revive(self.group)
+        self._settle(client_error(error), event)
+
+    def abandoned(self, error: ErrorCode, event: Event) -> None:
+        self._settle(error, event)
+
+    def _settle(self, error: ErrorCode, event: Event) -> None:
+        if self.answer is not None and self.group is not None:
+            self.answer.settle(self.group.group_id, error, event)
+
+
+def delete_group(group: Group, store: OffsetStore, answer: DeletionAnswer | None, event: Event) -> None:
+    """Everything of a group that is Empty, in one append."""
+    positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
+    known = set(positions)
+    positions += [position for position in store.pending_of_group(group.group_id) if position not in known]
+    _die(group, event)
+    records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))
+    event.append(group, records, DeleteGroup(positions, answer))
+
+
+def expire(group: Group, positions: Positions, *, with_group: bool, event: Event) -> None:
+    """What retention found in one group, in as many appends as it takes."""
+    event.counters.offset_expirations += len(positions)
+    pieces = _pieces(positions)
+    if with_group:
+        _die(group, event)
+        last = pieces.pop() if pieces else []
+    for piece in pieces:
+        event.append(group, offset_tombstones(group.group_id, piece), RemoveOffsets(piece))
+    if with_group:
+        records = (*offset_tombstones(group.group_id, last), group_tombstone(group))
+        event.append(group, records, DeleteGroup(last, None))
+
+
+def _pieces(positions: Positions) -> list[Positions]:
+    size = MAX_TOMBSTONES_PER_APPEND
+    return [positions[start : start + size] for start in range(0, len(positions), size)]
+
+
+def _die(group: Group, event: Event) -> None:
+    for member_id in list(group.pending_join):
+        group.remove_pending(member_id)  # such ids do not keep a group; their clients ask for new ones
+    timestamp_ms = group.state_timestamp_ms
+    group.transition(DEAD, event.wall_ms)
+    group.state_timestamp_ms = timestamp_ms  # how long it has been empty, should it come back
+
+
+def _revive(dead: Group) -> None:
+    """The tombstone never happened: an identical Empty group takes the place of the Dead one."""
+    shard: OffsetsPartition = dead.shard  # type: ignore[assignment]  # there is no other kind of Shard
+    group = Group(dead.group_id, shard, dead.state_timestamp_ms)
+    group.protocol_type = dead.protocol_type
+    group.generation = dead.generation
+    group.is_recorded = dead.is_recorded
+    group.rebalances = dead.rebalances
+    group.compute_subscribed_topics()
+    shard.add(group)
+
+
+# -- requests --------------------------------------------------------------------------------------------------------
+
+
+def delete_groups(
+    directory: Directory, timers: GroupTimers, request: DeleteGroupsRequest, ticket: Ticket, event: Event
+) -> None:
+    """DeleteGroups: decided when none of the groups has an append in flight."""
+    names = list(dict.fromkeys(request.groups_names))
+    timers.await_appends(
+        [("group", name) for name in names],
+        event.now_ms + event.commit_timeout_ms,
+        lambda: not any(_is_busy(directory, name) for name in names),
+        lambda later: _delete_groups(directory, names, ticket, later),
+        event,
+    )
+
+
+def _delete_groups(directory: Directory, names: list[str], ticket: Ticket, event: Event) -> None:
+    if not names:
+        event.reply(ticket, DeleteGroupsResponse(results=[]))
+    answer = DeletionAnswer(ticket, names)
+    for name in names:
+        error = directory.refusal(name)
+        group = directory.groups.get(name)
+        if error is ErrorCode.NONE and _is_busy(directory, name):
+            error = client_error(ErrorCode.REQUEST_TIMED_OUT)
+        if error is ErrorCode.NONE:
+            error = check_delete_group(group)
+        if group is None or error is not ErrorCode.NONE:
+            answer.settle(name, error, event)
+        else:
+            delete_group(group, offsets_of(group), answer, event)
+
+
+def delete_offsets(
+    directory: Directory,
+    timers: GroupTimers,
+    request: OffsetDeleteRequest,
+    exists: Callable[[str, int], bool] | None,
+    ticket: Ticket,
+    event: Event,
+) -> None:
+    """OffsetDelete: decided when the group has no append in flight."""
+    group_id = request.group_id
+    refused, accepted = split(request.topics, exists)
+    error = directory.refusal(group_id)
+    if group_id == "" and not directory.is_down:
+        error = ErrorCode.INVALID_GROUP_ID
+    if error is not ErrorCode.NONE:
+        event.reply(ticket, OffsetDeleteResponse(error_code=int(error)))
+        return
+    timers.await_appends(
+        [("group", group_id)],
+        event.now_ms + event.commit_timeout_ms,
+        lambda: not _is_busy(directory, group_id),
+        lambda later: _delete_offsets(directory, group_id, refused, accepted, ticket, later),
+        event,
+    )
+
+
+def _delete_offsets(
+    directory: Directory,
+    group_id: str,
+    refused: list[Outcome],
+    accepted: list[Accepted],
+    ticket: Ticket,
+    event: Event,
+) -> None:
+    error = directory.refusal(group_id)
+    group = directory.groups.get(group_id)
+    if error is ErrorCode.NONE and _is_busy(directory, group_id):
+        error = client_error(ErrorCode.REQUEST_TIMED_OUT)
+    if error is ErrorCode.NONE:
+        error = check_offset_delete(group, CONSUMER)
+    if group is None or error is not ErrorCode.NONE:
+        event.reply(ticket, OffsetDeleteResponse(error_code=int(error)))
+        return
+    store = offsets_of(group)
+    outcomes = list(refused)
+    positions: dict[tuple[str, int], None] = {}
+    for topic, partition, place in accepted:
+        index = partition.partition_index
+        if group.is_subscribed_to(topic):
+            outcomes.append((topic, index, int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), None, place))
+            continue
+        outcomes.append((topic, index, int(ErrorCode.NONE), None, place))
+        if store.get(group_id, topic, index) is not None or store.is_pending(group_id, topic, index):
+            positions[topic, index] = None
+    response: OffsetDeleteResponse = answer_partitions(OFFSET_DELETE, outcomes)
+    if not positions:
+        event.reply(ticket, response)
+        return
+    event.counters.offset_deletions += len(positions)
+    then = DeleteOffsets(list(positions), ticket, response)
+    event.append(group, offset_tombstones(group_id, then.positions), then)
+
+
+class DeletedTopic(NamedTuple):
+    """What is to be forgotten: offsets committed for these partitions before the deletion, and none after it.
+
+    `ends` are the next offsets, at that moment, of the partitions of the offsets log: what is committed later is for a
+    new topic of the same name.
+    """
+
+    name: str
+    partitions: Collection[int]
+    ends: Sequence[int]
+
+
+def forget_topic(
+    directory: Directory, timers: GroupTimers, topic: str, partitions: Collection[int], event: Event
+) -> None:
+    """A topic, or some of its partitions, is gone: so is what any group committed for it (spec 11.4).
+
+    All groups are looked at now; if many are concerned, their tombstones are written in several events.
+    """
+    deleted = DeletedTopic(topic, partitions, [shard.next_offset for shard in directory.partitions])
+    concerned = [
+        group_id
+        for shard in directory.partitions
+        for group_id, group in shard.groups.items()
+        if group.in_flight or topic in shard.offsets.of_group(group_id) or shard.offsets.has_pending(group_id)
+    ]
+    _forget_some(directory, timers, deleted, concerned, event)
+
+
+def _forget_some(
+    directory: Directory, timers: GroupTimers, deleted: DeletedTopic, left: list[str], event: Event
+) -> None:
+    for _ in range(min(GROUPS_FORGOTTEN_PER_EVENT, len(left))):
+        _forget_when_idle(directory, timers, left.pop(), deleted, event)
+    if left:
+        timers.run_at(event.now_ms, lambda later: _forget_some(directory, timers, deleted, left, later))
+
+
+def _forget_when_idle(
+    directory: Directory, timers: GroupTimers, group_id: str, deleted: DeletedTopic, event: Event
+) -> None:
+    timers.await_appends(
+        [("group", group_id)],
+        event.now_ms + event.commit_timeout_ms,
+        lambda: not _is_busy(directory, group_id),
+        lambda later: _forget(directory, timers, group_id, deleted, later),
+        event,
+    )
+
+
+def _forget(directory: Directory, timers: GroupTimers, group_id: str, deleted: DeletedTopic, event: Event) -> None:
+    group = directory.groups.get(group_id)
+    if group is None:
+        return
+
+    def again(later: Event) -> None:
+        _forget_when_idle(directory, timers, group_id, deleted, later)
+
+    if group.in_flight:
+        again(event)  # it commits all the time; there will be a moment
+        return
+    for piece in _pieces(_positions_of(group, deleted)):
+        event.append(group, offset_tombstones(group_id, piece), ForgetTopic(piece, timers, again))
+
+
+def _positions_of(group: Group, deleted: DeletedTopic) -> list[tuple[str, int]]:
+    store, topic, end = offsets_of(group), deleted.name, deleted.ends[group.shard.partition]
+    committed = store.of_group(group.group_id).get(topic, {})
+    positions = dict.fromkeys(
+        (topic, index) for index, offset in committed.items() if index in deleted.partitions and offset.log_offset < end
+    )
+    for position in store.pending_of_group(group.group_id):
+        if position[0] == topic and position[1] in deleted.partitions:
+            positions[position] = None
+    return list(positions)
+
+
+def _is_busy(directory: Directory, group_id: str) -> bool:
+    group = directory.groups.get(group_id)
+    return group is not None and group.in_flight > 0

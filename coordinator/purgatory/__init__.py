@@ -1,0 +1,1 @@
+"""Operations that wait: the timing wheel, the purgatory, and what waits in it."""

@@ -1,0 +1,99 @@
+"""The core's purgatories: what group operations wait for, on one timing wheel.
+
+Kafka's two purgatories, Rebalance (join and sync phases) and Heartbeat (sessions and ids handed out), and one for
+appends. Watch keys are needed only where an event that does not know the operation may complete it: joins of a group,
+the appends of a group, the appends of a partition. Everything else is held by its owner, which cancels it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, cast
+
+from coordinator.group.event import Event
+from coordinator.purgatory.delayed_append import AppendTimeout, AwaitAppends, Task
+from coordinator.purgatory.delayed_heartbeat import DelayedHeartbeat
+from coordinator.purgatory.delayed_join import DelayedInitialJoin, DelayedJoin
+from coordinator.purgatory.delayed_sync import DelayedSync
+from coordinator.purgatory.pending_member import PendingMember
+from coordinator.purgatory.purgatory import DelayedOperation, Purgatory
+from coordinator.purgatory.timing_wheel import TimingWheel
+
+if TYPE_CHECKING:
+    from coordinator.group.event import Shard
+    from coordinator.group.group import Group
+    from coordinator.group.member import Member
+    from coordinator.offsets.partition import OffsetsPartition
+
+
+class GroupTimers:
+    """Implements `coordinator.group.event.Timers`, and what the core needs besides."""
+
+    __slots__ = ("appends", "heartbeats", "rebalances", "wheel")
+
+    def __init__(self) -> None:
+        self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
+        self.rebalances: Purgatory[Event] = Purgatory("Rebalance", self.wheel)
+        self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
+        self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
+
+    # -- rebalances ----------------------------------------------------------------------------------------------
+
+    def await_joins(self, group: Group, deadline_ms: int, event: Event) -> None:
+        group.join_timer = operation = DelayedJoin(group, deadline_ms)
+        self.rebalances.try_complete_else_watch(operation, (("join", group.group_id),), event)
+
+    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, event: Event) -> None:
+        group.join_timer = operation = DelayedInitialJoin(group, event.now_ms + delay_ms, delay_ms, remaining_ms)
+        self.rebalances.watch(operation, (("join", group.group_id),))
+
+    def check_joins(self, group: Group, event: Event) -> None:
+        self.rebalances.check_and_complete(("join", group.group_id), event)
+
+    def await_syncs(self, group: Group, deadline_ms: int) -> None:
+        group.sync_timer = operation = DelayedSync(group, deadline_ms)
+        self.rebalances.watch(operation)
+
+    # -- members -------------------------------------------------------------------------------------------------
+
+    def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> PendingMember:
+        operation = PendingMember(group, member_id, deadline_ms)
+        self.heartbeats.watch(operation)
+        return operation
+
+    def start_session(self, group: Group, member: Member) -> None:
+        session = member.session
+        if session is None:
+            member.session = operation = DelayedHeartbeat(group, member)
+            self.heartbeats.watch(operation)
+        else:
+            self.heartbeats.deadline_moved(cast("DelayedHeartbeat", session))
+
+    # -- appends -------------------------------------------------------------------------------------------------
+
+    def watch_appends(self, shard: Shard) -> None:
+        partition = cast("OffsetsPartition", shard)
+        timeout = partition.append_timeout
+        if timeout is None:
+            partition.append_timeout = timeout = AppendTimeout(partition)
+            timeout.deadline_ms = shard.in_flight[-1].deadline_ms
+            self.appends.watch(timeout)
+        elif not timeout.is_armed:
+            self.wheel.start(timeout, shard.in_flight[-1].deadline_ms)
+
+    def await_appends(
+        self,
+        keys: Iterable[Hashable],
+        deadline_ms: int,
+        is_over: Callable[[], bool],
+        then: Callable[[Event], None],
+        event: Event,
+    ) -> None:
+        """Run `then` now if `is_over()`, else when a key's change makes it so, at the latest at the deadline."""
+        self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, event)
+
+    def run_at(self, deadline_ms: int, action: Callable[[Event], None], shard: OffsetsPartition | None = None) -> Task:
+        """Run `action` (which is about `shard`) at a time; the caller may cancel it."""
+        task = Task(deadline_ms, action, shard)
+        self.appends.watch(task)
+        return task

@@ -1,0 +1,538 @@
+"""A scripted cluster: the real core and API rows, scripted clients, virtual time, and a log in memory.
+
+Requests take the path of real ones: encoded and decoded in their version, handled by the row of their API, answers
+shaped, encoded and decoded. After every event the invariants of all groups are checked, offsets of core and log are
+compared, and a request that is answered twice, or a fault that the core swallowed, fails the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from coordinator.api import (
+    delete_groups,
+    describe_groups,
+    find_coordinator,
+    heartbeat,
+    join_group,
+    leave_group,
+    list_groups,
+    offset_commit,
+    offset_delete,
+    offset_fetch,
+    sync_group,
+)
+from coordinator.config import Config
+from coordinator.core import GroupCoordinator
+from coordinator.effects import Effects, Producer, Ticket
+from coordinator.group.group import Group
+from coordinator.group.history import Rebalance
+from protocol import codec
+from protocol.consumer import Subscription, encode_subscription
+from protocol.error_codes import ErrorCode
+from protocol.messages.delete_groups import DeleteGroupsRequest
+from protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.heartbeat import HeartbeatRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+)
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
+)
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from protocol.messages.txn_offset_commit import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitRequestPartition,
+    TxnOffsetCommitRequestTopic,
+)
+from protocol.offsets_records import GroupKey, OffsetKey
+from tests.support.call import NEWEST, Call, Offsets
+from tests.support.clock import Clock, milliseconds
+from tests.support.memory_offsets_log import MemoryOffsetsLog, Written
+from tests.support.scripted_member import Member
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordinator.api.handler import Api
+
+
+def subscription(*topics: str) -> bytes:
+    return encode_subscription(Subscription(topics=list(topics)), 0)
+
+
+class Cluster:
+    """See the module. `partitions` are those of the offsets log."""
+
+    topics: Any = None
+    node_id = 1
+    cluster_id = "test"
+    advertised_host = "coordinator.example"
+    advertised_port = 9092
+
+    def __init__(self, config: Config | None = None, *, partitions: int = 2, loaded: bool = True) -> None:
+        self.config = config if config is not None else Config()
+        self.clock = Clock()
+        self.log = MemoryOffsetsLog(partitions)
+        self.existing_topics: dict[str, int] | None = None  # None: any partition of any topic exists
+        self.flushes_at_once = True
+        self.failing_with: ErrorCode | None = None
+        self.calls: list[Call] = []
+        self.rebalances: list[Rebalance] = []
+        self.expects_faults = False
+        self._ids = 0
+        self.core = self._new_core()
+        if loaded:
+            self.load()
+
+    # -- the node, as API rows see it ----------------------------------------------------------------------------
+
+    def execute(self, effects: Effects) -> None:
+        for ticket, response in effects.replies:
+            self.reply(ticket, response)
+        for append in effects.appends:
+            self.log.append(append, self.clock.wall_ms)
+
+    def execute_topics(self, effects: Any) -> None:
+        raise AssertionError("groups ask nothing of topics")
+
+    def disconnect(self, ticket: Ticket, reason: str) -> None:
+        raise AssertionError("no group request closes a connection")
+
+    def reply(self, ticket: Ticket, response: Any) -> None:
+        call: Call = ticket.session
+        assert call.answer is None, f"{call} is answered a second time, with {response}"
+        row = _ROWS.get(call.api)
+        if row is None:  # not served yet
+            call.answer = response
+        else:
+            shaped = response if row.shape is None else row.shape(response, call.version)
+            data = codec.encode_response(shaped, call.version)
+            call.answer = codec.decode_response(ticket.api_key, call.version, data, 0)
+        call.answered_at_ms = self.clock.now_ms
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def send(
+        self, api: str, request: Any, version: int, *, client_id: str = "client", host: str = "/127.0.0.1"
+    ) -> Call:
+        call = Call(api, version)
+        self.calls.append(call)
+        row = _ROWS[api]
+        ticket = Ticket(call, api_key=int(row.key), version=version, client_id=client_id, client_host=host)
+        assert row.min_version <= version <= row.max_version
+        data = codec.encode_request(request, version)
+        row.handle(self, codec.decode_request(int(row.key), version, data, 0), ticket, self.clock.now_ms)
+        self._after_event()
+        return call
+
+    def _after_event(self) -> None:
+        if self.failing_with is not None:
+            self.fail_appends(self.failing_with)
+        elif self.flushes_at_once:
+            self.flush()
+        self.check()
+
+    def check(self) -> None:
+        """What must hold between any two events."""
+        faults = self.core.take_faults()
+        assert self.expects_faults or not faults, "\n".join(faults)
+        by_state = dict.fromkeys(self.core.groups_by_state, 0)
+        for group in self.core.groups.values():
+            if not self.expects_faults:
+                group.check_invariants()
+            by_state[group.state] += 1
+        assert by_state == self.core.groups_by_state
+
+    def join(
+        self,
+        group_id: str = "g",
+        member_id: str = "",
+        *,
+        instance_id: str | None = None,
+        protocol_type: str = "consumer",
+        protocols: Sequence[tuple[str, bytes]] = (("range", b""),),
+        session_timeout: str | int = "10s",
+        rebalance_timeout: str | int = "60s",
+        version: int = NEWEST["join"],
+        client_id: str = "client",
+        reason: str | None = None,
+    ) -> Call:
+        request = JoinGroupRequest(
+            group_id=group_id,
+            session_timeout_ms=milliseconds(session_timeout),
+            rebalance_timeout_ms=milliseconds(rebalance_timeout) if version >= 1 else -1,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            protocol_type=protocol_type,
+            protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in protocols],
+            reason=reason,
+        )
+        return self.send("join", request, version, client_id=client_id)
+
+    def sync(
+        self,
+        group_id: str,
+        member_id: str,
+        generation: int,
+        assignments: dict[str, bytes] | None = None,
+        *,
+        instance_id: str | None = None,
+        protocol_type: str | None = "consumer",
+        protocol_name: str | None = "range",
+        version: int = NEWEST["sync"],
+    ) -> Call:
+        request = SyncGroupRequest(
+            group_id=group_id,
+            generation_id=generation,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            protocol_type=protocol_type if version >= 5 else None,
+            protocol_name=protocol_name if version >= 5 else None,
+            assignments=[
+                SyncGroupRequestAssignment(member_id=to, assignment=assignment)
+                for to, assignment in (assignments or {}).items()
+            ],
+        )
+        return self.send("sync", request, version)
+
+    def heartbeat(
+        self,
+        group_id: str,
+        member_id: str,
+        generation: int,
+        *,
+        instance_id: str | None = None,
+        version: int = NEWEST["heartbeat"],
+    ) -> Call:
+        request = HeartbeatRequest(
+            group_id=group_id, generation_id=generation, member_id=member_id, group_instance_id=instance_id
+        )
+        return self.send("heartbeat", request, version)
+
+    def leave(self, group_id: str, *identities: str | tuple[str, str | None], version: int = NEWEST["leave"]) -> Call:
+        pairs = [(identity, None) if isinstance(identity, str) else identity for identity in identities]
+        request = LeaveGroupRequest(
+            group_id=group_id,
+            member_id=pairs[0][0] if version < 3 else "",
+            members=[MemberIdentity(member_id=member_id, group_instance_id=instance) for member_id, instance in pairs]
+            if version >= 3
+            else [],
+        )
+        return self.send("leave", request, version)
+
+    def commit(
+        self,
+        group_id: str,
+        offsets: Offsets,
+        *,
+        member_id: str = "",
+        generation: int = -1,
+        instance_id: str | None = None,
+        metadata: str | dict[tuple[str, int], str | None] | None = "",
+        leader_epoch: int = -1,
+        retention_ms: int = -1,
+        version: int = NEWEST["commit"],
+    ) -> Call:
+        topics: dict[str, OffsetCommitRequestTopic] = {}
+        for (topic, partition), offset in offsets.items():
+            topics.setdefault(topic, OffsetCommitRequestTopic(name=topic)).partitions.append(
+                OffsetCommitRequestPartition(
+                    partition_index=partition,
+                    committed_offset=offset,
+                    committed_leader_epoch=leader_epoch,
+                    committed_metadata=metadata[topic, partition] if isinstance(metadata, dict) else metadata,
+                )
+            )
+        request = OffsetCommitRequest(
+            group_id=group_id,
+            generation_id_or_member_epoch=generation,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            retention_time_ms=retention_ms,
+            topics=list(topics.values()),
+        )
+        return self.send("commit", request, version)
+
+    def txn_commit(
+        self,
+        group_id: str,
+        offsets: Offsets,
+        *,
+        producer_id: int = 7,
+        member_id: str = "",
+        generation: int = -1,
+        instance_id: str | None = None,
+    ) -> Call:
+        """A TxnOffsetCommit. Its API is not served yet, so it goes straight to the core."""
+        topics: dict[str, TxnOffsetCommitRequestTopic] = {}
+        for (topic, partition), offset in offsets.items():
+            topics.setdefault(topic, TxnOffsetCommitRequestTopic(name=topic)).partitions.append(
+                TxnOffsetCommitRequestPartition(
+                    partition_index=partition, committed_offset=offset, committed_metadata=""
+                )
+            )
+        request = TxnOffsetCommitRequest(
+            transactional_id="tx",
+            group_id=group_id,
+            producer_id=producer_id,
+            producer_epoch=0,
+            generation_id=generation,
+            member_id=member_id,
+            group_instance_id=instance_id,
+            topics=list(topics.values()),
+        )
+        call = Call("txn_commit", 3)
+        self.calls.append(call)
+        self.execute(self.core.handle(request, Ticket(call), self.clock.now_ms))
+        self._after_event()
+        return call
+
+    def end_transaction(self, group_id: str, *, commit: bool, producer_id: int = 7) -> None:
+        partition = self.core.partition_for(group_id)
+        self.execute(
+            self.core.end_transaction(partition, Producer(producer_id, 0), commit=commit, now_ms=self.clock.now_ms)
+        )
+        self._after_event()
+
+    def fetch(
+        self,
+        group_id: str,
+        partitions: Iterable[tuple[str, int]] | None = None,
+        *,
+        require_stable: bool = False,
+        version: int = NEWEST["fetch"],
+    ) -> Call:
+        wanted: dict[str, list[int]] = {}
+        for topic, partition in partitions or ():
+            wanted.setdefault(topic, []).append(partition)
+        request = OffsetFetchRequest(require_stable=require_stable)
+        if version >= 8:
+            listed = [OffsetFetchRequestTopics(name=name, partition_indexes=wanted[name]) for name in wanted]
+            group = OffsetFetchRequestGroup(group_id=group_id, topics=None if partitions is None else listed)
+            request.groups = [group]
+        else:
+            older = [OffsetFetchRequestTopic(name=name, partition_indexes=wanted[name]) for name in wanted]
+            request.group_id = group_id
+            request.topics = None if partitions is None else older
+        return self.send("fetch", request, version)
+
+    def committed(self, group_id: str) -> Offsets:
+        """All offsets of a group, as a client sees them."""
+        (group,) = self.fetch(group_id).answer.groups
+        assert group.error_code == ErrorCode.NONE
+        return {
+            (topic.name, partition.partition_index): partition.committed_offset
+            for topic in group.topics
+            for partition in topic.partitions
+        }
+
+    def delete_groups(self, *names: str, version: int = 2) -> Call:
+        return self.send("delete_groups", DeleteGroupsRequest(groups_names=list(names)), version)
+
+    def delete_offsets(self, group_id: str, *partitions: tuple[str, int]) -> Call:
+        topics: dict[str, OffsetDeleteRequestTopic] = {}
+        for topic, partition in partitions:
+            topics.setdefault(topic, OffsetDeleteRequestTopic(name=topic)).partitions.append(
+                OffsetDeleteRequestPartition(partition_index=partition)
+            )
+        return self.send("delete_offsets", OffsetDeleteRequest(group_id=group_id, topics=list(topics.values())), 0)
+
+    def list_groups(self, *, states: Sequence[str] = (), types: Sequence[str] = (), version: int = 5) -> dict[str, Any]:
+        call = self.send("list", ListGroupsRequest(states_filter=list(states), types_filter=list(types)), version)
+        assert call.error is ErrorCode.NONE
+        return {group.group_id: group for group in call.answer.groups}
+
+    def describe(self, group_id: str, *, version: int = 6, operations: bool = False) -> DescribedGroup:
+        request = DescribeGroupsRequest(groups=[group_id], include_authorized_operations=operations)
+        group: DescribedGroup = self.send("describe", request, version).answer.groups[0]
+        return group
+
+    def find_coordinator(self, *keys: str, key_type: int = 0, version: int = 6) -> Call:
+        request = FindCoordinatorRequest(
+            key=keys[0] if version < 4 else "",
+            key_type=key_type,
+            coordinator_keys=list(keys) if version >= 4 else [],
+        )
+        return self.send("find", request, version)
+
+    def delete_topic(self, topic: str, partitions: Iterable[int]) -> None:
+        """Some partitions of a topic are gone."""
+        self.execute(self.core.topic_partitions_deleted(topic, partitions, self.clock.now_ms))
+        self._after_event()
+
+    def shutdown(self) -> None:
+        """The process is told to end. What is in flight is not waited for."""
+        self.execute(self.core.shutdown(self.clock.now_ms))
+
+    # -- members -------------------------------------------------------------------------------------------------
+
+    def member(self, group_id: str = "g", **identity: Any) -> Member:
+        return Member(self, group_id, **identity)
+
+    def stable_group(self, group_id: str = "g", members: int = 2, **identity: Any) -> list[Member]:
+        """Members of a Stable group, the leader first. `instance_ids` makes static ones of them, in order."""
+        instance_ids: Sequence[str | None] = identity.pop("instance_ids", ())
+        joined = []
+        for number in range(members):
+            instance_id = instance_ids[number] if number < len(instance_ids) else None
+            member = self.member(group_id, instance_id=instance_id, **identity)
+            member.join()
+            joined.append(member)
+        self.settle(joined)
+        return joined
+
+    def settle(self, members: Sequence[Member]) -> None:
+        """Let parked joins be answered, then let everybody sync: the group is Stable again."""
+        for _ in range(10):
+            if not any(member.last_join.is_parked for member in members):
+                break
+            deadline = self.core.next_deadline_ms()
+            assert deadline is not None
+            self.advance(max(deadline - self.clock.now_ms, 0))
+        for member in members:
+            member.sync()
+        assert all(member.last_sync.error is ErrorCode.NONE for member in members)
+
+    def group(self, group_id: str = "g") -> Group:
+        return self.core.groups[group_id]
+
+    def state(self, group_id: str = "g") -> str:
+        return self.group(group_id).state.value if group_id in self.core.groups else "none"
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def advance(self, duration: str | int, *, heartbeating: Sequence[Member] = (), every: str | int = "3s") -> None:
+        """Let time pass, waking the core whenever it asked to be; some members heartbeat meanwhile."""
+        end_ms = self.clock.now_ms + milliseconds(duration)
+        interval_ms = milliseconds(every)
+        beat_ms = self.clock.now_ms + interval_ms
+        while True:
+            deadline = self.core.next_deadline_ms()
+            step_ms = min(end_ms, beat_ms) if heartbeating else end_ms
+            if deadline is not None and deadline <= step_ms:
+                self.clock.now_ms = max(self.clock.now_ms, deadline)
+                self.tick()
+            elif heartbeating and beat_ms <= end_ms:
+                self.clock.now_ms = beat_ms
+                beat_ms += interval_ms
+                for member in heartbeating:
+                    member.heartbeat()
+            else:
+                self.clock.now_ms = end_ms
+                return
+
+    def tick(self) -> None:
+        """Tell the core what time it is."""
+        self.execute(self.core.advance_clock(self.clock.now_ms))
+        self._after_event()
+
+    # -- the log -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def log_held(self) -> Iterator[None]:
+        """Within, nothing becomes durable but by `flush` or `fail_appends`."""
+        self.flushes_at_once = False
+        try:
+            yield
+        finally:
+            self.flushes_at_once = True
+            self._after_event()
+
+    def flush(self, at_most: int | None = None) -> None:
+        """Everything queued becomes durable (of each partition at most the oldest so many appends)."""
+        again = True
+        while again:
+            again = False
+            for partition in range(len(self.log.partitions)):
+                high_watermark = self.log.flush(partition, at_most)
+                if high_watermark is not None:
+                    self.execute(self.core.appended(partition, high_watermark, self.clock.now_ms))
+                    again = at_most is None
+        self.check()
+
+    def fail_appends(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR, *, own_records: int | None = None) -> None:
+        """Everything queued is lost; with `own_records`, the error is that of so many, the rest stood behind them."""
+        for partition in range(len(self.log.partitions)):
+            from_offset = self.log.drop_queued(partition)
+            if from_offset is not None:
+                until = None if own_records is None else from_offset + own_records
+                self.execute(self.core.append_failed(partition, from_offset, error, self.clock.now_ms, until))
+        self.check()
+
+    def written(self, group_id: str) -> list[Written]:
+        """The durable records of a group, oldest first."""
+        records = self.log.written(self.core.partition_for(group_id))
+        return [
+            record
+            for record in records
+            if isinstance(record.key, (GroupKey, OffsetKey)) and record.key.group == group_id
+        ]
+
+    # -- crashes -------------------------------------------------------------------------------------------------
+
+    def _new_core(self) -> GroupCoordinator:
+        return GroupCoordinator(
+            self.config,
+            partitions=len(self.log.partitions),
+            new_member_uuid=self._new_uuid,
+            topic_partition_exists=self._exists,
+            wall_offset_ms=self.clock.wall_offset_ms,
+            on_rebalance=self.rebalances.append,
+        )
+
+    def _new_uuid(self) -> str:
+        self._ids += 1
+        return f"00000000-0000-4000-8000-{self._ids:012d}"
+
+    def _exists(self, topic: str, partition: int) -> bool:
+        return self.existing_topics is None or 0 <= partition < self.existing_topics.get(topic, 0)
+
+    def crash(self) -> None:
+        """The process is gone, with all that was not durable. Its successor loads nothing yet."""
+        for partition in range(len(self.log.partitions)):
+            self.log.drop_queued(partition)
+        self.core = self._new_core()
+
+    def load(self) -> None:
+        for partition, log in enumerate(self.log.partitions):
+            self.core.load_begin(partition)
+            for header, records in self.log.replay(partition):
+                self.core.load_batch(partition, header, records)
+            self.execute(self.core.load_end(partition, log.next_offset, self.clock.now_ms))
+        self.check()
+
+    def crash_and_recover(self) -> None:
+        self.crash()
+        self.load()
+
+
+_ROWS: dict[str, Api] = {
+    "join": join_group.API,
+    "sync": sync_group.API,
+    "heartbeat": heartbeat.API,
+    "leave": leave_group.API,
+    "commit": offset_commit.API,
+    "fetch": offset_fetch.API,
+    "delete_groups": delete_groups.API,
+    "delete_offsets": offset_delete.API,
+    "list": list_groups.API,
+    "describe": describe_groups.API,
+    "find": find_coordinator.API,
+}

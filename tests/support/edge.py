@@ -1,0 +1,144 @@
+"""The server's edge without sockets: real connections and a real runtime on a loop and transports moved by hand.
+
+Handlers are rows of the API table like any other, written by the test: they answer, park, or break as it needs. What a
+peer sees is `Transport.received`: the bytes that have left for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, cast
+
+from coordinator.api.handler import Api, Handle
+from coordinator.config import Config
+from coordinator.connection import Connection
+from coordinator.runtime import Runtime
+from protocol import codec
+from protocol.api_keys import ApiKey
+from tests.support.manual_loop import ManualLoop, ManualTimer
+from tests.support.wire import decode_answer, encode_frame
+
+
+class Loop(ManualLoop):
+    """With the clock and the timers that the runtime uses."""
+
+    def time(self) -> float:
+        return self.now
+
+    def call_at(self, when: float, callback: Any, *args: Any) -> ManualTimer:
+        return self.call_later(when - self.now, callback, *args)
+
+
+class Transport(asyncio.Transport):
+    """Takes what is written at once, or, with `is_full`, tells the protocol to stop, as a slow reader's socket does."""
+
+    def __init__(self, loop: Loop, protocol: Connection) -> None:
+        super().__init__({"peername": ("127.0.0.1", 50_000)})
+        self.received = b""
+        self.writes = 0
+        self.is_reading_paused = False
+        self.is_full = False
+        self.is_closed = False
+        self.is_aborted = False
+        self._loop = loop
+        self._protocol = protocol
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        if not self.is_closed:
+            self.writes += 1
+            self.received += data
+            if self.is_full:
+                self._protocol.pause_writing()
+
+    def drain(self) -> None:
+        """The peer reads again."""
+        self.is_full = False
+        self._protocol.resume_writing()
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
+        pass
+
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def pause_reading(self) -> None:
+        self.is_reading_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_reading_paused = False
+
+    def is_closing(self) -> bool:
+        return self.is_closed
+
+    def close(self) -> None:
+        if not self.is_closed:
+            self.is_closed = True
+            if not self.is_full:
+                self._loop.call_soon(self._protocol.connection_lost, None)
+
+    def abort(self) -> None:
+        self.is_closed = self.is_aborted = True
+        self._loop.call_soon(self._protocol.connection_lost, None)
+
+
+class Peer:
+    """One client: sends requests, and reads what the server answered."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+        self._asked: list[tuple[int, int]] = []
+        self.connection = Connection(edge.runtime)
+        self.transport = Transport(edge.loop, self.connection)
+        self.connection.connection_made(self.transport)
+
+    def send(self, *messages: Any, version: int | None = None, client_id: str | None = "peer") -> None:
+        """All in one read. The correlation ids count from 0."""
+        data = b""
+        for message in messages:
+            key = self._edge.key_of(message)
+            chosen = self._edge.handlers[key].max_version if version is None else version
+            data += encode_frame(message, chosen, len(self._asked), client_id)
+            self._asked.append((key, chosen))
+        self.connection.data_received(data)
+
+    @property
+    def answers(self) -> list[Any]:
+        """Everything answered so far, in order; the correlation ids are those asked."""
+        found: list[Any] = []
+        rest = self.transport.received
+        while rest:
+            size = int.from_bytes(rest[:4], "big")
+            frame, rest = rest[4 : 4 + size], rest[4 + size :]
+            key, version = self._asked[len(found)]
+            correlation_id, answer = decode_answer(key, version, frame)
+            assert correlation_id == len(found)
+            found.append(answer)
+        return found
+
+
+class Edge:
+    """A runtime with the given handlers, by API key."""
+
+    def __init__(self, handlers: Mapping[ApiKey, Handle], **config: Any) -> None:
+        self.loop = Loop()
+        self.config = replace(Config(), **config)
+        self.handlers = {
+            int(key): Api(key, codec.declared_versions(key).start, codec.declared_versions(key).stop - 1, handle)
+            for key, handle in handlers.items()
+        }
+        self.runtime = Runtime(
+            self.config,
+            cast("asyncio.AbstractEventLoop", self.loop),
+            self.handlers,
+            node_id=1,
+            cluster_id="edge",
+        )
+
+    def peer(self) -> Peer:
+        return Peer(self)
+
+    def key_of(self, message: Any) -> int:
+        name = type(message).__name__.removesuffix("Request")
+        return next(key for key in self.handlers if ApiKey(key).name.replace("_", "").lower() == name.lower())

@@ -1,0 +1,354 @@
+"""A file system that keeps what was synced and forgets the rest: what a power cut may leave, in memory.
+
+Bytes are safe after a successful `fdatasync` or `fsync` of their file, names after `fsync_dir` of their directory. A
+failed sync drops the unsynced bytes as Linux may: they can still be read, a later sync succeeds and saves nothing of
+them. `crash()` gives the file system as the next boot would find it: of the unsynced writes any sectors may have
+arrived, in any order; of the unsynced names any first few changes. With `rng=None` everything unsynced is gone.
+
+Faults: `fail` makes the n-th next call of an operation fail; `capacity` is the size of the disk; `crash_after` switches
+the machine off at the n-th operation from now, in the middle of a write if it is one. `ignored` operations lie: they
+do nothing and report success. `counts` counts the calls.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SECTOR = 64  # small, so that small test batches tear
+
+
+class MachineOffError(OSError):
+    """Every call after the crash."""
+
+    def __init__(self) -> None:
+        super().__init__(errno.EIO, "the machine is off")
+
+
+@dataclass
+class Inode:
+    content: bytearray = field(default_factory=bytearray)  # what the process sees
+    durable: bytearray = field(default_factory=bytearray)
+    unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)  # (position, bytes) or (size, None): cut
+
+
+@dataclass
+class Directory:
+    entries: dict[str, Inode | Directory] = field(default_factory=dict)
+    durable: dict[str, Inode | Directory] = field(default_factory=dict)
+    unsynced: list[dict[str, Inode | Directory]] = field(default_factory=list)  # the entries after each change
+
+    def changed(self) -> None:
+        self.unsynced.append(dict(self.entries))
+
+
+@dataclass
+class Fault:
+    operation: str
+    error: int
+    skip: int
+    times: int
+    name: str
+
+
+def _write(buffer: bytearray, position: int, data: bytes | None) -> None:
+    if data is None:
+        del buffer[position:]
+        buffer.extend(bytes(position - len(buffer)))
+        return
+    buffer.extend(bytes(max(0, position - len(buffer))))
+    buffer[position : position + len(data)] = data
+
+
+class LossyFileSystem:
+    """Implements `coordinator.log.fs.FileSystem`. Thread-safe."""
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.root = Directory()
+        self.counts: Counter[str] = Counter()
+        self.ignored: set[str] = set()
+        self.capacity: int | None = None
+        self.is_off = False
+        self._rng = random.Random(seed)
+        self._faults: list[Fault] = []
+        self._crash_in: int | None = None
+        self._lock = threading.RLock()
+        self._held: set[Path] = set()
+
+    # what a test arranges
+
+    def fail(self, operation: str, error: int = errno.EIO, *, skip: int = 0, times: int = 1, name: str = "") -> None:
+        """Let calls of `operation` fail, after `skip` good ones; on files whose name contains `name`."""
+        self._faults.append(Fault(operation, error, skip, times, name))
+
+    def heal(self) -> None:
+        """No more faults, and room again."""
+        self._faults.clear()
+        self.capacity = None
+
+    def crash_after(self, operations: int) -> None:
+        self._crash_in = operations
+
+    def crash(self, rng: random.Random | None = None) -> LossyFileSystem:
+        """What the next boot finds. This instance is off afterwards."""
+        with self._lock:
+            self.is_off = True
+            survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30))
+            survivor.root = _survivor(self.root, rng, {})
+            return survivor
+
+    def durable_size(self, path: Path) -> int:
+        inode = self._inode(path)
+        return len(inode.durable)
+
+    # the file system
+
+    def open(self, path: Path, *, create: bool = False) -> LossyFile:
+        with self._lock:
+            self._enter("open", path)
+            directory = self._directory(path.parent)
+            inode = directory.entries.get(path.name)
+            if inode is None:
+                if not create:
+                    raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
+                inode = directory.entries[path.name] = Inode()
+                directory.changed()
+            if isinstance(inode, Directory):
+                raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
+            return LossyFile(self, path, inode)
+
+    def exists(self, path: Path) -> bool:
+        with self._lock:
+            self._check_on()
+            return self._find(path) is not None
+
+    def is_dir(self, path: Path) -> bool:
+        with self._lock:
+            self._check_on()
+            return isinstance(self._find(path), Directory)
+
+    def listdir(self, path: Path) -> list[str]:
+        with self._lock:
+            self._enter("listdir", path)
+            return sorted(self._directory(path).entries)
+
+    def mkdir(self, path: Path) -> None:
+        with self._lock:
+            self._enter("mkdir", path)
+            parent = self._directory(path.parent)
+            if path.name in parent.entries:
+                raise FileExistsError(errno.EEXIST, "exists", str(path))
+            parent.entries[path.name] = Directory()
+            parent.changed()
+
+    def rename(self, old: Path, new: Path) -> None:
+        with self._lock:
+            self._enter("rename", old)
+            assert old.parent == new.parent, "the log renames within a directory only"
+            directory = self._directory(old.parent)
+            directory.entries[new.name] = directory.entries.pop(old.name)
+            directory.changed()
+
+    def unlink(self, path: Path) -> None:
+        with self._lock:
+            self._enter("unlink", path)
+            directory = self._directory(path.parent)
+            if not isinstance(directory.entries.get(path.name), Inode):
+                raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
+            del directory.entries[path.name]
+            directory.changed()
+
+    def rmdir(self, path: Path) -> None:
+        with self._lock:
+            self._enter("rmdir", path)
+            if self._directory(path).entries:
+                raise OSError(errno.ENOTEMPTY, "not empty", str(path))
+            parent = self._directory(path.parent)
+            del parent.entries[path.name]
+            parent.changed()
+
+    def fsync_dir(self, path: Path) -> None:
+        with self._lock:
+            self._enter("fsync_dir", path)
+            if "fsync_dir" not in self.ignored:
+                directory = self._directory(path)
+                directory.durable = dict(directory.entries)
+                directory.unsynced.clear()
+
+    def free_bytes(self, path: Path) -> int:
+        return 1 << 40 if self.capacity is None else self.capacity - _bytes_in(self.root)
+
+    def lock(self, path: Path) -> LossyFile:
+        with self._lock:
+            if path in self._held:
+                raise BlockingIOError(errno.EAGAIN, "held", str(path))
+            file = self.open(path, create=True)
+            self._held.add(path)
+            return file
+
+    # inside
+
+    def _check_on(self) -> None:
+        if self.is_off:
+            raise MachineOffError
+
+    def _enter(self, operation: str, path: Path) -> None:
+        self._check_on()
+        self.counts[operation] += 1
+        if self._crash_in is not None:
+            self._crash_in -= 1
+            if self._crash_in < 0:
+                self.is_off = True
+                raise MachineOffError
+        for fault in self._faults:
+            if fault.operation == operation and fault.name in path.name:
+                if fault.skip:
+                    fault.skip -= 1
+                    continue
+                fault.times -= 1
+                if not fault.times:
+                    self._faults.remove(fault)
+                raise OSError(fault.error, f"{operation} fails", str(path))
+
+    def _find(self, path: Path) -> Inode | Directory | None:
+        node: Inode | Directory | None = self.root
+        for part in path.parts[1:] if path.is_absolute() else path.parts:
+            if not isinstance(node, Directory):
+                return None
+            node = node.entries.get(part)
+        return node
+
+    def _directory(self, path: Path) -> Directory:
+        node = self._find(path)
+        if not isinstance(node, Directory):
+            raise NotADirectoryError(errno.ENOTDIR, "no such directory", str(path))
+        return node
+
+    def _inode(self, path: Path) -> Inode:
+        node = self._find(path)
+        assert isinstance(node, Inode)
+        return node
+
+
+class LossyFile:
+    """Implements `coordinator.log.fs.File`."""
+
+    def __init__(self, fs: LossyFileSystem, path: Path, inode: Inode) -> None:
+        self._fs = fs
+        self._path = path
+        self._inode = inode
+        self._is_open = True
+
+    def _enter(self, operation: str) -> None:
+        if not self._is_open:
+            raise OSError(errno.EBADF, "closed", str(self._path))
+        self._fs._enter(operation, self._path)
+
+    def pread(self, size: int, position: int) -> bytes:
+        with self._fs._lock:
+            self._enter("pread")
+            return bytes(self._inode.content[position : position + size])
+
+    def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
+        with self._fs._lock:
+            content = bytes(data)
+            self._fs._check_on()
+            try:
+                self._enter("pwrite")
+                capacity = self._fs.capacity
+                if capacity is not None and _bytes_in(self._fs.root) + len(content) > capacity:
+                    raise OSError(errno.ENOSPC, "no space left", str(self._path))
+            except OSError:
+                part = content[: self._fs._rng.randrange(len(content) + 1)]  # a failed write may have written some
+                self._put(position, part)
+                raise
+            self._put(position, content)
+
+    def _put(self, position: int, data: bytes | None) -> None:
+        _write(self._inode.content, position, data)
+        self._inode.unsynced.append((position, data))
+
+    def truncate(self, size: int) -> None:
+        with self._fs._lock:
+            self._enter("truncate")
+            if "truncate" not in self._fs.ignored:
+                self._put(size, None)
+
+    def fdatasync(self) -> None:
+        self._sync("fdatasync")
+
+    def fsync(self) -> None:
+        self._sync("fsync")
+
+    def _sync(self, operation: str) -> None:
+        with self._fs._lock:
+            inode = self._inode
+            try:
+                self._enter(operation)
+            except MachineOffError:
+                raise
+            except OSError:
+                inode.unsynced.clear()  # the kernel calls the pages clean: no later sync will write them
+                raise
+            if operation not in self._fs.ignored:
+                for position, data in inode.unsynced:
+                    _write(inode.durable, position, data)
+                if len(inode.durable) != len(inode.content):
+                    _write(inode.durable, len(inode.content), None)
+                inode.unsynced.clear()
+
+    def size(self) -> int:
+        with self._fs._lock:
+            self._enter("size")
+            return len(self._inode.content)
+
+    def close(self) -> None:
+        self._is_open = False
+        self._fs._held.discard(self._path)
+
+
+def _bytes_in(directory: Directory) -> int:
+    return sum(
+        _bytes_in(node) if isinstance(node, Directory) else len(node.content) for node in directory.entries.values()
+    )
+
+
+def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, Inode]) -> Directory:
+    """A directory as it is after the crash; one inode stays one inode, whatever names it has."""
+    entries = directory.durable
+    if rng is not None and directory.unsynced and rng.random() < 0.6:
+        entries = rng.choice(directory.unsynced)
+    kept: dict[str, Inode | Directory] = {}
+    for name, node in entries.items():
+        if isinstance(node, Directory):
+            kept[name] = _survivor(node, rng, made)
+        else:
+            if id(node) not in made:
+                content = _survivor_content(node, rng)
+                made[id(node)] = Inode(bytearray(content), bytearray(content))
+            kept[name] = made[id(node)]
+    return Directory(dict(kept), dict(kept))
+
+
+def _survivor_content(inode: Inode, rng: random.Random | None) -> bytearray:
+    content = bytearray(inode.durable)
+    if rng is None or not inode.unsynced:
+        return content
+    fate = rng.choice(("forgotten", "kept", "first ones", "some sectors"))
+    if fate == "forgotten":
+        return content
+    writes = inode.unsynced
+    if fate == "first ones":
+        writes = writes[: rng.randrange(len(writes) + 1)]
+    for position, data in writes:
+        if data is None or fate != "some sectors":
+            _write(content, position, data)
+            continue
+        for start in range(0, len(data), SECTOR):
+            if rng.random() < 0.5:
+                _write(content, position + start, data[start : start + SECTOR])
+    return content

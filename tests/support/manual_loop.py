@@ -1,0 +1,81 @@
+"""An event loop and a writer thread that move only when a test says so, in virtual time: no threads, no chance."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+
+class ManualTimer:
+    def __init__(self) -> None:
+        self.is_cancelled = False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class ManualLoop:
+    """Implements `coordinator.log.flusher.EventLoop`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self._ready: deque[tuple[Callable[..., object], tuple[Any, ...]]] = deque()
+        self._timers: list[tuple[float, int, ManualTimer, Callable[..., object], tuple[Any, ...]]] = []
+        self._order = count()
+
+    def call_soon(self, callback: Callable[..., object], *args: Any) -> None:
+        self._ready.append((callback, args))
+
+    call_soon_threadsafe = call_soon
+
+    def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> ManualTimer:
+        timer = ManualTimer()
+        heapq.heappush(self._timers, (self.now + delay, next(self._order), timer, callback, args))
+        return timer
+
+    def clock(self) -> float:
+        return self.now
+
+    def run_ready(self) -> None:
+        """Run callbacks until none is left."""
+        while self._ready:
+            callback, args = self._ready.popleft()
+            callback(*args)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass; what becomes due is called."""
+        self.now += seconds
+        while self._timers and self._timers[0][0] <= self.now:
+            _, _, timer, callback, args = heapq.heappop(self._timers)
+            if not timer.is_cancelled:
+                self.call_soon(callback, *args)
+
+
+class ManualWorker:
+    """Implements `coordinator.log.writer.Worker`: the writer thread does a job when `run` is called."""
+
+    def __init__(self) -> None:
+        self.jobs: deque[Callable[[], None]] = deque()
+
+    def put(self, job: Callable[[], None]) -> None:
+        self.jobs.append(job)
+
+    def run(self) -> bool:
+        """Do everything put so far; whether there was anything."""
+        did = bool(self.jobs)
+        while self.jobs:
+            self.jobs.popleft()()
+        return did
+
+    def join(self) -> None:
+        self.run()
+
+
+def settle(loop: ManualLoop, worker: ManualWorker) -> None:
+    """Turn loop and writer until both have nothing to do."""
+    loop.run_ready()
+    while worker.run():
+        loop.run_ready()

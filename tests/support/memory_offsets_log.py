@@ -1,0 +1,121 @@
+"""An offsets log in memory: it keeps the core's offsets honest, forgets what was not flushed, and fails on demand.
+
+Batches are real ones (protocol.record_batch), so that recovery reads what a disk would give back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from coordinator.effects import Append
+from protocol.offsets_records import (
+    GroupValue,
+    OffsetKey,
+    OffsetValue,
+    decode_group_value,
+    decode_key,
+    decode_offset_value,
+)
+from protocol.record_batch import (
+    BatchHeader,
+    ControlType,
+    Record,
+    build_batch,
+    build_control_batch,
+    read_header,
+    read_records,
+)
+
+
+class Written(NamedTuple):
+    """One record of the log, decoded. A value of None is a tombstone."""
+
+    offset: int
+    key: object
+    value: OffsetValue | GroupValue | None
+
+
+class _Partition:
+    def __init__(self) -> None:
+        self.durable: list[bytes] = []
+        self.queued: list[bytearray] = []
+        self.high_watermark = 0
+        self.next_offset = 0
+
+
+class MemoryOffsetsLog:
+    """As many partitions as asked for; nothing is durable before `flush`."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions = [_Partition() for _ in range(partitions)]
+
+    def append(self, append: Append, wall_ms: int) -> None:
+        """Queue an append. Its `then` says which offset the core believes its last record has."""
+        log = self.partitions[append.partition]
+        if append.marker is not None:
+            assert append.producer is not None
+            assert not append.records
+            batch = build_control_batch(
+                ControlType.COMMIT if append.marker else ControlType.ABORT,
+                base_offset=log.next_offset,
+                timestamp_ms=wall_ms,
+                producer_id=append.producer.producer_id,
+                producer_epoch=append.producer.producer_epoch,
+            )
+        elif append.producer is not None:
+            batch = build_batch(
+                append.records,
+                base_offset=log.next_offset,
+                timestamp_ms=wall_ms,
+                producer_id=append.producer.producer_id,
+                producer_epoch=append.producer.producer_epoch,
+                is_transactional=True,
+            )
+        else:
+            batch = build_batch(append.records, base_offset=log.next_offset, timestamp_ms=wall_ms)
+        log.queued.append(batch)
+        log.next_offset = read_header(batch).last_offset + 1
+        assert append.then.last_offset == log.next_offset - 1, "the core and the log disagree about offsets"
+
+    def flush(self, partition: int, at_most: int | None = None) -> int | None:
+        """Make what is queued durable (the oldest `at_most` appends of it). The high watermark, if it moved."""
+        log = self.partitions[partition]
+        count = len(log.queued) if at_most is None else at_most
+        moved, log.queued = log.queued[:count], log.queued[count:]
+        if not moved:
+            return None
+        log.durable += [bytes(batch) for batch in moved]
+        log.high_watermark = read_header(moved[-1]).last_offset + 1
+        return log.high_watermark
+
+    def drop_queued(self, partition: int) -> int | None:
+        """Forget what is queued, as a failed write does. The first offset that is gone, if any is."""
+        log = self.partitions[partition]
+        if not log.queued:
+            return None
+        log.queued.clear()
+        log.next_offset = log.high_watermark
+        return log.high_watermark
+
+    def replay(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
+        for batch in self.partitions[partition].durable:
+            header = read_header(batch)
+            yield header, read_records(batch, 0, header)
+
+    def written(self, partition: int) -> list[Written]:
+        """All durable data records, oldest first."""
+        records = []
+        for header, batch in self.replay(partition):
+            if not header.is_control:
+                records += [_decoded(record) for record in batch]
+        return records
+
+
+def _decoded(record: Record) -> Written:
+    assert record.key is not None
+    key = decode_key(record.key)
+    if record.value is None:
+        return Written(record.offset, key, None)
+    value = decode_offset_value(record.value) if isinstance(key, OffsetKey) else decode_group_value(record.value)
+    return Written(record.offset, key, value)

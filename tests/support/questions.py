@@ -1,0 +1,75 @@
+"""What a test asks the daemon itself, beside what the clients believe: one raw request per function.
+
+The answers are plain values. Nothing here is a client library, so a wrong belief of a library cannot hide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from protocol.consumer import decode_assignment
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.record_batch import build_batch
+from tests.support.wire import call
+
+TopicPartition = tuple[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A group as DescribeGroups shows it. `assignments` is by member id."""
+
+    state: str
+    protocol: str
+    protocol_type: str
+    assignments: dict[str, frozenset[TopicPartition]]
+    instance_ids: dict[str, str | None]
+
+
+def describe_group(port: int, group: str) -> GroupView:
+    (found,) = call(port, DescribeGroupsRequest(groups=[group]), 5).groups
+    assert found.error_code == 0, found
+    assignments = {}
+    for member in found.members:
+        owned = frozenset[TopicPartition]()
+        if member.member_assignment:
+            decoded = decode_assignment(member.member_assignment)
+            owned = frozenset((each.topic, index) for each in decoded.assigned_partitions for index in each.partitions)
+        assignments[member.member_id] = owned
+    instance_ids = {member.member_id: member.group_instance_id for member in found.members}
+    return GroupView(found.group_state, found.protocol_data, found.protocol_type, assignments, instance_ids)
+
+
+def list_groups(port: int) -> dict[str, str]:
+    """Group id to state."""
+    response = call(port, ListGroupsRequest(), 4)
+    assert response.error_code == 0, response
+    return {each.group_id: each.group_state for each in response.groups}
+
+
+def committed_offsets(port: int, group: str) -> dict[TopicPartition, int]:
+    """All offsets a group has committed."""
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+    (found,) = call(port, request, 8).groups
+    assert found.error_code == 0, found
+    offsets = {}
+    for topic in found.topics:
+        for each in topic.partitions:
+            assert each.error_code == 0, found
+            offsets[topic.name, each.partition_index] = each.committed_offset
+    return offsets
+
+
+def produce(port: int, topic: str, partition: int, values: Sequence[bytes]) -> int:
+    """Append one batch; returns its base offset."""
+    batch = bytes(build_batch([(None, value) for value in values], timestamp_ms=time.time_ns() // 1_000_000))
+    data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=partition, records=batch)])
+    (topic_answer,) = call(port, ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[data]), 9).responses
+    (answer,) = topic_answer.partition_responses
+    assert answer.error_code == 0, answer
+    return int(answer.base_offset)

@@ -1,0 +1,131 @@
+"""A scripted client of the cluster: joins, remembers who it is, and does what it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from protocol.error_codes import ErrorCode
+from tests.support.call import NEWEST, Call, Offsets
+
+if TYPE_CHECKING:
+    from tests.support.cluster import Cluster
+
+
+class Member:
+    """One member. The fields say how it joins; `join(name=value)` changes them."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        group_id: str,
+        *,
+        instance_id: str | None = None,
+        client_id: str = "client",
+        protocol_type: str = "consumer",
+        protocols: Sequence[tuple[str, bytes]] = (("range", b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"),),
+        session_timeout: str | int = "10s",
+        rebalance_timeout: str | int = "60s",
+        version: int = NEWEST["join"],
+    ) -> None:
+        self.cluster = cluster
+        self.group_id = group_id
+        self.instance_id = instance_id
+        self.client_id = client_id
+        self.protocol_type = protocol_type
+        self.protocols = protocols
+        self.session_timeout = session_timeout
+        self.rebalance_timeout = rebalance_timeout
+        self.version = version
+        self.member_id = ""
+        self.last_join = Call("join", version)
+        self.last_sync = Call("sync", 0)
+
+    def join(self, **changes: Any) -> Call:
+        """JoinGroup, twice if an id comes first. The answer, or a parked call."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        call = self._join_once()
+        if not call.is_parked and call.error is ErrorCode.MEMBER_ID_REQUIRED:
+            self.member_id = call.answer.member_id
+            call = self._join_once()
+        return call
+
+    def _join_once(self) -> Call:
+        self.last_join = self.cluster.join(
+            self.group_id,
+            self.member_id,
+            instance_id=self.instance_id,
+            protocol_type=self.protocol_type,
+            protocols=self.protocols,
+            session_timeout=self.session_timeout,
+            rebalance_timeout=self.rebalance_timeout,
+            version=self.version,
+            client_id=self.client_id,
+        )
+        return self.last_join
+
+    @property
+    def is_waiting(self) -> bool:
+        """It has sent a JoinGroup that has no answer yet."""
+        return self.last_join in self.cluster.calls and self.last_join.is_parked
+
+    @property
+    def generation(self) -> int:
+        return self.last_join.answer.generation_id if not self.last_join.is_parked else -1
+
+    @property
+    def is_leader(self) -> bool:
+        answer = self.last_join.answer
+        return answer is not None and answer.leader == answer.member_id != ""
+
+    def take_id(self) -> None:
+        """Learn who one is from the last JoinGroup's answer."""
+        if not self.last_join.is_parked and self.last_join.answer.member_id:
+            self.member_id = self.last_join.answer.member_id
+
+    def sync(self, assignments: dict[str, bytes] | None = None, **other: Any) -> Call:
+        """SyncGroup; a leader assigns `for <member id>` to everybody if nothing else is said."""
+        self.take_id()
+        if assignments is None and self.is_leader:
+            assignments = {
+                member.member_id: f"for {member.member_id}".encode() for member in self.last_join.answer.members
+            }
+        self.last_sync = self.cluster.sync(
+            self.group_id,
+            self.member_id,
+            other.pop("generation", self.generation),
+            assignments,
+            instance_id=self.instance_id,
+            protocol_type=self.protocol_type,
+            protocol_name=other.pop("protocol_name", self.last_join.answer.protocol_name),
+            **other,
+        )
+        return self.last_sync
+
+    def heartbeat(self, generation: int | None = None) -> Call:
+        self.take_id()
+        return self.cluster.heartbeat(
+            self.group_id,
+            self.member_id,
+            self.generation if generation is None else generation,
+            instance_id=self.instance_id,
+        )
+
+    def heartbeats_for(self, duration: str | int) -> None:
+        self.cluster.advance(duration, heartbeating=[self])
+
+    def leave(self) -> Call:
+        self.take_id()
+        return self.cluster.leave(self.group_id, (self.member_id, self.instance_id))
+
+    def commit(self, offsets: Offsets, *, generation: int | None = None, **other: Any) -> Call:
+        self.take_id()
+        return self.cluster.commit(
+            self.group_id,
+            offsets,
+            member_id=self.member_id,
+            generation=self.generation if generation is None else generation,
+            instance_id=self.instance_id,
+            **other,
+        )

@@ -1,0 +1,278 @@
+"""The embedded topics without a disk: the real `Topics` and the real handlers, memory logs, and a clock that obeys.
+
+A request goes through the codec of its version, both ways, so that what a test sees is what a client of that version
+would see. Effects are queued and performed by `settle`, unless the test holds a kind of them back (`hold`) or lets it
+fail (`fail_appends`, `fail_changes`): then it decides itself when the disk has done its work. A ticket that is answered
+twice is an error.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+from coordinator.api.handler import Api
+from coordinator.config import Config
+from coordinator.effects import Ticket
+from coordinator.log.errors import LogError, OffsetOutOfRangeError
+from coordinator.log.log import LogConfig
+from coordinator.topics.effects import (
+    MAX_TIMESTAMP,
+    ChangeCatalogue,
+    Changed,
+    DeletedPartitions,
+    Disconnect,
+    EnforceRetention,
+    Lookup,
+    Opened,
+    Read,
+    ReadFailure,
+    ReserveProducerIds,
+    TopicAppend,
+    TopicEffects,
+    TrimLog,
+)
+from coordinator.topics.partition import Partition
+from coordinator.topics.retention import SegmentFacts, delete_up_to
+from coordinator.topics.topics import Topics
+from protocol import codec
+from protocol.error_codes import ErrorCode
+from tests.support.memory_log import MemoryLog
+
+UNANSWERED = object()
+
+
+class TopicsWorld:
+    """Implements `coordinator.api.node.Node`, as far as the topics' handlers use it."""
+
+    def __init__(self, *, tails_bytes: int = 1 << 20, segment_bytes: int = 1 << 20, **config: Any) -> None:
+        self.config = Config(**config)
+        self.node_id = 1
+        self.cluster_id = "test-cluster"
+        self.advertised_host = "broker.test"
+        self.advertised_port = 9092
+        self.now_ms = 1_000_000
+        self.core: Any = None
+        ids = count(1)
+        self.topics = Topics(
+            self.config,
+            node_id=self.node_id,
+            new_topic_id=lambda: next(ids).to_bytes(16, "big"),
+            now_ms=self.now_ms,
+            tails_bytes=tails_bytes,
+        )
+        self.log_config = LogConfig(segment_bytes=segment_bytes)
+        self.logs: dict[Partition, MemoryLog] = {}
+        self.document = ""
+        self.answers: dict[Ticket, Any] = {}
+        self.disconnects: list[Disconnect] = []
+        self.deleted: list[DeletedPartitions] = []
+        self.notes: list[str] = []
+        self.hold: set[type] = set()
+        self.held: deque[Any] = deque()
+        self.fail_changes = 0
+        self.fail_appends = False
+        self.fail_reads = False
+        self.reads = 0
+        self._work: deque[Any] = deque()
+        self._correlation = count(1)
+
+    @property
+    def wall_ms(self) -> int:
+        return 1_700_000_000_000 + self.now_ms
+
+    # what handlers use
+
+    def reply(self, ticket: Ticket, response: Any) -> None:
+        if ticket in self.answers:
+            raise AssertionError(f"{ticket} was answered twice")
+        api: Api = ticket.session
+        if response is not None:
+            if api.shape is not None:
+                response = api.shape(response, ticket.version)
+            data = codec.encode_response(response, ticket.version)
+            response = codec.decode_response(int(api.key), ticket.version, data, 0)
+        self.answers[ticket] = response
+
+    def execute_topics(self, effects: TopicEffects) -> None:
+        for ticket, response in effects.replies:
+            self.reply(ticket, response)
+        self.disconnects.extend(effects.disconnects)
+        self.deleted.extend(effects.deleted)
+        self.notes.extend(effects.notes)
+        self._work.extend(effects.appends)
+        self._work.extend(effects.reads)
+        self._work.extend(effects.jobs)
+
+    # what tests use
+
+    def send(self, api: Api, request: Any, version: int) -> Ticket:
+        """Hand in a request and perform what follows; its answer may still be out."""
+        data = codec.encode_request(request, version)
+        decoded = codec.decode_request(int(api.key), version, data, 0)
+        ticket = Ticket(api, api_key=int(api.key), version=version, correlation_id=next(self._correlation))
+        api.handle(self, decoded, ticket, self.now_ms)  # type: ignore[arg-type]
+        self.settle()
+        return ticket
+
+    def call(self, api: Api, request: Any, version: int) -> Any:
+        """Hand in a request that is answered at once."""
+        ticket = self.send(api, request, version)
+        assert ticket in self.answers, f"{ticket} has no answer yet"
+        return self.answers[ticket]
+
+    def answer(self, ticket: Ticket) -> Any:
+        """The answer of a request, or UNANSWERED."""
+        return self.answers.get(ticket, UNANSWERED)
+
+    def advance(self, ms: int) -> None:
+        """Let time pass, as a runtime would: it calls whenever a deadline is due."""
+        until = self.now_ms + ms
+        while True:
+            deadline = self.topics.next_deadline_ms()
+            if deadline is None or deadline > until:
+                break
+            self.now_ms = max(deadline, self.now_ms)
+            self.execute_topics(self.topics.advance_clock(self.now_ms))
+            self.settle()
+        self.now_ms = until
+
+    def settle(self) -> None:
+        """Perform what was asked for, but for what the test holds."""
+        while self._work:
+            work = self._work.popleft()
+            if type(work) in self.hold:
+                self.held.append(work)
+            else:
+                self.execute_topics(self._perform(work))
+
+    def release(self, *kinds: type) -> None:
+        """Stop holding these kinds, and perform what was held."""
+        self.hold -= set(kinds)
+        held, self.held = self.held, deque()
+        self._work.extend(held)
+        self.settle()
+
+    def create(self, name: str, partitions: int = 1, **configs: str) -> None:
+        """A topic, without a request."""
+        topic = self.topics.catalogue.make(
+            name,
+            self.topics.new_topic_id(),
+            partitions,
+            {key.replace("_", "."): value for key, value in configs.items()},
+        )
+        self.topics.catalogue.add(topic)
+        self._open(topic.partitions)
+
+    def partition(self, topic: str, index: int = 0) -> Partition:
+        found = self.topics.catalogue.partition(topic, index)
+        assert found is not None
+        return found
+
+    # the disk
+
+    def _open(self, partitions: Iterable[Partition]) -> dict[Partition, Opened]:
+        opened = {}
+        for partition in partitions:
+            log = self.logs[partition] = MemoryLog(
+                LogConfig(segment_bytes=min(self.log_config.segment_bytes, partition.topic.settings.segment_bytes))
+            )
+            opened[partition] = facts = _opened(log)
+            partition.opened(facts)
+        return opened
+
+    def _perform(self, work: Any) -> TopicEffects:
+        if isinstance(work, TopicAppend):
+            return self._append(work)
+        if isinstance(work, Read):
+            return self.topics.read_done(work, self._read(work), self.now_ms)
+        if isinstance(work, Lookup):
+            return self.topics.lookup_done(work, self._look_up(work), self.now_ms)
+        if isinstance(work, ChangeCatalogue):
+            return self.topics.catalogue_changed(self._change(work), self.now_ms)
+        if isinstance(work, ReserveProducerIds):
+            error = ErrorCode.KAFKA_STORAGE_ERROR if self.fail_changes else ErrorCode.NONE
+            return self.topics.producer_ids_reserved(work.up_to, error, self.now_ms)
+        if isinstance(work, TrimLog):
+            log = self.logs[work.partition]
+            log.delete_up_to(work.offset)
+            return self.topics.log_trimmed(work, _opened(log), self.now_ms)
+        assert isinstance(work, EnforceRetention)
+        return self.topics.retention_enforced(self._retain(work), self.now_ms)
+
+    def _append(self, append: TopicAppend) -> TopicEffects:
+        log = self.logs[append.partition]
+        base_offset = int.from_bytes(append.batch[:8], "big")
+        if self.fail_appends:
+            # All that was handed over behind it is gone with it, as the flusher does it.
+            self._work = deque(
+                each
+                for each in self._work
+                if not isinstance(each, TopicAppend) or each.partition is not append.partition
+            )
+            return self.topics.append_failed(append.partition, base_offset, ErrorCode.KAFKA_STORAGE_ERROR, self.now_ms)
+        log.append(append.batch, append.last_offset, append.max_timestamp)
+        log.high_watermark = log.log_end_offset
+        return self.topics.appended([(append.partition, log.high_watermark)], self.now_ms)
+
+    def _read(self, read: Read) -> list[bytes | ReadFailure]:
+        self.reads += 1
+        found: list[bytes | ReadFailure] = []
+        left, at_least_one = read.max_bytes, read.at_least_one
+        for item in read.items:
+            log = self.logs.get(item.partition)
+            try:
+                if log is None or self.fail_reads:
+                    raise LogError("no log")
+                data = log.read(
+                    item.offset,
+                    max(min(item.max_bytes, left), 0),
+                    min_one=at_least_one,
+                    up_to_offset=item.up_to_offset,
+                )
+            except OffsetOutOfRangeError:
+                found.append(ReadFailure(ErrorCode.OFFSET_OUT_OF_RANGE))
+                continue
+            except LogError:
+                found.append(ReadFailure(ErrorCode.KAFKA_STORAGE_ERROR))
+                continue
+            found.append(data)
+            left -= len(data)
+            at_least_one = at_least_one and not data
+        return found
+
+    def _look_up(self, lookup: Lookup) -> list[tuple[int, int] | ReadFailure | None]:
+        return [
+            self.logs[item.partition].max_timestamp_offset()
+            if item.timestamp == MAX_TIMESTAMP
+            else self.logs[item.partition].offset_for_timestamp(item.timestamp)
+            for item in lookup.items
+        ]
+
+    def _change(self, job: ChangeCatalogue) -> Changed | ReadFailure:
+        if self.fail_changes:
+            self.fail_changes -= 1
+            return ReadFailure(ErrorCode.KAFKA_STORAGE_ERROR)
+        self.document = job.document
+        for partition in job.remove:
+            del self.logs[partition]
+        return Changed(self._open(job.create))
+
+    def _retain(self, job: EnforceRetention) -> list[tuple[Partition, Opened]]:
+        results = []
+        for partition, policy in job.items:
+            log = self.logs[partition]
+            segments = [SegmentFacts(each.next_offset, each.size_bytes, each.max_timestamp) for each in log.segments]
+            cut = delete_up_to(segments, policy, log.high_watermark, self.wall_ms)
+            if cut is not None:
+                if cut == log.log_end_offset:
+                    log.roll()
+                log.delete_up_to(cut)
+                results.append((partition, _opened(log)))
+        return results
+
+
+def _opened(log: MemoryLog) -> Opened:
+    return Opened(log.log_start_offset, log.log_end_offset, log.size_bytes)

@@ -1,0 +1,186 @@
+"""Raw Kafka over a socket: what a client library would send, with nothing decided on the way.
+
+`Wire` is one connection on an event loop. `send` puts a request on the wire and returns a future, so a test pipelines
+by not awaiting; answers are taken in order and an answer with another correlation id than the oldest request's fails
+everything that waits, as real clients do. `send_bytes` sends anything at all. `call` is one request on a connection of
+its own, for tests that have no event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from collections import deque
+from types import TracebackType
+from typing import Any
+
+from protocol import codec
+from protocol.headers import decode_response_header, encode_request_header
+from protocol.schema import message_spec
+
+ANSWER_S = 30.0
+_SIZE = struct.Struct(">i")
+
+
+def encode_frame(message: Any, version: int, correlation_id: int = 0, client_id: str | None = "wire") -> bytes:
+    """A request as it goes over the wire, its length first."""
+    api_key = message_spec(type(message)).api_key
+    assert api_key is not None
+    header = encode_request_header(api_key, version, correlation_id, client_id)
+    body = codec.encode_request(message, version)
+    return _SIZE.pack(len(header) + len(body)) + header + body
+
+
+def decode_answer(api_key: int, version: int, frame: bytes) -> tuple[int, Any]:
+    """The correlation id and the message of an answer without its length."""
+    correlation_id, position = decode_response_header(api_key, version, frame)
+    return correlation_id, codec.decode_response(api_key, version, frame, position)
+
+
+class ConnectionEnded(Exception):  # noqa: N818 - what happened, not whose error it is
+    """The server closed the connection before it answered."""
+
+
+class Wire:
+    """One connection. Use `async with await Wire.connect(port) as wire`."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, client_id: str | None) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._client_id = client_id
+        self._next_correlation_id = 1
+        self._waiting: deque[tuple[int, int, int, asyncio.Future[Any]]] = deque()
+        self.answered: list[int] = []  # correlation ids in the order of their answers
+        self.ended = asyncio.Event()
+        self._task = asyncio.create_task(self._read_answers())
+
+    @classmethod
+    async def connect(cls, port: int, *, client_id: str | None = "wire", host: str = "127.0.0.1") -> Wire:
+        reader, writer = await asyncio.open_connection(host, port, limit=1 << 26)
+        return cls(reader, writer, client_id)
+
+    async def __aenter__(self) -> Wire:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._writer.close()
+        with contextlib.suppress(OSError):  # the server may have been first
+            await self._writer.wait_closed()
+        self._fail_waiting("the test closed the connection")
+
+    def send(self, message: Any, version: int) -> asyncio.Future[Any]:
+        """Put a request on the wire; the future is its answer."""
+        correlation_id = self._next_correlation_id
+        self._next_correlation_id += 1
+        api_key = message_spec(type(message)).api_key
+        assert api_key is not None
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        if self.ended.is_set():
+            future.set_exception(ConnectionEnded("already ended"))
+            return future
+        self._waiting.append((correlation_id, int(api_key), version, future))
+        self._writer.write(encode_frame(message, version, correlation_id, self._client_id))
+        return future
+
+    def send_unanswered(self, message: Any, version: int) -> None:
+        """A request that gets no answer by design: Produce with acks=0."""
+        self._writer.write(encode_frame(message, version, -1, self._client_id))
+
+    async def request(self, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
+        """Send, and wait for the answer."""
+        return await asyncio.wait_for(self.send(message, version), within_s)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Anything at all, exactly as given."""
+        self._writer.write(data)
+
+    async def drain(self) -> None:
+        await self._writer.drain()
+
+    def send_eof(self) -> None:
+        """Half-close: we send nothing more."""
+        self._writer.write_eof()
+
+    async def ends(self, *, within_s: float = 10.0) -> bool:
+        """Whether the server closes the connection in time."""
+        try:
+            await asyncio.wait_for(self.ended.wait(), within_s)
+        except TimeoutError:
+            return False
+        return True
+
+    async def _read_answers(self) -> None:
+        reason: BaseException = ConnectionEnded("the server closed the connection")
+        try:
+            while True:
+                (size,) = _SIZE.unpack(await self._reader.readexactly(4))
+                frame = await self._reader.readexactly(size)
+                if not self._waiting:
+                    raise AssertionError(f"an answer nobody asked for: {frame.hex()}")
+                expected_id, api_key, version, future = self._waiting.popleft()
+                correlation_id, answer = decode_answer(api_key, version, frame)
+                self.answered.append(correlation_id)
+                if correlation_id != expected_id:
+                    raise AssertionError(f"answer {correlation_id} came where {expected_id} was due")
+                if not future.done():
+                    future.set_result(answer)
+        except (asyncio.IncompleteReadError, OSError):
+            pass
+        except Exception as error:
+            reason = error
+        self.ended.set()
+        self._fail_waiting(reason)
+
+    def _fail_waiting(self, reason: BaseException | str) -> None:
+        error = reason if isinstance(reason, BaseException) else ConnectionEnded(reason)
+        for _, _, _, future in self._waiting:
+            if not future.done():
+                future.set_exception(error)
+                future.exception()  # a future that nobody awaits any more is no warning
+        self._waiting.clear()
+
+
+def receive_frame(connection: socket.socket) -> bytes:
+    """One frame from a blocking socket, without its length; empty at end of file."""
+    prefix = _receive(connection, 4)
+    return _receive(connection, _SIZE.unpack(prefix)[0]) if prefix else b""
+
+
+def _receive(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        more = connection.recv(size - len(data))
+        if not more:
+            return b""
+        data += more
+    return data
+
+
+def is_closed(connection: socket.socket, *, within_s: float = 10.0) -> bool:
+    """Whether the server ends this connection without another byte."""
+    connection.settimeout(within_s)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:  # it closed while bytes of ours were still unread
+        return True
+
+
+def call(port: int, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
+    """One request and its answer on a connection of its own."""
+    api_key = message_spec(type(message)).api_key
+    assert api_key is not None
+    with socket.create_connection(("127.0.0.1", port), timeout=within_s) as connection:
+        connection.sendall(encode_frame(message, version, 1))
+        frame = receive_frame(connection)
+    if not frame:
+        raise ConnectionEnded(f"the server closed the connection on {type(message).__name__}")
+    return decode_answer(api_key, version, frame)[1]
