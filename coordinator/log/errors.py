@@ -1,0 +1,27 @@
+"""What a log refuses, and what it found broken. What the disk refuses stays an OSError."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LogError(Exception):
+    """A log cannot do what was asked."""
+
+
+class OffsetOutOfRangeError(LogError):
+    """The offset is below the start of the log or beyond its end."""
+
+    def __init__(self, offset: int, start: int, end: int) -> None:
+        super().__init__(f"offset {offset} is outside {start}..{end}")
+        self.offset = offset
+
+
+class CorruptLogError(LogError):
+    """Bytes that were durable are damaged or gone: nothing may go on as if they had never been there."""
+
+    def __init__(self, path: Path, position: int, reason: str) -> None:
+        super().__init__(f"{path}: at byte {position}: {reason}")
+        self.path = path
+        self.position = position
+        self.reason = reason
