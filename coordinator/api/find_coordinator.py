@@ -1,0 +1,70 @@
+"""FindCoordinator (key 10): which node coordinates a group. Here it is this one, whatever the group.
+
+The id is not looked at, not even an empty one, and loading is no reason to refuse. Transactions and share groups are
+not coordinated here: INVALID_REQUEST says so at once, where a retriable error would have a transactional producer try
+until its timeout. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+
+if TYPE_CHECKING:
+    from coordinator.api.node import Node
+    from coordinator.effects import Ticket
+    from protocol.messages.find_coordinator import FindCoordinatorRequest
+
+FIRST_WITH_KEYS: Final = 4
+GROUP: Final = 0
+WHY_NOT: Final = {
+    1: "There is no transaction coordinator here: use the producer without a transactional id.",
+    2: "There is no share coordinator here.",
+}
+
+
+def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: int) -> None:
+    keys = request.coordinator_keys if ticket.version >= FIRST_WITH_KEYS else [request.key]
+    if request.key_type != GROUP:
+        why = WHY_NOT.get(request.key_type, f"Key type {request.key_type} is not known.")
+        found = [_refused(key, ErrorCode.INVALID_REQUEST, why) for key in keys]
+    elif node.core.is_down:
+        why = "This coordinator is shutting down."
+        found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
+    else:
+        found = [
+            Coordinator(
+                key=key,
+                node_id=node.node_id,
+                host=node.advertised_host,
+                port=node.advertised_port,
+                error_code=int(ErrorCode.NONE),
+                error_message="",
+            )
+            for key in keys
+        ]
+    node.reply(ticket, FindCoordinatorResponse(coordinators=found))
+
+
+def _refused(key: str, error: ErrorCode, why: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=int(error), error_message=why)
+
+
+def shape(response: FindCoordinatorResponse, version: int) -> FindCoordinatorResponse:
+    if version >= FIRST_WITH_KEYS:
+        return response
+    (found,) = response.coordinators
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message or "NONE",  # the literal word: Kafka's message for no error
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+API = Api(ApiKey.FIND_COORDINATOR, 0, 6, handle, shape)

@@ -1,0 +1,37 @@
+"""What a handler may use: this node's parts and identity, and the three ways to make something happen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from coordinator.effects import Effects, Ticket
+
+if TYPE_CHECKING:
+    from coordinator.config import Config
+    from coordinator.core import GroupCoordinator
+    from coordinator.topics.effects import TopicEffects
+    from coordinator.topics.topics import Topics
+
+
+class Node(Protocol):
+    """One node of the coordinator, as the API handlers see it. `coordinator.runtime.Runtime` is the real one."""
+
+    config: Config
+    core: GroupCoordinator
+    topics: Topics
+    node_id: int
+    cluster_id: str
+    advertised_host: str
+    advertised_port: int
+
+    def execute(self, effects: Effects) -> None:
+        """Send the replies and hand the appends to the offsets log."""
+
+    def execute_topics(self, effects: TopicEffects) -> None:
+        """The same for what the embedded topics ask for."""
+
+    def reply(self, ticket: Ticket, response: Any) -> None:
+        """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
+
+    def disconnect(self, ticket: Ticket, reason: str) -> None:
+        """Close the connection of `ticket`: the only signal that a failed Produce with acks=0 has left."""

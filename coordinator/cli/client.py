@@ -1,0 +1,240 @@
+"""A small blocking Kafka client for the admin commands: one request at a time, against ours or any Kafka.
+
+Each connection first asks for ApiVersions and then speaks the newest version that both sides know. Requests go where
+they belong: to any node, to the controller, to a group's coordinator, to a partition's leader. Answers that only ask
+for patience (a coordinator that is loading, an election) are asked again until the time is over.
+
+Where a newer version would only move fields about (FindCoordinator from 4, OffsetFetch from 8), the older form is
+used: every broker from 1.0 to today speaks it. Failures are `CliError`s with one sentence.
+"""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from coordinator.cli.errors import CliError
+from coordinator.config import Address, ConfigError, parse_address
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.errors import ProtocolError
+from protocol.frames import FrameReader
+from protocol.headers import decode_response_header, encode_request_header
+from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
+from protocol.schema import Message, message_spec
+
+CLIENT_ID: Final = "coordinator-cli"
+MAX_ANSWER: Final = 256 * 1024 * 1024
+RETRY_PAUSE_S: Final = 0.1
+
+_ERRORS: Final = {int(code): code for code in ErrorCode}
+_RETRIABLE: Final = frozenset(number for number, code in _ERRORS.items() if code.retriable)
+
+R = TypeVar("R")
+
+
+class UnreachableError(CliError):
+    """Nobody there, or not a Kafka broker."""
+
+
+class Connection:
+    """One connection to one node."""
+
+    def __init__(self, address: Address, timeout_s: float) -> None:
+        self.address = address
+        self._reader = FrameReader(MAX_ANSWER)
+        self._frames: list[bytes] = []
+        self._correlation_id = 0
+        try:
+            self._socket = socket.create_connection(address, timeout=timeout_s)
+        except OSError as error:
+            raise UnreachableError(
+                f"cannot connect to {address} ({error.strerror or error}); "
+                "start it with `coordinator serve`, or name another with --bootstrap-server host:port"
+            ) from None
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            self._versions = self._ask_versions()
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def _ask_versions(self) -> dict[int, range]:
+        answer = self._exchange(ApiVersionsRequest(), 0, ApiVersionsResponse)  # version 0 is understood by everyone
+        if answer.error_code:
+            raise CliError(f"{self.address} does not tell its versions: {explain(answer.error_code)}", 1)
+        return {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
+
+    def call(self, request: Message, response: type[R], max_version: int | None = None) -> R:
+        """Send at the newest version that both know, but at most `max_version`."""
+        return self._exchange(request, self.version_for(_key_of(request), max_version), response)
+
+    def offers(self, key: ApiKey) -> bool:
+        """Whether the node has this API in a version known here."""
+        ours, theirs = codec.declared_versions(key), self._versions.get(key, range(0))
+        return bool(ours and theirs) and ours[0] <= theirs[-1] and theirs[0] <= ours[-1]
+
+    def version_for(self, key: ApiKey, max_version: int | None = None) -> int:
+        ours = codec.declared_versions(key)
+        theirs = self._versions.get(key, range(0))
+        newest = min(ours[-1], theirs[-1]) if theirs else -1
+        if max_version is not None:
+            newest = min(newest, max_version)
+        if newest not in ours or newest not in theirs:
+            raise CliError(
+                f"{self.address} does not offer {key.name} in a version known here; update the older side", 1
+            )
+        return newest
+
+    def _exchange(self, request: Message, version: int, response: type[R]) -> R:
+        key = _key_of(request)
+        self._correlation_id += 1
+        body = encode_request_header(key, version, self._correlation_id, CLIENT_ID) + codec.encode_request(
+            request, version
+        )
+        try:
+            self._socket.sendall(len(body).to_bytes(4, "big") + body)
+            frame = self._receive()
+            correlation_id, position = decode_response_header(key, version, frame)
+            answer = codec.decode_response(key, version, frame, position)
+        except TimeoutError:
+            raise CliError(f"{self.address} did not answer in time; try again, or with a longer --timeout") from None
+        except OSError as error:
+            raise UnreachableError(
+                f"{self.address} ended the connection ({error.strerror or error}); see its log"
+            ) from None
+        except ProtocolError as error:
+            raise UnreachableError(
+                f"{self.address} does not answer as a Kafka broker ({error}); is it another kind of server, or TLS?"
+            ) from None
+        if correlation_id != self._correlation_id or not isinstance(answer, response):
+            raise UnreachableError(f"{self.address} answered another request than the one sent; is a proxy between?")
+        return answer
+
+    def _receive(self) -> bytes:
+        while not self._frames:
+            data = self._socket.recv(1 << 16)
+            if not data:
+                raise ConnectionResetError(0, "closed without an answer")
+            self._frames += self._reader.feed(data)
+        return self._frames.pop(0)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Client:
+    """The nodes of one cluster, connected to as they are needed. Use it as a context manager."""
+
+    def __init__(self, bootstrap: str, timeout_s: float = 10.0) -> None:
+        try:
+            self._bootstrap = [parse_address(entry) for entry in bootstrap.split(",") if entry.strip()]
+        except ConfigError as error:
+            raise CliError(f"--bootstrap-server: {error}") from None
+        if not self._bootstrap:
+            raise CliError("--bootstrap-server names no address; write host:port")
+        self._timeout_s = timeout_s
+        self._deadline = time.monotonic() + timeout_s
+        self._connections: dict[Address, Connection] = {}
+        self._nodes: dict[int, Address] = {}
+        self._controller_id = -1
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for connection in self._connections.values():
+            connection.close()
+
+    def any_node(self) -> Connection:
+        """A connection to the first bootstrap address that answers."""
+        failure: CliError | None = None
+        for address in self._bootstrap:
+            try:
+                return self._connect(address)
+            except UnreachableError as error:
+                failure = failure or error
+        raise failure or CliError("no address to connect to")
+
+    def metadata(self, topics: list[str] | None) -> MetadataResponse:
+        """Nodes, and these topics (None: all of them). Never creates a topic."""
+        # An empty list means "all" to version 0 alone; null and "no auto-creation" came with 1 and 4.
+        request = MetadataRequest(
+            topics=None if topics is None else [MetadataRequestTopic(name=name) for name in topics],
+            allow_auto_topic_creation=False,
+        )
+        answer = self.any_node().call(request, MetadataResponse, max_version=12)
+        self._nodes = {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers}
+        self._controller_id = answer.controller_id
+        return answer
+
+    def node_ids(self) -> list[int]:
+        if not self._nodes:
+            self.metadata([])
+        return sorted(self._nodes)
+
+    def node(self, node_id: int) -> Connection:
+        """A connection to one node, under the address it advertises."""
+        if node_id not in self._nodes:
+            self.metadata([])
+        address = self._nodes.get(node_id)
+        if address is None:
+            raise CliError(f"node {node_id} is not in the cluster at the moment; try again", 1)
+        if len(self._nodes) == 1:
+            return self.any_node()  # it is the one that answered; it may advertise an address for others
+        try:
+            return self._connect(address)
+        except UnreachableError as error:
+            raise UnreachableError(
+                f"node {node_id} advertises an address that does not serve this machine: {error}"
+            ) from None
+
+    def controller(self) -> Connection:
+        self.metadata([])
+        return self.node(self._controller_id)
+
+    def coordinator(self, group: str) -> tuple[int, Connection]:
+        """The node that coordinates a group, with its id."""
+
+        def ask() -> tuple[int, FindCoordinatorResponse]:
+            answer = self.any_node().call(FindCoordinatorRequest(key=group), FindCoordinatorResponse, max_version=3)
+            return answer.error_code, answer
+
+        answer = self.patiently(f"who coordinates group {group!r}", ask)
+        return answer.node_id, self.node(answer.node_id)
+
+    def patiently(self, what: str, ask: Callable[[], tuple[int, R]]) -> R:
+        """Ask until the error code is 0; a retriable error is asked again while there is time."""
+        while True:
+            code, answer = ask()
+            if not code:
+                return answer
+            if code not in _RETRIABLE or time.monotonic() >= self._deadline:
+                raise CliError(f"{what}: {explain(code)}", 1)
+            time.sleep(RETRY_PAUSE_S)
+
+    def _connect(self, address: Address) -> Connection:
+        connection = self._connections.get(address)
+        if connection is None:
+            connection = self._connections[address] = Connection(address, self._timeout_s)
+        return connection
+
+
+def explain(code: int, message: str | None = None) -> str:
+    """An error code for people: its name, and the server's own words where it sent some."""
+    known = _ERRORS.get(code)
+    if known is None:
+        return message or f"error {code}, which is not known here"
+    return f"{known.name}: {message or known.message}"
+
+
+def _key_of(request: Message) -> ApiKey:
+    key = message_spec(type(request)).api_key
+    if key is None:
+        raise TypeError(f"{type(request).__name__} is not a request")
+    return ApiKey(key)

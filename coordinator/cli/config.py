@@ -1,0 +1,96 @@
+"""`coordinator config`: the table of settings, for a terminal, for a program, or as docs/configuration.md.
+
+All three are printed from the declarations in `coordinator.config`, so that none can fall behind; a test compares the
+page in docs/ with what this prints.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import textwrap
+from typing import Final
+
+from coordinator.cli.errors import CliError
+from coordinator.config import OTHER_NAMES, Key, keys
+
+DESCRIPTION: Final = (
+    "Every setting: name, type, default, valid range, meaning, and whether the name is Kafka's or ours."
+)
+
+EPILOG: Final = "Example: coordinator config retention"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("word", nargs="?", metavar="WORD", help="only settings with this word in name or meaning")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for programs")
+    form.add_argument("--markdown", action="store_true", help="as docs/configuration.md has it")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    word: str = (arguments.word or "").lower()
+    chosen = [key for key in keys().values() if word in key.name or word in key.help.lower()]
+    if not chosen:
+        raise CliError(f"no setting has {word!r} in its name or meaning; `coordinator config` lists them all")
+    if arguments.json:
+        json.dump([as_json(key) for key in chosen], sys.stdout, indent=2)
+        print()
+    elif arguments.markdown:
+        print(as_markdown(), end="")
+    else:
+        print("\n".join(as_text(key) for key in chosen))
+    return 0
+
+
+def as_text(key: Key) -> str:
+    facts = f"{key.name}\n    {key.type}, default {shown(key) or 'empty'}"
+    if key.valid:
+        facts += f"; {key.valid}"
+    if key.ours:
+        facts += "; our own"
+    return f"{facts}\n{textwrap.fill(key.help, 100, initial_indent='    ', subsequent_indent='    ')}\n"
+
+
+def as_json(key: Key) -> dict[str, object]:
+    return {
+        "name": key.name,
+        "type": key.type,
+        "default": key.default,
+        "valid": key.valid,
+        "meaning": key.help,
+        "kafka": not key.ours,
+        "environment": key.environment,
+    }
+
+
+def as_markdown() -> str:
+    lines = [
+        "# Configuration",
+        "",
+        "<!-- Written by `make generate` from coordinator/config.py; do not edit. -->",
+        "",
+        "Settings have Kafka's names where Kafka has the setting. They come, weakest first, from the defaults, from",
+        "`--config FILE` (the syntax of Kafka's `server.properties`), from the environment (`group.max.size` is",
+        "`COORDINATOR_GROUP_MAX_SIZE`), from `--override key=value`, and from the flags of `coordinator serve`.",
+        "",
+        "A setting of Kafka's that has no meaning here is ignored with one warning; an unknown name is an error.",
+        "",
+        "| Setting | Type | Default | Valid | Meaning |",
+        "| --- | --- | --- | --- | --- |",
+    ]
+    for key in keys().values():
+        default = f"`{shown(key)}`" if shown(key) else "(empty)"
+        mark = " *(ours)*" if key.ours else ""
+        lines.append(f"| `{key.name}`{mark} | {key.type} | {default} | {key.valid} | {key.help} |")
+    lines += ["", "Other names of Kafka's that are understood:", ""]
+    for name, other in OTHER_NAMES.items():
+        times = f", times {other.factor}" if other.factor != 1 else ""
+        lines.append(f"- `{name}` sets `{other.key}`{times}")
+    return "\n".join(lines) + "\n"
+
+
+def shown(key: Key) -> str:
+    """The default as one would write it in a file."""
+    return str(key.default).lower() if isinstance(key.default, bool) else str(key.default)

@@ -1,0 +1,230 @@
+"""`coordinator log dump FILE|DIR ...`: what is written in a log, ours or Kafka's, batch by batch.
+
+Works on the files alone, also while a daemon writes them; nothing is changed. Records of `__consumer_offsets` are
+decoded, in every version of keys and values; those of another topic are shown as text. A batch whose checksum is wrong
+is said to be so, and the dump goes on behind it where its length can be believed. A DIR is a partition's directory, or
+a whole data directory, of which the offsets partitions are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from coordinator.cli.errors import CliError
+from protocol.compression import Codec
+from protocol.errors import CorruptBatchError, DecodeError
+from protocol.offsets_records import (
+    GroupKey,
+    GroupValue,
+    OffsetKey,
+    decode_group_value,
+    decode_key,
+    decode_offset_value,
+)
+from protocol.record_batch import BatchHeader, Record, control_type, iter_batches, read_records, verify
+
+DESCRIPTION: Final = "What is written in a log, ours or Kafka's. Nothing is changed; no daemon is needed."
+
+EPILOG: Final = """\
+examples:
+  coordinator log dump data                                     every partition of the offsets log
+  coordinator log dump data/__consumer_offsets-3 --group orders
+  coordinator log dump /var/lib/kafka/__consumer_offsets-0/00000000000000000000.log --json"""
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+SEGMENTS: Final = "*.log"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    dump = actions.add_parser("dump", help="print the records of segments", allow_abbrev=False)
+    dump.add_argument("paths", metavar="FILE|DIR", nargs="+", type=Path)
+    dump.add_argument("--group", metavar="GROUP", help="only records of this group, and no batches")
+    dump.add_argument("--json", action="store_true", help="one JSON object for each record")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    damaged = False
+    for segment in [each for path in arguments.paths for each in segments(path)]:
+        if not arguments.json:
+            print(segment)
+        for line, is_good in dumped(segment, group=arguments.group, as_json=arguments.json):
+            damaged = damaged or not is_good
+            print(line)
+    return int(damaged)
+
+
+def segments(path: Path) -> list[Path]:
+    """The segment files that a path stands for, in the order of their partitions and offsets."""
+    if path.is_file():
+        return [path]
+    found = sorted(path.glob(SEGMENTS)) or [
+        segment for partition in sorted(path.glob(f"{OFFSETS_TOPIC}-*"), key=_number) for segment in _sorted(partition)
+    ]
+    if not found:
+        raise CliError(f"{path} holds no segments; give a .log file, a partition's directory or a data directory")
+    return found
+
+
+def _sorted(partition: Path) -> list[Path]:
+    return sorted(partition.glob(SEGMENTS))
+
+
+def _number(partition: Path) -> int:
+    number = partition.name.rpartition("-")[2]
+    return int(number) if number.isdigit() else -1
+
+
+def dumped(segment: Path, *, group: str | None = None, as_json: bool = False) -> Iterator[tuple[str, bool]]:
+    """Lines for a segment, and whether each is about something sound."""
+    try:
+        data = segment.read_bytes()
+    except OSError as error:
+        raise CliError(f"{segment} cannot be read: {error.strerror}") from None
+    decode = segment.resolve().parent.name.startswith(f"{OFFSETS_TOPIC}-")
+    end = 0
+    for position, header in _batches(data):
+        end = position + header.size_bytes
+        problem = ""
+        records: list[Record] = []
+        try:
+            verify(data, position, header)
+            records = read_records(data, position, header)
+        except CorruptBatchError as error:
+            problem = str(error)
+        except DecodeError as error:
+            problem = f"cannot be read: {error}"
+        if problem or not (as_json or group is not None):
+            yield batch_line(position, header, problem), not problem
+        for record in records:
+            facts = facts_of(record, header, decode=decode)
+            if group is None or facts.get("group") == group:
+                yield (json.dumps(facts, ensure_ascii=False) if as_json else f"  {record_line(facts)}"), True
+    # Kafka and we both allocate ahead: zeros behind the last batch are nothing that was written.
+    left = data[end:].rstrip(b"\0")
+    if left:
+        yield f"{len(left)} bytes from {end} on are no batch: a torn write, or damage", False
+
+
+def _batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
+    """Each whole batch, up to the end of what was written or to a length that cannot be believed."""
+    try:
+        yield from iter_batches(data)
+    except CorruptBatchError:
+        return
+
+
+def batch_line(position: int, header: BatchHeader, problem: str) -> str:
+    words = [f"batch {header.base_offset}..{header.last_offset} at byte {position}, {header.size_bytes} bytes"]
+    if header.codec:
+        words.append(Codec(header.codec).name.lower())
+    if header.producer_id >= 0:
+        kind = "transaction of producer" if header.is_transactional else "producer"
+        words.append(f"{kind} {header.producer_id} epoch {header.producer_epoch}")
+    words.append(f"leader epoch {header.partition_leader_epoch}")
+    if problem:
+        words.append(f"DAMAGED: {problem}")
+    return ", ".join(words)
+
+
+def facts_of(record: Record, header: BatchHeader, *, decode: bool) -> dict[str, Any]:
+    """What a record says, as plain data."""
+    facts: dict[str, Any] = {"log_offset": record.offset, "timestamp": _time(record.timestamp_ms)}
+    if header.is_control:
+        return {**facts, "kind": "marker", "marker": control_type(record).name.lower()}
+    if decode and record.key is not None:
+        try:
+            return {**facts, **_decoded(record.key, record.value)}
+        except DecodeError as error:
+            facts["undecodable"] = str(error)
+    return {**facts, "kind": "record", "key": _text(record.key), "value": _text(record.value)}
+
+
+def _decoded(key_bytes: bytes, value: bytes | None) -> dict[str, Any]:
+    key = decode_key(key_bytes)
+    if isinstance(key, OffsetKey):
+        facts: dict[str, Any] = {"kind": "offset", "group": key.group, "topic": key.topic, "partition": key.partition}
+        if value is None:
+            return {**facts, "tombstone": True}
+        committed = decode_offset_value(value)
+        facts |= {"offset": committed.offset, "leader_epoch": committed.leader_epoch, "metadata": committed.metadata}
+        facts["committed"] = _time(committed.commit_timestamp_ms)
+        if committed.expire_timestamp_ms >= 0:
+            facts["expires"] = _time(committed.expire_timestamp_ms)
+        return facts
+    if isinstance(key, GroupKey):
+        facts = {"kind": "group", "group": key.group}
+        return {**facts, "tombstone": True} if value is None else {**facts, **_group(decode_group_value(value))}
+    return {"kind": f"record of type {key.version}", "key": _text(key.raw), "value": _text(value)}
+
+
+def _group(value: GroupValue) -> dict[str, Any]:
+    return {
+        "generation": value.generation,
+        "protocol_type": value.protocol_type,
+        "protocol": value.protocol,
+        "leader": value.leader,
+        "since": _time(value.current_state_timestamp_ms),
+        "members": [
+            {
+                "member_id": member.member_id,
+                "group_instance_id": member.group_instance_id,
+                "client_id": member.client_id,
+                "client_host": member.client_host,
+                "session_timeout_ms": member.session_timeout_ms,
+                "rebalance_timeout_ms": member.rebalance_timeout_ms,
+                "subscription": _text(member.subscription),
+                "assignment": _text(member.assignment),
+            }
+            for member in value.members
+        ],
+    }
+
+
+def record_line(facts: dict[str, Any]) -> str:
+    """One record for a person."""
+    where = f"{facts['log_offset']}: {facts['kind']}"
+    if facts["kind"] == "offset":
+        where += f" of {facts['group']!r}, {facts['topic']}-{facts['partition']}: "
+        if "tombstone" in facts:
+            return where + "deleted"
+        epoch = f", leader epoch {facts['leader_epoch']}" if facts["leader_epoch"] >= 0 else ""
+        expiry = f", expires {facts['expires']}" if "expires" in facts else ""
+        metadata = f", metadata {facts['metadata']!r}" if facts["metadata"] else ""
+        return f"{where}{facts['offset']}{epoch}{metadata}, committed {facts['committed']}{expiry}"
+    if facts["kind"] == "group":
+        where += f" {facts['group']!r}: "
+        if "tombstone" in facts:
+            return where + "deleted"
+        members = "".join(f"\n      {_member_line(each)}" for each in facts["members"])
+        kind = f"{facts['protocol_type'] or 'no protocol type'}, {facts['protocol'] or 'no protocol'}"
+        count = len(facts["members"])
+        leader = f", leader {facts['leader']!r}" if facts["leader"] else ""
+        return f"{where}generation {facts['generation']}, {kind}, {count} members{leader}{members}"
+    if facts["kind"] == "marker":
+        return f"{where} {facts['marker']}"
+    return f"{where}: {facts['key']!r} = {facts['value']!r}"
+
+
+def _member_line(member: dict[str, Any]) -> str:
+    instance = f" (instance {member['group_instance_id']!r})" if member["group_instance_id"] is not None else ""
+    return f"{member['member_id']!r}{instance} of client {member['client_id']!r} at {member['client_host']}"
+
+
+def _time(timestamp_ms: int | None) -> str | None:
+    if timestamp_ms is None or timestamp_ms < 0:
+        return None
+    seconds, milliseconds = divmod(timestamp_ms, 1000)
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03}Z"
+    except (OverflowError, OSError, ValueError):  # a time no calendar has
+        return str(timestamp_ms)
+
+
+def _text(data: bytes | None) -> str | None:
+    return None if data is None else data.decode("utf-8", "backslashreplace")

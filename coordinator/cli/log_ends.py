@@ -1,0 +1,47 @@
+"""Where partitions end: asked of their leaders, for the lag of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from coordinator.cli.client import Client
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+LATEST: Final = -1
+CONSUMER: Final = -1  # the replica id of everyone who is not a broker
+
+
+def log_end_offsets(client: Client, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
+    """The end of each partition that exists and has a leader; the others are left out."""
+    wanted = set(partitions)
+    if not wanted:
+        return {}
+    by_leader: dict[int, dict[str, list[int]]] = {}
+    for topic in client.metadata(sorted({topic for topic, _ in wanted})).topics:
+        name = topic.name or ""
+        for partition in topic.partitions:
+            if (name, partition.partition_index) in wanted and partition.leader_id >= 0:
+                by_leader.setdefault(partition.leader_id, {}).setdefault(name, []).append(partition.partition_index)
+    ends: dict[tuple[str, int], int] = {}
+    for leader, topics in by_leader.items():
+        request = ListOffsetsRequest(
+            replica_id=CONSUMER,
+            topics=[
+                ListOffsetsTopic(
+                    name=name,
+                    partitions=[ListOffsetsPartition(partition_index=index, timestamp=LATEST) for index in indexes],
+                )
+                for name, indexes in topics.items()
+            ],
+        )
+        for answered in client.node(leader).call(request, ListOffsetsResponse).topics:
+            for each in answered.partitions:
+                if not each.error_code and each.offset >= 0:
+                    ends[answered.name, each.partition_index] = each.offset
+    return ends

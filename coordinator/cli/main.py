@@ -1,0 +1,121 @@
+"""`coordinator COMMAND ...`: finds the command, runs it, and turns what went wrong into one sentence.
+
+Commands are rows of a table. Only the module of the command asked for is imported, so that `coordinator serve` starts
+without the wire client and `coordinator groups` without the server.
+
+Promise: exit code 0 when it did what was asked, 1 when the server refused, 2 when the call, a setting or the
+environment is wrong; in the last two cases stderr holds one sentence that says what to do. No tracebacks for those.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Final, NamedTuple
+
+from coordinator.cli.errors import CliError
+from coordinator.config import ConfigError
+
+INTERRUPTED: Final = 128 + signal.SIGINT
+
+
+class Command(NamedTuple):
+    module: str  # has `add_arguments(parser)` and `run(arguments) -> int`
+    summary: str
+
+
+COMMANDS: Final = {
+    "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
+    "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
+    "topics": Command("coordinator.cli.topics", "list topics, or create one"),
+    "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
+    "config": Command("coordinator.cli.config", "every setting with its default, range and meaning"),
+}
+
+DESCRIPTION: Final = "A consumer-group coordinator that speaks Kafka's protocol."
+EPILOG: Final = """\
+to get going:
+  coordinator serve --topic orders:12           listens on 127.0.0.1:9092, keeps its data in ./data
+  coordinator groups list                       in another terminal, once a client has joined
+
+`coordinator COMMAND --help` tells the rest of each command."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the return value is the exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if not words:
+        _parser(None).print_help()
+        return 2
+    name = next((word for word in words if not word.startswith("-")), None)
+    parser = _parser(name if name in COMMANDS else None)
+    arguments = parser.parse_args(words)
+    try:
+        code: int = arguments.run(arguments)
+        sys.stdout.flush()  # so that a closed pipe is noticed here and not at exit
+    except ConfigError as error:
+        return _say(str(error), 2)
+    except CliError as error:
+        return _say(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader (head, less) has enough. Nothing more can be printed, not even by the interpreter when it exits.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"coordinator: {sentence}", file=sys.stderr)
+    return code
+
+
+def _parser(wanted: str | None) -> argparse.ArgumentParser:
+    """All commands by name and summary, but arguments for the wanted one alone: the others are not even imported."""
+    parser = argparse.ArgumentParser(
+        prog="coordinator",
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action=_Version, help="print the version and exit")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        if name != wanted:
+            commands.add_parser(name, help=command.summary, add_help=False)
+            continue
+        module = import_module(command.module)
+        subparser = commands.add_parser(
+            name,
+            help=command.summary,
+            description=module.DESCRIPTION,
+            epilog=getattr(module, "EPILOG", None),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            allow_abbrev=False,
+        )
+        module.add_arguments(subparser)
+        subparser.set_defaults(run=module.run)
+    return parser
+
+
+class _Version(argparse.Action):
+    """Prints the installed version; looked up only when asked for, because that reads the package metadata."""
+
+    def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
+        super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            number = version("kafka-group-coordinator")
+        except PackageNotFoundError:
+            number = "(run from source, not installed)"
+        print(f"coordinator {number}")
+        parser.exit(0)

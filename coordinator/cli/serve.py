@@ -1,0 +1,112 @@
+"""`coordinator serve`: gathers the settings and runs the daemon.
+
+The flags are short names for settings that a person types often; every other setting has --override, a file or the
+environment. What is read from the outside (file, environment) is read here, so that `coordinator.config` stays pure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from coordinator.cli.errors import CliError
+from coordinator.cli.log_lines import write_log_to_stderr
+from coordinator.config import Config, load
+
+DESCRIPTION: Final = """\
+Run the coordinator. Point any Kafka client's bootstrap.servers at the address it listens on.
+Without any argument: listens on 127.0.0.1:9092, HTTP on 127.0.0.1:9080, data in ./data."""
+
+EPILOG: Final = """\
+Settings, weakest first: defaults, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE=100),
+--override key=value, the flags above. `coordinator config` lists them all."""
+
+# Flags that stand for a setting: name in the parsed arguments -> key.
+FLAGS: Final = {
+    "listen": "listeners",
+    "advertised": "advertised.listeners",
+    "data_dir": "log.dirs",
+    "http": "http.listen",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--listen", metavar="HOST:PORT", help="where clients connect; port 0 takes a free one")
+    add("--advertised", metavar="HOST:PORT", help="the address clients are told, where it differs (NAT, containers)")
+    add("--data-dir", metavar="DIR", help="where everything durable is kept; made if missing")
+    add("--topic", metavar="NAME:PARTITIONS", action="append", default=[], help="create this topic; repeatable")
+    add("--config", metavar="FILE", type=Path, help="settings in the syntax of Kafka's server.properties")
+    add("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
+    add("--http", metavar="HOST:PORT", help="where /healthz, /readyz and /metrics are served, or `off`")
+    add("--port-file", metavar="FILE", type=Path, help="write the port bound into this file once ready")
+    add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    write_log_to_stderr(arguments.log_level)
+    config = config_from(arguments, os.environ)
+    port_file: Path | None = arguments.port_file
+    if port_file is not None:
+        if port_file.is_dir():
+            raise CliError(f"--port-file {port_file} is a directory; give the path of a file")
+        if not port_file.parent.is_dir():
+            raise CliError(f"--port-file {port_file}: the directory {port_file.parent} does not exist; create it first")
+
+    # Here and not above: a mistake in the settings is reported without waiting for the server's imports.
+    from coordinator import server
+
+    try:
+        return server.run(config, port_file, ready=lambda address: announce(config, address))
+    except server.StartupError as error:
+        raise CliError(str(error)) from error
+
+
+def announce(config: Config, address: str) -> None:
+    """What a person wants to know once the daemon is up: where it is, and one line to try it with."""
+    host, _, port = address.rpartition(":")
+    reachable = f"127.0.0.1:{port}" if host in ("0.0.0.0", "::") else address
+    if config.advertised_address is not None:
+        reachable = str(config.advertised_address)
+    topic = next(iter(config.preloaded_topics), "orders")
+    print(f"listening on {address}")
+    print(f"try it: {_client_command(Path(sys.executable), reachable, topic)}", flush=True)
+
+
+def _client_command(python: Path, address: str, topic: str) -> str:
+    """A member of a group, in one line. After `make run` there is an environment at hand to install a client into."""
+    if python.is_relative_to(Path.cwd()):
+        here = python.relative_to(Path.cwd())
+        install = f"{here} -m pip install -q kafka-python"
+        return f"{install} && {here} -m kafka.consumer -b {address} -g my-group -t {topic}"
+    return f"kcat -b {address} -G my-group {topic}   (or any other Kafka client)"
+
+
+def config_from(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Config:
+    flags = {key: getattr(arguments, name) for name, key in FLAGS.items() if getattr(arguments, name) is not None}
+    if arguments.topic:
+        flags["topics.preload"] = ",".join(arguments.topic)
+    return load(
+        read_properties(arguments.config) if arguments.config is not None else None,
+        arguments.override,
+        environ,
+        file_name=str(arguments.config),
+        flags=flags,
+        warn=logging.getLogger("coordinator").warning,
+    )
+
+
+def read_properties(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise CliError(f"--config {path} is not text in UTF-8; save it as a plain properties file") from None
+    except OSError as error:
+        raise CliError(
+            f"--config {path} cannot be read ({error.strerror}); give the path of a properties file"
+        ) from None

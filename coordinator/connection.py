@@ -1,0 +1,531 @@
+"""One client connection: frames in, answers out in request order, and nothing unbounded in between.
+
+A read is cut into frames; each frame that may run is decoded and handed to its handler inside `data_received`, with no
+task and no future. What is answered at once is written together at the end of the read. Kafka answers the requests of
+one connection strictly in order and so do we: every request holds a `Ticket` in `_tickets` until all before it are
+answered.
+
+When may the next frame run? (wire spec, section 4)
+  - nothing unanswered: always;
+  - only requests that wait for the disk: Heartbeat, OffsetCommit and Produce may run, so that pipelined commits share
+    one flush; anything else waits until the connection has no write in flight;
+  - a parked JoinGroup, SyncGroup or long-poll Fetch: nothing, as on Kafka.
+Frames that may not run wait in `_waiting`, up to `connection.max.buffered.bytes`; then reading pauses. A client that
+does not read its answers stops being served at the transport's high-water mark, and one that sends much at once is
+served in turns of `TURN_S`, so that nobody else waits for it and its answers do not pile up.
+
+A request that cannot be handled, or an answer that cannot be encoded, costs its own connection and nothing else: no
+exception leaves this class, because the caller may be the event of another client.
+
+A Heartbeat has the same bytes every time but for the correlation id: the last successful one is remembered with its
+member, and an equal frame renews the session without being decoded (see `HeartbeatMemo` in the core).
+
+EOF never touches a group: a parked request of a closed connection is resolved like any other, its answer dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import struct
+import sys
+from collections import deque
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from coordinator.api.api_versions import unsupported_version
+from coordinator.effects import Ticket
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.errors import DecodeError, EncodeError
+from protocol.frames import FrameError, FrameReader
+from protocol.headers import decode_request_header
+
+if TYPE_CHECKING:
+    from coordinator.dispatch import Route
+    from coordinator.runtime import Runtime
+
+LOG = logging.getLogger("coordinator.connection")
+
+PRODUCE: Final = int(ApiKey.PRODUCE)
+OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
+HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
+SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
+# What may run while requests before it wait for the disk, and what such a wait is: their answers come without any
+# other client's doing. A parked JoinGroup is not among them although its first one appends a record.
+PIPELINED: Final = frozenset({PRODUCE, OFFSET_COMMIT, HEARTBEAT})
+WAITS_FOR_LOG: Final = frozenset({PRODUCE, OFFSET_COMMIT, SYNC_GROUP})
+MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
+TURN_S: Final = 0.002  # how long requests of one connection run on end while others may be waiting
+_CORRELATION: Final = struct.Struct(">i")
+_SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
+
+
+class Connection(asyncio.Protocol):
+    """The protocol of one accepted socket. Created by the server, driven by the event loop and the runtime."""
+
+    # In place, not in a dict: with a thousand connections the look-ups of a dict miss the processor's caches.
+    __slots__ = (
+        "_client_id",
+        "_client_raw",
+        "_closed_ms",
+        "_frames",
+        "_has_yielded",
+        "_host",
+        "_is_closed",
+        "_is_dirty",
+        "_is_running",
+        "_is_stopping",
+        "_largest_request",
+        "_memo",
+        "_memo_head",
+        "_memo_read_bytes",
+        "_memo_read_head",
+        "_memo_route",
+        "_memo_tail",
+        "_most_out_bytes",
+        "_out",
+        "_out_bytes",
+        "_parked",
+        "_reading_paused",
+        "_routes",
+        "_runtime",
+        "_tickets",
+        "_transport",
+        "_turn_ends",
+        "_waiting",
+        "_waiting_bytes",
+        "_writing_paused",
+        "address",
+        "descriptor",
+        "frame_started_ms",
+        "last_activity_ms",
+        "peer",
+    )
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._routes = runtime.routes
+        self._largest_request = runtime.config.connection_request_max_bytes
+        self._frames = FrameReader(runtime.config.socket_request_max_bytes)
+        self._transport: asyncio.Transport | None = None
+        self.peer = "?"  # address:port, for people
+        self._host = "/?"  # in Java form, for members
+        self.address = "?"  # the address alone, for max.connections.per.ip
+        self.descriptor = -1  # of its socket
+        self._client_raw: bytes | None = None  # the client id as it stands in a header, length included
+        self._client_id = ""
+        self._tickets: deque[Ticket] = deque()
+        self._parked: Ticket | None = None
+        self._waiting: deque[bytes] = deque()
+        self._waiting_bytes = 0
+        self._out: list[bytes] = []
+        self._out_bytes = 0
+        self._most_out_bytes = runtime.config.connection_max_unsent_bytes
+        self._is_dirty = False
+        self._is_running = False
+        self._turn_ends = 0.0  # when the others must have theirs; 0: one request alone, which has no others behind it
+        self._has_yielded = False  # its turn is over; the next one is scheduled
+        self._is_closed = False  # nothing more is read, handled or answered; the transport may still be sending
+        self._closed_ms = 0
+        self._is_stopping = False
+        self._reading_paused = False
+        self._writing_paused = False
+        self._memo_head = b""
+        self._memo_tail = b""
+        self._memo_read_head = b""
+        self._memo_read_bytes = 0
+        self._memo: Any = None
+        self._memo_route: Any = None
+        self.last_activity_ms = 0
+        self.frame_started_ms = -1  # when the frame that is still incomplete began; -1: none is
+
+    # -- asyncio.Protocol ----------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)  # a stream socket has no other kind
+        peername = transport.get_extra_info("peername")
+        if isinstance(peername, tuple) and len(peername) >= 2:
+            self.address = str(peername[0])
+            self.peer = f"{self.address}:{peername[1]}"
+            self._host = sys.intern("/" + self.address)
+        opened = transport.get_extra_info("socket")
+        if opened is not None:
+            self.descriptor = opened.fileno()
+        self.last_activity_ms = self._runtime.now_ms()
+        refusal = self._runtime.connections.admit(self)
+        if refusal:
+            self.close(refusal)
+            return
+        self._transport.set_write_buffer_limits(high=self._runtime.config.connection_max_unsent_bytes)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._runtime.connections.remove(self)
+        self._transport = None
+        self._forget()
+
+    def eof_received(self) -> None:
+        """The peer sends nothing more: as Kafka does, drop what is waiting and hang up once what is out has left."""
+        self._forget()
+
+    def _forget(self) -> None:
+        self._is_closed = True
+        self._closed_ms = self._runtime.now_ms()
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        self._out.clear()
+        self._out_bytes = 0
+        self._tickets.clear()
+        self._parked = None
+        self._memo = None
+
+    def pause_writing(self) -> None:
+        self._writing_paused = True
+
+    def resume_writing(self) -> None:
+        self._writing_paused = False
+        self._runtime.mark_dirty(self)
+        self._runtime.end_of_event()
+
+    def data_received(self, data: bytes) -> None:
+        runtime = self._runtime
+        now_ms = self.last_activity_ms = runtime.now_ms()
+        memo = self._memo
+        if (  # the same heartbeat as ever, alone in its read and on its connection: neither cut nor queued
+            memo is not None
+            and len(data) == self._memo_read_bytes
+            and data.endswith(self._memo_tail)
+            and data.startswith(self._memo_read_head)
+            and self._is_quiet
+            and memo.renew(now_ms)
+        ):
+            runtime.heartbeats_by_memo += 1
+            route = self._memo_route
+            cast("asyncio.Transport", self._transport).write(route.success_size + data[8:12] + route.success_body)
+            return
+        broken = ""
+        try:
+            frames = self._frames.feed(data)
+        except FrameError as error:  # what came whole before the bad length is served, as Kafka does
+            frames = error.frames
+            broken = str(error)
+        if self._frames.has_partial_frame:
+            if self.frame_started_ms < 0 or frames:
+                self.frame_started_ms = now_ms
+        else:
+            self.frame_started_ms = -1
+        self._is_running = True
+        if len(frames) == 1 and not self._waiting and self._may_run(frames[0]):  # by far the most frequent case
+            self._run(frames[0], now_ms)
+        elif frames:
+            self._run_in_turn(frames, now_ms)
+        self._is_running = False
+        runtime.end_of_event()
+        if broken:
+            self.close(f"bad frame: {broken}")
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def _run_in_turn(self, frames: list[bytes], now_ms: int) -> None:
+        """Run what may run until the turn is over; the rest waits."""
+        self._turn_ends = monotonic() + TURN_S
+        for frame in frames:
+            if self._waiting or not self._may_run(frame):
+                self._wait(frame)
+            else:
+                self._run(frame, now_ms)
+        self._turn_ends = 0.0
+
+    def _run_waiting(self) -> None:
+        """The same for the frames that have waited."""
+        waiting = self._waiting
+        now_ms = self._runtime.now_ms()
+        self._turn_ends = monotonic() + TURN_S
+        self._is_running = True
+        while waiting and self._may_run(waiting[0]):
+            frame = waiting.popleft()
+            self._waiting_bytes -= len(frame)
+            self._run(frame, now_ms)
+        self._is_running = False
+        self._turn_ends = 0.0
+
+    def _yield(self) -> None:
+        """Let the others run. The next turn comes after what the event loop has ready now."""
+        if not self._has_yielded:
+            self._has_yielded = True
+            self._runtime.call_soon(self._take_turn)
+
+    def _take_turn(self) -> None:
+        self._has_yielded = False
+        self._runtime.mark_dirty(self)
+        self._runtime.end_of_event()
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Nothing is unanswered, half read or unsent."""
+        return not (
+            self._tickets
+            or self._waiting
+            or self._is_dirty
+            or self._has_yielded
+            or self._writing_paused
+            or self.frame_started_ms >= 0
+        )
+
+    def _may_run(self, frame: bytes) -> bool:
+        if self._parked is not None or self._writing_paused or self._has_yielded:
+            return False
+        tickets = self._tickets
+        return not tickets or (
+            len(tickets) < MAX_IN_FLIGHT and len(frame) > 1 and frame[0] == 0 and frame[1] in PIPELINED
+        )
+
+    def _wait(self, frame: bytes) -> None:
+        if self._is_closed:
+            return
+        self._waiting.append(frame)
+        self._waiting_bytes += len(frame)
+        if (
+            self._waiting_bytes > self._runtime.config.connection_max_buffered_bytes
+            or len(self._waiting) > MAX_IN_FLIGHT
+        ) and not self._reading_paused:
+            self._reading_paused = True
+            if self._transport is not None:
+                self._transport.pause_reading()
+
+    def _run(self, frame: bytes, now_ms: int) -> None:
+        """Handle one frame: its answer is in `_out`, or its ticket in `_tickets`, when this returns."""
+        if self._is_closed:
+            return
+        if (
+            self._memo is not None
+            and len(frame) == len(self._memo_head) + 4 + len(self._memo_tail)
+            and frame.endswith(self._memo_tail)
+            and frame.startswith(self._memo_head)
+        ):
+            if self._memo.renew(now_ms):
+                self._runtime.heartbeats_by_memo += 1
+                answer = self._memo_route.success_size + frame[4:8] + self._memo_route.success_body
+                if self._tickets:
+                    ticket = Ticket(self, api_key=HEARTBEAT)
+                    ticket.answer = answer
+                    self._tickets.append(ticket)
+                else:
+                    self._emit(answer)
+                return
+            self._memo = None
+        try:
+            route = self._routes[frame[:4]]
+        except KeyError:
+            self._run_unknown(frame)
+            return
+        if len(frame) > self._largest_request and route.key != PRODUCE:
+            limit = self._largest_request
+            self.close(f"{route.name} of {len(frame)} bytes is over connection.request.max.bytes={limit}")
+            return
+        try:
+            body = self._read_header(frame, route)
+            request = route.decode(frame, body)
+        except DecodeError as error:
+            self.close(f"malformed {route.name} v{route.version}: {error}")
+            return
+        except Exception as error:
+            self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
+            return
+        ticket = Ticket(
+            self,
+            api_key=route.key,
+            version=route.version,
+            correlation_id=_CORRELATION.unpack_from(frame, 4)[0],
+            client_id=self._client_id,
+            client_host=self._host,
+        )
+        runtime = self._runtime
+        route.requests += 1
+        self._tickets.append(ticket)
+        runtime.saw_append = False
+        try:
+            route.handle(runtime, request, ticket, now_ms)
+        except Exception as error:
+            self._failed(f"{route.name} v{route.version} could not be handled", error)
+            return
+        if self._turn_ends and (monotonic() > self._turn_ends or self._out_bytes > self._most_out_bytes):
+            self._yield()
+        if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
+            if runtime.saw_append and route.key in WAITS_FOR_LOG:
+                ticket.waits_for_log = True
+            else:
+                self._parked = ticket
+        elif route.key == HEARTBEAT:
+            self._remember_heartbeat(frame, request, route)
+
+    def _read_header(self, frame: bytes, route: Route) -> int:
+        """The position of the body. The client id rarely changes on a connection, so its bytes are only compared."""
+        raw = self._client_raw
+        if raw is None or not frame.startswith(raw, 8):
+            header, body = decode_request_header(frame)
+            self._client_id = sys.intern(header.client_id or "")
+            length = max(int.from_bytes(frame[8:10], "big", signed=True), 0)
+            self._client_raw = frame[8 : 10 + length]
+            return body
+        body = 8 + len(raw)
+        if not route.is_flexible:
+            return body
+        if body < len(frame) and frame[body] == 0:
+            return body + 1
+        return decode_request_header(frame)[1]
+
+    def _run_unknown(self, frame: bytes) -> None:
+        """A key or version that is not served: closed, but for ApiVersions, whose callers learn the true range."""
+        if len(frame) < 8:
+            self.close(f"request of {len(frame)} bytes has no header")
+            return
+        key = int.from_bytes(frame[:2], "big", signed=True)
+        version = int.from_bytes(frame[2:4], "big", signed=True)
+        if key != ApiKey.API_VERSIONS:
+            self.close(f"API key {key} version {version} is not served (see ApiVersions for the ranges)")
+            return
+        ticket = Ticket(self, api_key=key, version=0, correlation_id=_CORRELATION.unpack_from(frame, 4)[0])
+        self._tickets.append(ticket)
+        self.answer(ticket, unsupported_version())
+
+    def _remember_heartbeat(self, frame: bytes, request: Any, route: Route) -> None:
+        """Called after a Heartbeat that was answered: the core says whether it may be recognised by its bytes."""
+        memo = self._runtime.core.heartbeat_memo(
+            request.group_id, request.member_id, request.group_instance_id, request.generation_id
+        )
+        self._memo = memo
+        if memo is not None:
+            self._memo_head = frame[:4]
+            self._memo_tail = frame[8:]
+            self._memo_read_head = struct.pack(">i", len(frame)) + frame[:4]
+            self._memo_read_bytes = 4 + len(frame)
+            self._memo_route = route
+
+    # -- answers -------------------------------------------------------------------------------------------------
+
+    def answer(self, ticket: Ticket, response: Any) -> None:
+        """Encode the answer of one ticket; it leaves when those before it have left. None: leaves nothing."""
+        if self._is_closed:
+            return
+        try:
+            ticket.answer = b"" if response is None else self._encode(ticket, response)
+        except Exception as error:
+            self._failed(f"the answer to {ApiKey(ticket.api_key).name} v{ticket.version} could not be encoded", error)
+            return
+        if ticket is self._parked:
+            self._parked = None
+        tickets = self._tickets
+        while tickets and (data := tickets[0].answer) is not None:
+            tickets.popleft()
+            self._emit(data)
+
+    def _encode(self, ticket: Ticket, response: Any) -> bytes:
+        if ticket.api_key == ApiKey.API_VERSIONS:  # its response header is v0 in every version
+            body = codec.encode_response(response, ticket.version)
+            return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
+        route = self._routes[ticket.api_key.to_bytes(2, "big") + ticket.version.to_bytes(2, "big")]
+        if route.shape is not None:
+            response = route.shape(response, ticket.version)
+        body = route.encode(response)
+        if route.is_flexible:
+            return _SIZE_AND_CORRELATION.pack(5 + len(body), ticket.correlation_id) + b"\0" + body
+        return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """Hang up: the client sees it and comes back, where it would otherwise wait for an answer for ever."""
+        if not isinstance(error, EncodeError):  # that one says all; of a defect of ours one wants to know the place
+            LOG.error("%s; please report this", what, exc_info=error)
+        self.close(f"{what}: {error}")
+
+    def _emit(self, data: bytes) -> None:
+        self._out.append(data)
+        self._out_bytes += len(data)
+        if not self._is_dirty:
+            self._is_dirty = True
+            self._runtime.dirty.append(self)
+
+    def settle(self) -> None:
+        """End of an event: run what may run now, then write all answers at once."""
+        if self._waiting and not self._is_running:
+            self._run_waiting()
+        self._is_dirty = False  # only now: the answers of what just ran are written below
+        transport = self._transport
+        if self._is_closed or transport is None:
+            return
+        out = self._out
+        if out:
+            transport.write(out[0] if len(out) == 1 else b"".join(out))
+            out.clear()
+            self._out_bytes = 0
+        if not self._reading_paused or self._is_stopping:
+            return
+        if self._waiting_bytes * 2 <= self._runtime.config.connection_max_buffered_bytes:
+            self._reading_paused = False
+            if self.frame_started_ms >= 0:
+                self.frame_started_ms = self._runtime.now_ms()  # it was we who did not read on
+            if not transport.is_closing():
+                transport.resume_reading()
+
+    # -- bounds --------------------------------------------------------------------------------------------------
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a request is being worked on: such a connection is never idle."""
+        return bool(self._tickets)
+
+    @property
+    def unread_bytes(self) -> int:
+        """Answers that the peer has not read, in bytes."""
+        return 0 if self._transport is None else self._transport.get_write_buffer_size()
+
+    def overdue(self, now_ms: int) -> str:
+        """Why this connection should be closed at `now_ms`; empty if it should not."""
+        config = self._runtime.config
+        if (
+            not self._reading_paused
+            and self.frame_started_ms >= 0
+            and now_ms - self.frame_started_ms > config.connection_frame_timeout_ms
+        ):
+            limit_ms = config.connection_frame_timeout_ms
+            return f"a request did not arrive whole within connection.frame.timeout.ms={limit_ms}"
+        if now_ms - self.last_activity_ms > config.connections_max_idle_ms and (
+            self._writing_paused or not self.is_busy
+        ):
+            return "idle"
+        return ""
+
+    def stop_reading(self) -> None:
+        """Take no further request; answers in preparation still leave (shutdown)."""
+        self._is_stopping = True
+        self._waiting.clear()
+        self._waiting_bytes = 0
+        if self._transport is not None and not self._reading_paused:
+            self._reading_paused = True
+            self._transport.pause_reading()
+
+    def close(self, reason: str, *, quiet: bool = False) -> None:
+        """Close after what is written has left. One log line, unless the end is an ordinary one."""
+        transport = self._transport
+        if transport is None or self._is_closed:
+            return
+        if not quiet:
+            LOG.warning("connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason)
+        if self._out:
+            transport.write(b"".join(self._out))
+        self._forget()
+        transport.close()
+
+    def abort(self) -> None:
+        """Close now, whatever has not been sent."""
+        if self._transport is not None:
+            self._forget()
+            self._transport.abort()
+
+    def lingers(self, now_ms: int) -> bool:
+        """Whether it was closed long ago, and the peer still has not read what was written before."""
+        return self._is_closed and now_ms - self._closed_ms > self._runtime.config.connection_frame_timeout_ms
+
+    def __repr__(self) -> str:
+        parked = f" parked on {ApiKey(self._parked.api_key).name}" if self._parked is not None else ""
+        return f"<Connection {self.peer} {self._client_id!r} {len(self._tickets)} unanswered{parked}>"

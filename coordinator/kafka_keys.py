@@ -1,0 +1,73 @@
+"""The names of Kafka's broker settings that have no meaning here.
+
+A server.properties written for a Kafka broker should start this daemon as it is. Names in this list are accepted and
+ignored with one warning; a name that is in neither this list nor `config.py` is taken for a spelling mistake.
+Whole families (ssl, sasl, quotas) go by their prefix. Names are facts of Kafka 2.8 to 4.0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+KAFKA_PREFIXES: Final = (
+    "config.providers.",
+    "connection.failed.authentication.delay.",
+    "controller.",
+    "group.consumer.",
+    "group.share.",
+    "inter.broker.",
+    "leader.",
+    "listener.name.",
+    "log.cleaner.",
+    "log.message.",
+    "metadata.",
+    "metrics.",
+    "password.encoder.",
+    "quorum.",
+    "quota.",
+    "remote.",
+    "replica.",
+    "replication.quota.",
+    "sasl.",
+    "share.coordinator.",
+    "ssl.",
+    "telemetry.",
+    "transaction.",
+    "transactional.id.",
+    "zookeeper.",
+)
+
+KAFKA_KEYS: Final = frozenset(
+    """
+    advertised.host.name advertised.port allow.everyone.if.no.acl.found alter.config.policy.class.name
+    alter.config.policy.kafka.class.name alter.log.dirs.replication.quota.window.num
+    alter.log.dirs.replication.quota.window.size.seconds
+    authorizer.class.name auto.include.jmx.reporter auto.leader.rebalance.enable background.threads
+    broker.heartbeat.interval.ms broker.id.generation.enable broker.rack broker.session.timeout.ms
+    client.quota.callback.class client.quota.max.throttle.time.ms compression.gzip.level compression.lz4.level
+    compression.type compression.zstd.level config.providers connections.max.reauth.ms
+    controlled.shutdown.enable controlled.shutdown.max.retries controlled.shutdown.retry.backoff.ms
+    create.topic.policy.class.name default.replication.factor delegation.token.expiry.check.interval.ms
+    delegation.token.expiry.time.ms delegation.token.master.key delegation.token.max.lifetime.ms
+    delegation.token.secret.key delete.records.purgatory.purge.interval.requests delete.topic.enable
+    early.start.listeners eligible.leader.replicas.enable fetch.purgatory.purge.interval.requests
+    group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.rebalance.protocols
+    group.coordinator.threads host.name initial.broker.registration.timeout.ms internal.metadata.delete.delay.millis
+    kafka.metrics.polling.interval.secs kafka.metrics.reporters listener.security.protocol.map
+    log.cleanup.policy log.delete.delay.ms log.dir.failure.timeout.ms
+    log.flush.interval.messages log.flush.offset.checkpoint.interval.ms
+    log.flush.start.offset.checkpoint.interval.ms log.index.size.max.bytes log.initial.task.delay.ms
+    log.local.retention.bytes log.local.retention.ms log.preallocate log.roll.jitter.hours
+    log.roll.jitter.ms log.segment.delete.delay.ms max.connection.creation.rate max.connections.per.ip.overrides
+    max.incremental.fetch.session.cache.slots max.request.partition.size.limit metric.reporters
+    min.insync.replicas num.io.threads num.network.threads num.quota.samples
+    num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers
+    offsets.commit.required.acks offsets.topic.compression.codec offsets.topic.replication.factor port
+    principal.builder.class process.roles producer.id.expiration.check.interval.ms
+    producer.purgatory.purge.interval.requests queued.max.request.bytes queued.max.requests request.timeout.ms
+    reserved.broker.max.id security.inter.broker.protocol security.providers server.max.startup.time.ms
+    socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
+    socket.receive.buffer.bytes socket.send.buffer.bytes super.users unclean.leader.election.enable
+    unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
+    """.split()  # noqa: SIM905 - one name a line would be ninety lines of nothing
+)

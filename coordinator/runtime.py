@@ -1,0 +1,283 @@
+"""The driver: turns sockets, time and the disk into the four events of the core, and executes what it answers.
+
+Everything here runs on the event loop's thread, one event after another:
+  a request   -> `Connection._run` -> a handler -> `core.handle`      -> `execute`
+  time        -> `_tick` (one armed timer)      -> `advance_clock`    -> `execute`
+  disk done   -> `on_durable`                   -> `core.appended`    -> `execute`
+  disk failed -> `on_failed`                    -> `core.append_failed` -> `execute`
+Each event ends with `end_of_event`: connections write what was answered, all at once, and the timer is armed anew.
+
+It also reads the log at start (and again for a partition whose invariants broke) in slices, so that a big log never
+stops the loop, and sweeps silent connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.connections import Connections
+from coordinator.dispatch import Routes
+from coordinator.offsets.offsets_log import OFFSETS_TOPIC
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from coordinator.api.handler import Api
+    from coordinator.config import Config
+    from coordinator.connection import Connection
+    from coordinator.core import GroupCoordinator
+    from coordinator.effects import Effects, Ticket
+    from coordinator.group.history import Rebalance
+    from coordinator.offsets.offsets_log import OffsetsLog
+    from coordinator.topic_io import TopicIO
+    from coordinator.topics.effects import TopicEffects
+    from coordinator.topics.topics import Topics
+    from protocol.record_batch import BatchHeader, Record
+
+LOG = logging.getLogger("coordinator.runtime")
+
+HOUSEKEEPING_S: Final = 1.0
+LOAD_SLICE_RECORDS: Final = 2000  # records applied to the core between two turns of the event loop
+
+
+class Runtime:
+    """One node, running. Implements `coordinator.api.node.Node` for the handlers."""
+
+    def __init__(
+        self,
+        config: Config,
+        loop: asyncio.AbstractEventLoop,
+        handlers: Mapping[int, Api],
+        *,
+        node_id: int,
+        cluster_id: str,
+    ) -> None:
+        self.config = config
+        self.node_id = node_id
+        self.cluster_id = cluster_id
+        self.advertised_host = ""
+        self.advertised_port = 0
+        self.core: GroupCoordinator
+        self.topics: Topics
+        self.offsets_log: OffsetsLog
+        self.topic_io: TopicIO
+        self.routes = Routes(handlers)
+        self.connections = Connections(config)
+        self.dirty: list[Connection] = []
+        self.saw_append = False  # whether the request that is being handled asked for an append
+        self.heartbeats_by_memo = 0
+        self.load_ms: dict[int, int] = {}
+        self.longest_stall_ms = 0
+        self._loop = loop
+        self._touched = False
+        self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
+        self._is_stopped = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = -1
+        self._housekeeping: asyncio.TimerHandle | None = None
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    # -- what handlers use ---------------------------------------------------------------------------------------
+
+    def execute(self, effects: Effects) -> None:
+        """Send the replies, hand the appends to the offsets log."""
+        self._touched = True
+        replies, appends = effects
+        for ticket, response in replies:
+            ticket.session.answer(ticket, response)
+        if appends:
+            self.saw_append = True
+            wall_ms = self.now_ms() + self.core.wall_offset_ms
+            for append in appends:
+                self.offsets_log.append(append.partition, append.records, wall_ms, append.producer, append.marker)
+
+    def execute_topics(self, effects: TopicEffects) -> None:
+        """Send the replies of the embedded topics, and let `TopicIO` do what needs the disk."""
+        self._touched = True
+        if effects.appends:
+            self.saw_append = True
+        outer, self._is_executing = self._is_executing, True
+        try:
+            self.topic_io.execute(effects)
+        finally:
+            self._is_executing = outer
+        for topic, partitions in effects.deleted:  # what groups committed there goes with them (spec 11.4)
+            self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
+
+    def reply(self, ticket: Ticket, response: Any) -> None:
+        """Answer one ticket now."""
+        ticket.session.answer(ticket, response)
+
+    def disconnect(self, ticket: Ticket, reason: str) -> None:
+        """Close the connection of a ticket."""
+        ticket.session.close(reason)
+
+    def now_ms(self) -> int:
+        """The event loop's monotonic clock, in ms."""
+        return int(self._loop.time() * 1000)
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def on_durable(self, partition: int, high_watermark: int) -> None:
+        """The offsets log holds everything below `high_watermark` of one partition safely."""
+        now_ms = self.now_ms()
+        self.execute(self.core.appended(partition, high_watermark, now_ms))
+        self.execute_topics(self.topics.internal_appended(OFFSETS_TOPIC, partition, now_ms))
+        self.end_of_event()
+
+    def on_failed(self, partition: int, from_offset: int, error: ErrorCode, until_offset: int | None) -> None:
+        """The offsets log has dropped everything from `from_offset` on of one partition."""
+        LOG.error(
+            "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry",
+            partition,
+            from_offset,
+            error.name,
+        )
+        self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms(), until_offset))
+        self.end_of_event()
+
+    def on_topic_effects(self, effects: TopicEffects) -> None:
+        """Something that the embedded topics asked for is done.
+
+        A refused append is told at once, while the effects of a request are being executed: that event is not over.
+        """
+        self.execute_topics(effects)
+        if not self._is_executing:
+            self.end_of_event()
+
+    def on_rebalance(self, rebalance: Rebalance) -> None:
+        """A rebalance has ended: tell why it was, in words."""
+        LOG.info("rebalance %s", rebalance.text())
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._timer_ms = -1
+        now_ms = self.now_ms()
+        self.execute(self.core.advance_clock(now_ms))
+        self.execute_topics(self.topics.advance_clock(now_ms))
+        self.end_of_event()
+
+    def mark_dirty(self, connection: Connection) -> None:
+        """Let a connection settle at the end of this event."""
+        self.dirty.append(connection)
+
+    def call_soon(self, callback: Callable[[], None]) -> None:
+        """Call after what the event loop has ready now."""
+        self._loop.call_soon(callback)
+
+    def end_of_event(self) -> None:
+        """Write what was answered, run what may now run, arm the timer."""
+        dirty = self.dirty
+        while dirty:
+            connection = dirty.pop()
+            try:
+                connection.settle()
+            except Exception:  # the others of this event must still get their answers
+                LOG.exception("answers could not be sent connection=%r; please report this", connection)
+                connection.abort()
+        if self._touched:
+            self._touched = False
+            self._arm()
+            for fault in self.core.take_faults():
+                LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
+            for partition in self.core.take_broken_partitions():
+                task = self._loop.create_task(self._reload(partition))
+                self._reloads.add(task)
+                task.add_done_callback(self._reloads.discard)
+
+    def _arm(self) -> None:
+        if self._is_stopped:
+            return
+        deadline_ms = self.core.next_deadline_ms()
+        topics_deadline_ms = self.topics.next_deadline_ms()
+        if deadline_ms is None or (topics_deadline_ms is not None and topics_deadline_ms < deadline_ms):
+            deadline_ms = topics_deadline_ms
+        if deadline_ms is None or (self._timer is not None and self._timer_ms <= deadline_ms):
+            return  # a timer that fires too early is harmless: it looks, and arms itself again
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        self._timer = self._loop.call_at(deadline_ms / 1000, self._tick)
+
+    # -- start, reload, housekeeping -----------------------------------------------------------------------------
+
+    def start_housekeeping(self) -> None:
+        """Begin the one-second round: wall clock, silent connections, stalls of the loop."""
+        self._refresh_wall_clock()
+        self._touched = True
+        self.end_of_event()
+        self._schedule_housekeeping()
+
+    def _schedule_housekeeping(self) -> None:
+        due = self._loop.time() + HOUSEKEEPING_S
+        self._housekeeping = self._loop.call_at(due, self._housekeep, due)
+
+    def _housekeep(self, due: float) -> None:
+        self._schedule_housekeeping()  # first, so that whatever goes wrong below goes wrong for this second only
+        self.longest_stall_ms = max(self.longest_stall_ms, int((self._loop.time() - due) * 1000))
+        self._refresh_wall_clock()
+        self.connections.sweep(self.now_ms())
+        self._touched = True  # so that the timer is armed even if an event broke before it could do that
+        self.end_of_event()
+
+    def _refresh_wall_clock(self) -> None:
+        """The core computes wall time from its monotonic `now_ms`; an adjusted system clock is followed here."""
+        self.core.wall_offset_ms = int(time.time() * 1000) - self.now_ms()
+
+    async def load_all(self) -> None:
+        """Replay every partition of the offsets log into the core. Requests meanwhile are answered 'loading'."""
+        partitions = range(self.config.offsets_topic_num_partitions)
+        for partition in partitions:
+            self.core.load_begin(partition)
+        for partition in partitions:
+            await self._load(partition)
+
+    async def _load(self, partition: int) -> None:
+        started = time.monotonic()
+        batches = self.offsets_log.replay(partition)
+        try:
+            while chunk := await self._loop.run_in_executor(None, _take, batches, LOAD_SLICE_RECORDS):
+                for header, records in chunk:
+                    self.core.load_batch(partition, header, records)
+        except Exception as error:  # whatever is wrong with this log must not take the other partitions down
+            LOG.exception(
+                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: mend the log, then restart",
+                partition,
+                error,
+            )
+            self.core.load_failed(partition)
+            return
+        self.load_ms[partition] = int((time.monotonic() - started) * 1000)
+        self.execute(self.core.load_end(partition, self.offsets_log.log(partition).log_end_offset, self.now_ms()))
+        self.end_of_event()
+
+    async def _reload(self, partition: int) -> None:
+        """A broken invariant: forget this partition's state and take it from the log again."""
+        LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
+        await self.offsets_log.drained(partition)
+        self.core.load_begin(partition)
+        await self._load(partition)
+
+    def stop_timers(self) -> None:
+        """Nothing fires any more (shutdown), whatever still ends."""
+        self._is_stopped = True
+        for handle in (self._timer, self._housekeeping):
+            if handle is not None:
+                handle.cancel()
+        for task in self._reloads:
+            task.cancel()
+
+
+def _take(batches: Iterator[tuple[BatchHeader, list[Record]]], records: int) -> list[tuple[BatchHeader, list[Record]]]:
+    """The next batches, until they hold about `records` records. Runs in a worker thread: it reads and decodes."""
+    chunk = []
+    for header, decoded in batches:
+        chunk.append((header, decoded))
+        records -= len(decoded)
+        if records <= 0:
+            break
+    return chunk

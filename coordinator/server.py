@@ -1,0 +1,309 @@
+"""The daemon's life: open the data directory, bind, load, serve, drain, stop, in an order that loses nothing.
+
+Start: lock and check the data directory; bind the port (so that a port in use is known before anything else); open the
+logs (a torn tail is cut, and said so); listen, answering 'loading' while the offsets log is replayed; write the port
+file when everything is ready.
+
+Stop (SIGTERM, SIGINT): accept nobody, read no further request, let the appends in flight become durable and be
+answered, answer what is parked with a retriable error, flush, close, unlock, exit 0. Clients find the coordinator again
+when it is back.
+
+What the user can mend is a `StartupError` with one sentence; the command line prints it and exits with 2.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import gc
+import logging
+import os
+import resource
+import signal
+import socket
+import time
+import uuid
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.connection import Connection
+from coordinator.core import GroupCoordinator
+from coordinator.data_dir import DataDir, DataDirError
+from coordinator.log.errors import LogError
+from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
+from coordinator.runtime import Runtime
+from coordinator.status import status_of
+from coordinator.topic_io import TopicIO
+from coordinator.topic_store import TopicStoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordinator.config import Config
+
+LOG = logging.getLogger("coordinator.server")
+
+BACKLOG: Final = 1024
+ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
+DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
+LAST_ANSWERS_S: Final = 1.0
+# A full pass over a million objects stops the loop for half a second (performance.md); with no cycles by design,
+# a rare pass over the young ones is enough.
+GC_THRESHOLDS: Final = (100_000, 50, 100)
+
+
+class StartupError(Exception):
+    """The daemon cannot start. The message is one sentence that says what to do."""
+
+
+def run(config: Config, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+    """Serve until SIGTERM or SIGINT; returns the exit code. `ready` gets the address once everything is up."""
+    _raise_file_limit()
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve(config, port_file, ready))
+
+
+def _raise_file_limit() -> None:
+    """As many open files as the system allows: each connection and each partition holds one."""
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it exists; COORDINATOR_EVENT_LOOP=asyncio asks for the standard loop (tests run both)."""
+    if os.environ.get("COORDINATOR_EVENT_LOOP") == "asyncio":
+        return None
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _serve(config: Config, port_file: Path | None, ready: Callable[[str], None] | None) -> int:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    server = Server(config)
+    try:
+        if not await _started(server, stop):
+            return 0
+        if port_file is not None:
+            _write_port_file(port_file, server.port)
+        if ready is not None:
+            ready(f"{server.host}:{server.port}")
+        await stop.wait()
+    finally:
+        await server.stop()
+    return 0
+
+
+async def _started(server: Server, stop: asyncio.Event) -> bool:
+    """Whether it came up before it was told to stop: reading a big log takes long, and may be given up at any time."""
+    starting, stopping = asyncio.create_task(server.start()), asyncio.create_task(stop.wait())
+    await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not starting.done():
+        LOG.info("told to stop while starting")
+        starting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await starting
+        return True
+    return False
+
+
+def _write_port_file(path: Path, port: int) -> None:
+    """Atomically, so that a reader who sees the file sees the whole number."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(f"{port}\n", encoding="ascii")
+        partial.replace(path)
+    except OSError as error:
+        raise StartupError(
+            f"the port file {path} cannot be written ({error.strerror}); choose another --port-file"
+        ) from None
+
+
+class Server:
+    """One node: its data directory, logs, core, sockets."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.host = ""
+        self.port = 0
+        self._data_dir: DataDir | None = None
+        self._runtime: Runtime | None = None
+        self._server: asyncio.Server | None = None
+        self._socket: socket.socket | None = None
+        self._http: Any = None
+        self._ready = False
+        self._stopping = False
+        self._started_at = time.time()
+
+    # -- start ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Bring everything up. Raises StartupError with a sentence for the user."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
+        except DataDirError as error:
+            raise StartupError(str(error)) from None
+        config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
+        listening = self._bind()
+        from coordinator.api.table import (
+            HANDLERS,
+        )  # late: the port is bound, and refused if taken, before the rest loads
+
+        runtime = self._runtime = Runtime(
+            config, loop, HANDLERS, node_id=config.node_id, cluster_id=data_dir.cluster_id
+        )
+        advertised = config.advertised_address
+        runtime.advertised_host = advertised.host if advertised else _reachable(self.host)
+        runtime.advertised_port = advertised.port if advertised and advertised.port else self.port
+        self._open_logs(runtime, data_dir.path, loop)
+        runtime.core = GroupCoordinator(
+            config,
+            partitions=config.offsets_topic_num_partitions,
+            new_member_uuid=lambda: str(uuid.uuid4()),
+            topic_partition_exists=runtime.topics.partition_exists,
+            wall_offset_ms=int(time.time() * 1000) - runtime.now_ms(),
+            on_rebalance=runtime.on_rebalance,
+        )
+        self._start_http()
+        self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
+        listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
+        runtime.start_housekeeping()
+        await runtime.load_all()
+        gc.collect()
+        gc.freeze()
+        gc.set_threshold(*GC_THRESHOLDS)
+        self._ready = True
+        LOG.info(
+            "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d",
+            self.host,
+            self.port,
+            runtime.advertised_host,
+            runtime.advertised_port,
+            data_dir.path,
+            config.offsets_topic_num_partitions,
+            runtime.core.group_count,
+            sum(runtime.load_ms.values()),
+        )
+
+    def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
+        config, fs = self.config, RealFileSystem()
+        try:
+            runtime.offsets_log = OffsetsLog.open(
+                path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
+            )
+            runtime.topic_io = TopicIO(
+                loop,
+                path,
+                config,
+                fs,
+                on_effects=runtime.on_topic_effects,
+                internal_logs={OFFSETS_TOPIC: runtime.offsets_log.logs},
+            )
+            runtime.topics = runtime.topic_io.topics
+            runtime.topic_io.start()
+        except (LogError, TopicStoreError) as error:
+            raise StartupError(str(error)) from None
+        except OSError as error:
+            raise StartupError(
+                f"the data directory {path} cannot be used ({error}); make it readable and writable, or choose another"
+                " with --data-dir"
+            ) from None
+
+    def _bind(self) -> socket.socket:
+        address = self.config.listen_address
+        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+        bound = socket.socket(family, socket.SOCK_STREAM)
+        try:
+            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            bound.bind((address.host, address.port))
+        except OSError as error:
+            bound.close()
+            if error.errno == errno.EADDRINUSE:
+                raise StartupError(
+                    f"port {address.port} on {address.host} is in use; stop the other process, or choose another port"
+                    " with --listen host:port (port 0 takes a free one)"
+                ) from None
+            raise StartupError(
+                f"cannot listen on {address} ({error.strerror or error}); choose an address of this machine with"
+                " --listen host:port"
+            ) from None
+        self._socket = bound
+        self.host, self.port = bound.getsockname()[:2]
+        return bound
+
+    def _start_http(self) -> None:
+        address = self.config.http_address
+        if address is None:
+            return
+        from coordinator.http.server import HttpServer  # late: prometheus_client is not needed for the first answer
+
+        http = HttpServer(self.config.http_listen, self.status)
+        try:
+            host, port = http.start()
+        except OSError as error:
+            raise StartupError(
+                f"the HTTP port {address} cannot be opened ({error.strerror or error}); choose another with"
+                " --http host:port, or switch it off with --http off"
+            ) from None
+        self._http = http
+        LOG.info("http listen=%s:%d", host, port)
+
+    def status(self) -> Any:
+        """What /readyz and /metrics show. Called from the HTTP thread; reads counters only."""
+        return status_of(self._runtime, ready=self._ready, stopping=self._stopping, started_at=self._started_at)
+
+    # -- stop ----------------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Drain and close everything that was opened; safe after a start that failed half-way."""
+        self._stopping = True
+        runtime = self._runtime
+        if self._server is not None:
+            self._server.close()
+        elif self._socket is not None:
+            self._socket.close()
+        if runtime is not None and hasattr(runtime, "core"):
+            await self._drain(runtime)
+        if self._http is not None:
+            self._http.close()
+        if self._data_dir is not None:
+            self._data_dir.close()
+        if self._ready:
+            LOG.info("stopped data_dir=%s", self.config.log_dirs)
+
+    async def _drain(self, runtime: Runtime) -> None:
+        connections = runtime.connections.all()
+        for connection in connections:
+            connection.stop_reading()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await runtime.offsets_log.drained()
+        runtime.stop_timers()
+        runtime.execute(runtime.core.shutdown(runtime.now_ms()))
+        runtime.end_of_event()
+        await runtime.topic_io.close()
+        await runtime.offsets_log.close()
+        runtime.end_of_event()
+        for connection in connections:
+            connection.close("", quiet=True)
+        with contextlib.suppress(TimeoutError):  # a client that does not read its answers is left behind
+            async with asyncio.timeout(LAST_ANSWERS_S):
+                await runtime.connections.emptied()
+
+
+def _reachable(host: str) -> str:
+    """What clients can connect to when all interfaces are bound: the host's own name."""
+    return socket.gethostname() if host in ("0.0.0.0", "::") else host

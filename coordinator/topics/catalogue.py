@@ -1,0 +1,221 @@
+"""The catalogue: which topics exist, under which ids, with how many partitions and settings. Durable as one document.
+
+A change of the catalogue is written to disk before it holds; the document says everything, so that after a crash the
+catalogue is the old one or the new one. `deleted` names topics whose directories may still be there: they are cleaned
+up at the next start, and forgotten with the next change after they are known to be gone.
+
+Internal topics are listed like others and are not in the document: their owner keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from coordinator.topics.names import collision_key, is_internal, why_invalid
+from coordinator.topics.partition import LogView, Partition
+from coordinator.topics.settings import TopicSettings, settings_of
+
+if TYPE_CHECKING:
+    from coordinator.config import Config
+    from coordinator.topics.tail_cache import TailBudget
+    from protocol.messages.metadata import MetadataResponseTopic
+
+FORMAT_VERSION: Final = 1
+_LINES: Final = ",\n"  # one topic per line: a person can read it, and a diff shows what changed
+
+
+class CatalogueError(ValueError):
+    """The document is not one of ours."""
+
+
+class TopicFacts(NamedTuple):
+    """What the document says of one topic."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    configs: dict[str, str]
+
+
+class DeletedTopic(NamedTuple):
+    """A topic that is gone, whose directories may not be."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+
+
+class Topic:
+    """A topic and its partitions."""
+
+    __slots__ = ("_row", "configs", "described", "is_internal", "name", "partitions", "settings", "topic_id")
+
+    def __init__(self, name: str, topic_id: bytes, configs: Mapping[str, str], settings: TopicSettings) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.configs = dict(configs)
+        self.settings = settings
+        self.partitions: list[Partition] = []
+        self.is_internal = is_internal(name)
+        self.described: MetadataResponseTopic | None = None  # its metadata, kept until something in it changes
+        self._row: str | None = None
+
+    def row(self) -> str:
+        """This topic in the document."""
+        if self._row is None:
+            self._row = _topic_row(self.name, self.topic_id, len(self.partitions), self.configs)
+        return self._row
+
+    def changed(self) -> None:
+        """Something that is shown or stored has changed."""
+        self._row = None
+        self.described = None
+
+    def __repr__(self) -> str:
+        return f"<Topic {self.name}: {len(self.partitions)} partitions>"
+
+
+class Catalogue:
+    """Topics by name and by id."""
+
+    def __init__(self, config: Config, budget: TailBudget) -> None:
+        self._config = config
+        self._budget = budget
+        self._by_id: dict[bytes, Topic] = {}
+        self._collisions: dict[str, str] = {}  # collision key -> the name that has it
+        self.topics: dict[str, Topic] = {}
+        self.deleted: list[DeletedTopic] = []  # gone, but their directories could not be renamed yet
+        self.user_topics = 0
+        self.user_partitions = 0
+
+    def make(self, name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str]) -> Topic:
+        """A topic that is not in the catalogue yet."""
+        topic = Topic(name, topic_id, configs, settings_of(configs, self._config))
+        topic.partitions = [Partition(topic, index, self._budget) for index in range(partitions)]
+        return topic
+
+    def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView]) -> Topic:
+        """A topic that somebody else keeps."""
+        topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
+        topic.is_internal = True
+        topic.partitions = [Partition(topic, index, self._budget, view) for index, view in enumerate(views)]
+        return topic
+
+    def more_partitions(self, topic: Topic, count: int) -> list[Partition]:
+        """The partitions that `topic` lacks to have `count`, not yet its own."""
+        return [Partition(topic, index, self._budget) for index in range(len(topic.partitions), count)]
+
+    def add(self, topic: Topic) -> None:
+        """`topic` exists now."""
+        self.topics[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+        self._collisions[collision_key(topic.name)] = topic.name
+        if not topic.is_internal:
+            self.user_topics += 1
+            self.user_partitions += len(topic.partitions)
+
+    def remove(self, topic: Topic) -> None:
+        """`topic` is gone."""
+        del self.topics[topic.name]
+        del self._by_id[topic.topic_id]
+        del self._collisions[collision_key(topic.name)]
+        if not topic.is_internal:
+            self.user_topics -= 1
+            self.user_partitions -= len(topic.partitions)
+
+    def extend(self, topic: Topic, partitions: Iterable[Partition]) -> None:
+        """`topic` has more partitions now."""
+        before = len(topic.partitions)
+        topic.partitions.extend(partitions)
+        topic.changed()
+        self.user_partitions += len(topic.partitions) - before
+
+    def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
+        """`topic` has other settings now."""
+        topic.configs = dict(configs)
+        topic.settings = settings_of(configs, self._config)
+        topic.changed()
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic with this id."""
+        return self._by_id.get(topic_id)
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """One partition by name and number."""
+        found = self.topics.get(topic)
+        return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
+
+    def colliding(self, name: str) -> str | None:
+        """The existing topic that `name` collides with, itself excepted."""
+        other = self._collisions.get(collision_key(name))
+        return other if other != name else None
+
+    def document(
+        self,
+        *,
+        add: Iterable[Topic] = (),
+        without: Iterable[Topic] = (),
+        partitions: Mapping[str, int] | None = None,
+        configs: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> str:
+        """The catalogue as text, as it will be after a change."""
+        add, without = tuple(add), tuple(without)
+        gone = {topic.name for topic in without}
+        made = {topic.name for topic in add}
+        partitions, configs = partitions or {}, configs or {}
+        rows = []
+        for topic in (*self.topics.values(), *add):
+            if topic.is_internal or topic.name in gone:
+                continue
+            if topic.name in partitions or topic.name in configs:
+                count = partitions.get(topic.name, len(topic.partitions))
+                rows.append(_topic_row(topic.name, topic.topic_id, count, configs.get(topic.name, topic.configs)))
+            else:
+                rows.append(topic.row())
+        deleted = [row for row in self.deleted if row.name not in made]
+        deleted += [DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)) for topic in without]
+        deleted_rows = [
+            json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
+        ]
+        return (
+            f'{{"version": {FORMAT_VERSION},\n"topics": [\n{_LINES.join(rows)}\n],\n'
+            f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
+        )
+
+
+def _topic_row(name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str]) -> str:
+    return json.dumps({"name": name, "id": topic_id.hex(), "partitions": partitions, "configs": dict(configs)})
+
+
+def parse_document(text: str) -> tuple[list[TopicFacts], list[DeletedTopic]]:
+    """What `Catalogue.document` wrote. CatalogueError when it did not."""
+    try:
+        content = json.loads(text)
+        if content["version"] != FORMAT_VERSION:
+            raise CatalogueError(f"it has format version {content['version']}, this server knows {FORMAT_VERSION}")
+        topics = [
+            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), dict(row["configs"]))
+            for row in content["topics"]
+        ]
+        deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, CatalogueError):
+            raise
+        raise CatalogueError(f"it is damaged ({error})") from None
+    identities = [(row.name, row.topic_id) for row in topics] + [(row.name, row.topic_id) for row in deleted]
+    for name, topic_id in identities:
+        reason = why_invalid(name)
+        if reason is not None or len(topic_id) != 16:
+            raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
+    if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
+        raise CatalogueError("it is damaged (a topic is in it twice)")
+    return topics, deleted
+
+
+def _count(row: Mapping[str, Any]) -> int:
+    count = row["partitions"]
+    if not isinstance(count, int) or count < 1:
+        raise CatalogueError(f"it is damaged (topic {row['name']!r} has {count!r} partitions)")
+    return count

@@ -1,0 +1,109 @@
+"""Changes of the catalogue, one after another: each is durable before it holds.
+
+A change begins when its turn comes: it checks itself against the catalogue as it is then, and gives the document to be
+written and the directories to be made or removed. `succeeded` or `failed` follows when the executor is done; only then
+does memory change and the answer leave. So a change that was half done when the process died was never answered, and
+the document on disk says whether it happened: at the next start missing directories are made and those of deleted
+topics removed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from coordinator.topics.effects import ChangeCatalogue, Changed, ReadFailure
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from coordinator.config import Config
+    from coordinator.topics.catalogue import Catalogue, Topic
+    from coordinator.topics.effects import Outbox
+    from coordinator.topics.fetch import Fetching
+    from coordinator.topics.partition import Partition
+    from coordinator.topics.produce import Producing
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """What a change may look at and change."""
+
+    config: Config
+    node_id: int
+    catalogue: Catalogue
+    producing: Producing
+    fetching: Fetching
+    new_topic_id: Callable[[], bytes]
+
+    def plan(
+        self,
+        *,
+        add: Iterable[Topic] = (),
+        without: Iterable[Topic] = (),
+        partitions: Mapping[str, int] | None = None,
+        configs: Mapping[str, Mapping[str, str]] | None = None,
+        create: Iterable[Partition] = (),
+    ) -> ChangeCatalogue:
+        """The job that makes a change durable."""
+        add, without = tuple(add), tuple(without)
+        catalogue = self.catalogue
+        return ChangeCatalogue(
+            document=catalogue.document(add=add, without=without, partitions=partitions, configs=configs),
+            previous=catalogue.document(),
+            create=(*(partition for topic in add for partition in topic.partitions), *create),
+            remove=tuple(partition for topic in without for partition in topic.partitions),
+        )
+
+
+class Change(Protocol):
+    """One request for a change."""
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        """Check, and say what is to be made durable; None when there is nothing to do and the answer has left."""
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        """It is durable: let it hold, and answer."""
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        """It did not happen: answer."""
+
+
+class ChangeQueue:
+    """Runs changes one at a time."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._waiting: deque[Change] = deque()
+        self._current: Change | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting) + (self._current is not None)
+
+    def submit(self, change: Change, out: Outbox) -> None:
+        """Run `change` when its turn comes."""
+        self._waiting.append(change)
+        self._go_on(out)
+
+    def done(self, outcome: Changed | ReadFailure, out: Outbox) -> None:
+        """The executor has performed the `ChangeCatalogue` of the change that is running."""
+        change, self._current = self._current, None
+        if change is not None:
+            if isinstance(outcome, ReadFailure):
+                change.failed(self._parts, outcome.error, out)
+            else:
+                for partition, opened in outcome.opened.items():
+                    partition.opened(opened)
+                change.succeeded(self._parts, outcome, out)
+        self._go_on(out)
+
+    def _go_on(self, out: Outbox) -> None:
+        while self._current is None and self._waiting:
+            change = self._waiting.popleft()
+            job = change.begin(self._parts, out)
+            if job is not None:
+                self._current = change
+                out.do(job)

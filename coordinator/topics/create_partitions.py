@@ -1,0 +1,101 @@
+"""Giving topics more partitions. Fewer is not possible: where would the records go?"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from coordinator.topics.create_topics import check_replicas, too_many_partitions
+from protocol.error_codes import ErrorCode
+from protocol.messages.create_partitions import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
+)
+
+if TYPE_CHECKING:
+    from coordinator.effects import Ticket
+    from coordinator.topics.catalogue import Topic
+    from coordinator.topics.changes import Parts
+    from coordinator.topics.create_topics import Refusal
+    from coordinator.topics.effects import ChangeCatalogue, Changed, Outbox
+    from coordinator.topics.partition import Partition
+
+
+class CreatePartitions:
+    """One CreatePartitions request."""
+
+    def __init__(self, request: CreatePartitionsRequest, ticket: Ticket) -> None:
+        self._request = request
+        self._ticket = ticket
+        self._response = CreatePartitionsResponse()
+        self._growing: list[tuple[Topic, list[Partition]]] = []
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        times = Counter(asked.name for asked in self._request.topics)
+        total = parts.catalogue.user_partitions
+        answered: set[str] = set()
+        for asked in self._request.topics:
+            if asked.name in answered:
+                continue
+            answered.add(asked.name)
+            result = CreatePartitionsTopicResult(name=asked.name)
+            self._response.results.append(result)
+            topic = parts.catalogue.topics.get(asked.name)
+            refusal: Refusal | None
+            if times[asked.name] > 1:
+                refusal = ErrorCode.INVALID_REQUEST, f"topic '{asked.name}' is in the request more than once"
+            elif topic is None:
+                refusal = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{asked.name}'"
+            else:
+                refusal = _check(asked, topic, parts, total)
+            if refusal is not None:
+                result.error_code, result.error_message = refusal
+            elif topic is not None:
+                total += asked.count - len(topic.partitions)
+                self._growing.append((topic, parts.catalogue.more_partitions(topic, asked.count)))
+        if self._request.validate_only or not self._growing:
+            out.reply(self._ticket, self._response)
+            return None
+        return parts.plan(
+            partitions={topic.name: len(topic.partitions) + len(more) for topic, more in self._growing},
+            create=[partition for _, more in self._growing for partition in more],
+        )
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        for topic, more in self._growing:
+            parts.catalogue.extend(topic, more)
+        out.reply(self._ticket, self._response)
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        for result in self._response.results:
+            if result.error_code == ErrorCode.NONE:
+                result.error_code = error
+                result.error_message = "the partitions could not be written to disk"
+        out.reply(self._ticket, self._response)
+
+
+def _check(asked: CreatePartitionsTopic, topic: Topic, parts: Parts, total: int) -> Refusal | None:
+    present = len(topic.partitions)
+    if topic.is_internal:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"'{topic.name}' is internal: its number of partitions is fixed"
+    if asked.count == present:
+        return ErrorCode.INVALID_PARTITIONS, f"topic '{topic.name}' has {present} partitions already"
+    if asked.count < present:
+        return (
+            ErrorCode.INVALID_PARTITIONS,
+            f"topic '{topic.name}' has {present} partitions, and {asked.count} would be fewer",
+        )
+    more = asked.count - present
+    if asked.assignments is not None:
+        if len(asked.assignments) != more:
+            return (
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"{more} new partitions need {more} assignments, not {len(asked.assignments)}",
+            )
+        for assignment in asked.assignments:
+            refusal = check_replicas(assignment.broker_ids, parts.node_id)
+            if refusal is not None:
+                return refusal
+    return too_many_partitions(total, more, parts.config.max_partitions)

@@ -1,0 +1,242 @@
+"""Creating topics: the CreateTopics request, and topics that come to be because a client asked for their metadata.
+
+The checks are Kafka's, in its order: name twice in the request, name, collision, existence, settings, then counts and
+assignments. This is a cluster of one node: a replication factor of 1 or "default" (-1), assignments that name this node
+alone. `validate_only` checks and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from coordinator.topics import names
+from coordinator.topics.describe import creatable_configs
+from coordinator.topics.settings import why_invalid
+from protocol.error_codes import ErrorCode
+from protocol.messages.create_topics import (
+    CreatableTopic,
+    CreatableTopicResult,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordinator.effects import Ticket
+    from coordinator.topics.catalogue import Topic
+    from coordinator.topics.changes import Parts
+    from coordinator.topics.effects import ChangeCatalogue, Changed, Outbox
+
+DEFAULT: Final = -1
+REPLICATION_FACTOR: Final = 1
+
+Refusal = tuple[ErrorCode, str]
+
+
+class CreateTopics:
+    """One CreateTopics request."""
+
+    def __init__(self, request: CreateTopicsRequest, ticket: Ticket) -> None:
+        self._request = request
+        self._ticket = ticket
+        self._response = CreateTopicsResponse()
+        self._made: list[tuple[Topic, CreatableTopicResult]] = []
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        times = Counter(asked.name for asked in self._request.topics)
+        room = _Room(parts)
+        for name, asked in {asked.name: asked for asked in self._request.topics}.items():
+            result = CreatableTopicResult(name=name, error_message=None)
+            self._response.topics.append(result)
+            if times[name] > 1:
+                result.error_code = ErrorCode.INVALID_REQUEST
+                result.error_message = f"topic {name!r} is in the request {times[name]} times"
+                continue
+            self._begin_one(asked, result, parts, room)
+        if self._request.validate_only or not self._made:
+            out.reply(self._ticket, self._response)
+            return None
+        return parts.plan(add=[topic for topic, _ in self._made])
+
+    def _begin_one(self, asked: CreatableTopic, result: CreatableTopicResult, parts: Parts, room: _Room) -> None:
+        refusal = check_name(asked.name, parts, [topic.name for topic, _ in self._made]) or _check_configs(asked)
+        count, counted = partitions_asked_for(asked, parts)
+        refusal = refusal or counted or room.take(count)
+        if refusal:
+            result.error_code, result.error_message = refusal
+            return
+        configs = {config.name: config.value for config in asked.configs if config.value is not None}
+        topic = parts.catalogue.make(asked.name, parts.new_topic_id(), count, configs)
+        result.num_partitions = count
+        result.replication_factor = REPLICATION_FACTOR
+        result.configs = creatable_configs(topic, parts.config)
+        if not self._request.validate_only:
+            result.topic_id = topic.topic_id
+        self._made.append((topic, result))
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        for topic, _ in self._made:
+            parts.catalogue.add(topic)
+        out.reply(self._ticket, self._response)
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        for position, result in enumerate(self._response.topics):
+            if result.error_code == ErrorCode.NONE:
+                self._response.topics[position] = CreatableTopicResult(
+                    name=result.name, error_code=error, error_message="the topic could not be written to disk"
+                )
+        out.reply(self._ticket, self._response)
+
+
+class AutoCreateTopics:
+    """Topics that clients asked about. Nobody waits for an answer: clients ask again until they exist."""
+
+    def __init__(self, in_flight: dict[str, None]) -> None:
+        self._in_flight = in_flight
+        self._names: list[str] = []
+        self._made: list[Topic] = []
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        self._names = list(self._in_flight)  # all that gathered while others ran: one write for them
+        room = _Room(parts)
+        for name in self._names:
+            count = parts.config.num_partitions
+            refusal = check_name(name, parts, [topic.name for topic in self._made]) or room.take(count)
+            if refusal is None:
+                self._made.append(parts.catalogue.make(name, parts.new_topic_id(), count, {}))
+            elif refusal[0] is not ErrorCode.TOPIC_ALREADY_EXISTS:
+                out.note(f"topic {name} was not created automatically: {refusal[1]}")
+        if self._made:
+            return parts.plan(add=self._made)
+        self._forget()
+        return None
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        for topic in self._made:
+            parts.catalogue.add(topic)
+        self._forget()
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        out.note(f"{len(self._made)} topics were not created automatically: {error.message}")
+        self._forget()
+
+    def _forget(self) -> None:
+        for name in self._names:
+            self._in_flight.pop(name, None)
+
+
+class _Room:
+    """How many topics and partitions may still be made."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._config = parts.config
+        self._topics = parts.catalogue.user_topics
+        self._partitions = parts.catalogue.user_partitions
+
+    def take(self, partitions: int) -> Refusal | None:
+        """Room for one more topic, or why there is none."""
+        config = self._config
+        if self._topics + 1 > config.max_topics:
+            return (
+                ErrorCode.POLICY_VIOLATION,
+                f"there are {self._topics} topics, at most max.topics={config.max_topics}",
+            )
+        refusal = too_many_partitions(self._partitions, partitions, config.max_partitions)
+        if refusal is None:
+            self._topics += 1
+            self._partitions += partitions
+        return refusal
+
+
+def too_many_partitions(present: int, more: int, limit: int) -> Refusal | None:
+    """Whether `more` partitions go over the limit of all topics together."""
+    if present + more <= limit:
+        return None
+    return (
+        ErrorCode.POLICY_VIOLATION,
+        f"{more} partitions more than the present {present} are above max.partitions={limit}",
+    )
+
+
+def check_name(name: str, parts: Parts, being_made: Sequence[str]) -> Refusal | None:
+    """Whether a topic of this name may come to be."""
+    reason = names.why_invalid(name)
+    if reason is not None:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, reason
+    if name in parts.catalogue.topics:
+        return ErrorCode.TOPIC_ALREADY_EXISTS, f"topic '{name}' exists already"
+    if names.is_internal(name):
+        return ErrorCode.INVALID_TOPIC_EXCEPTION, f"'{name}' is the name of an internal topic"
+    other = parts.catalogue.colliding(name)
+    if other is None:
+        key = names.collision_key(name)
+        other = next((made for made in being_made if names.collision_key(made) == key), None)
+    if other is not None:
+        return (
+            ErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"topic '{name}' collides with '{other}': they differ in '.' and '_' only",
+        )
+    return None
+
+
+def _check_configs(asked: CreatableTopic) -> Refusal | None:
+    for config in asked.configs:
+        reason = why_invalid(config.name, config.value)
+        if reason is not None:
+            return ErrorCode.INVALID_CONFIG, reason
+    return None
+
+
+def partitions_asked_for(asked: CreatableTopic, parts: Parts) -> tuple[int, Refusal | None]:
+    """How many partitions a new topic shall have, or why that is not possible."""
+    count, factor = asked.num_partitions, asked.replication_factor
+    if asked.assignments:
+        return len(asked.assignments), _check_assignments(asked, parts.node_id)
+    if factor < DEFAULT or factor == 0:
+        return 0, (
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            "the replication factor must be positive, or -1 for the default",
+        )
+    if count < DEFAULT or count == 0:
+        return 0, (ErrorCode.INVALID_PARTITIONS, "the number of partitions must be positive, or -1 for the default")
+    if factor > REPLICATION_FACTOR:
+        return 0, (
+            ErrorCode.INVALID_REPLICATION_FACTOR,
+            f"there is one broker, so a replication factor of {factor} is not possible; use 1 or -1",
+        )
+    return (parts.config.num_partitions if count == DEFAULT else count), None
+
+
+def _check_assignments(asked: CreatableTopic, node_id: int) -> Refusal | None:
+    if asked.replication_factor != DEFAULT:
+        return ErrorCode.INVALID_REQUEST, "with assignments, the replication factor must be -1"
+    if asked.num_partitions != DEFAULT:
+        return ErrorCode.INVALID_REQUEST, "with assignments, the number of partitions must be -1"
+    seen: set[int] = set()
+    for assignment in asked.assignments:
+        if assignment.partition_index in seen:
+            return (
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"partition {assignment.partition_index} is assigned more than once",
+            )
+        seen.add(assignment.partition_index)
+        refusal = check_replicas(assignment.broker_ids, node_id)
+        if refusal is not None:
+            return refusal
+    if seen != set(range(len(asked.assignments))):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "the assigned partitions must be numbered from 0 without a gap"
+    return None
+
+
+def check_replicas(broker_ids: Sequence[int], node_id: int) -> Refusal | None:
+    """Whether a partition can have its replicas on these brokers: there is one."""
+    if not broker_ids:
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition needs a broker"
+    if len(set(broker_ids)) != len(broker_ids):
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a broker is named twice for one partition"
+    unknown = [broker for broker in broker_ids if broker != node_id]
+    if unknown:
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"there is no broker {unknown[0]}; the only one is {node_id}"
+    return None

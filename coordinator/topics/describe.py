@@ -1,0 +1,228 @@
+"""What can be told about topics and settings: the topics of a Metadata answer, and DescribeConfigs.
+
+Metadata of a topic changes seldom and is asked for often, so each topic keeps the last answer made for it. A partition
+whose log cannot be used has no leader: clients see LEADER_NOT_AVAILABLE, look again later and leave the others alone.
+
+Settings are shown with their source, as tools expect: set for the topic, set for the server, or default. The broker's
+are those of `Config`, and a few of Kafka's that tools look for and that are facts here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from coordinator.config import Config, keys
+from coordinator.topics import names
+from coordinator.topics.partition import LEADER_EPOCH
+from coordinator.topics.settings import TOPIC_KEYS, ConfigType, Effect, TopicKey, server_value
+from protocol.error_codes import ErrorCode
+from protocol.messages.create_topics import CreatableTopicConfigs
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+    DescribeConfigsSynonym,
+)
+from protocol.messages.metadata import MetadataResponsePartition, MetadataResponseTopic
+from protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from coordinator.topics.catalogue import Catalogue, Topic
+
+# Resource types and sources, by their numbers on the wire.
+TOPIC: Final = 2
+BROKER: Final = 4
+_BROKER_LOGGER: Final = 8
+FROM_TOPIC: Final = 1
+FROM_SERVER: Final = 4
+FROM_DEFAULT: Final = 5
+
+NOT_ASKED: Final = -2147483648
+# Without access control everything is allowed: the bits of READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE,
+# DESCRIBE_CONFIGS and ALTER_CONFIGS for a topic, and of what can be done to a cluster.
+ALL_TOPIC_OPERATIONS: Final = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
+ALL_CLUSTER_OPERATIONS: Final = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
+
+_SERVER_TYPES: Final = {
+    "int": ConfigType.INT,
+    "long": ConfigType.LONG,
+    "boolean": ConfigType.BOOLEAN,
+    "string": ConfigType.STRING,
+}
+# Kafka's names for what is simply so here. Tools read the first to learn which requests a broker understands.
+_SERVER_FACTS: Final = (
+    ("inter.broker.protocol.version", ConfigType.STRING, "4.0", "The level of the protocol that is spoken."),
+    ("delete.topic.enable", ConfigType.BOOLEAN, "true", "Topics can be deleted."),
+    ("default.replication.factor", ConfigType.INT, "1", "There is one broker."),
+    ("min.insync.replicas", ConfigType.INT, "1", "There is one broker."),
+    ("offsets.topic.replication.factor", ConfigType.SHORT, "1", "There is one broker."),
+    ("log.cleanup.policy", ConfigType.LIST, "delete", "Old segments are deleted."),
+    ("log.message.timestamp.type", ConfigType.STRING, "CreateTime", "Records keep the timestamp of their producer."),
+    ("compression.type", ConfigType.STRING, "producer", "Batches are stored as the producer compressed them."),
+)
+
+
+# -- metadata ----------------------------------------------------------------------------------------------------
+
+
+def describe_topic(topic: Topic, node_id: int) -> MetadataResponseTopic:
+    """A topic of a Metadata answer, shared between answers: it must not be changed."""
+    if topic.described is None:
+        topic.described = MetadataResponseTopic(
+            name=topic.name,
+            topic_id=topic.topic_id,
+            is_internal=topic.is_internal,
+            partitions=[
+                MetadataResponsePartition(
+                    error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.is_offline else ErrorCode.NONE,
+                    partition_index=partition.index,
+                    leader_id=-1 if partition.is_offline else node_id,
+                    leader_epoch=LEADER_EPOCH,
+                    replica_nodes=[node_id],
+                    isr_nodes=[] if partition.is_offline else [node_id],
+                    offline_replicas=[node_id] if partition.is_offline else [],
+                )
+                for partition in topic.partitions
+            ],
+        )
+    return topic.described
+
+
+def with_operations(described: MetadataResponseTopic) -> MetadataResponseTopic:
+    """The same for a client that asked what it may do with the topic."""
+    return MetadataResponseTopic(
+        error_code=described.error_code,
+        name=described.name,
+        topic_id=described.topic_id,
+        is_internal=described.is_internal,
+        partitions=described.partitions,
+        topic_authorized_operations=ALL_TOPIC_OPERATIONS,
+    )
+
+
+def missing_topic(name: str | None, error: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
+    """A topic of a Metadata answer that there is not."""
+    return MetadataResponseTopic(
+        error_code=error, name=name, topic_id=topic_id, is_internal=name is not None and names.is_internal(name)
+    )
+
+
+# -- settings ----------------------------------------------------------------------------------------------------
+
+
+class _Entry:
+    """One setting with its value at each level, the one that holds first."""
+
+    __slots__ = ("help", "is_read_only", "levels", "name", "type")
+
+    def __init__(
+        self, name: str, type: ConfigType, help: str, levels: list[tuple[str, str, int]], *, is_read_only: bool
+    ) -> None:
+        self.name = name
+        self.type = type
+        self.help = help
+        self.levels = levels  # (name there, value, source)
+        self.is_read_only = is_read_only
+
+
+def _topic_entry(key: TopicKey, topic: Topic, config: Config) -> _Entry:
+    levels = []
+    if key.name in topic.configs:
+        levels.append((key.name, topic.configs[key.name], FROM_TOPIC))
+    on_server = server_value(key, config)
+    if on_server != key.default:
+        levels.append((key.server_key, on_server, FROM_SERVER))
+    levels.append((key.server_key or key.name, key.default, FROM_DEFAULT))
+    help = f"{key.help} ({key.effect.value})"
+    return _Entry(key.name, key.type, help, levels, is_read_only=topic.is_internal or key.effect is not Effect.LIVE)
+
+
+def _topic_entries(topic: Topic, config: Config) -> Iterator[_Entry]:
+    for key in TOPIC_KEYS.values():
+        yield _topic_entry(key, topic, config)
+
+
+def _broker_entries(config: Config) -> Iterator[_Entry]:
+    for key in keys().values():
+        value = _text(getattr(config, key.attribute))
+        default = _text(key.default)
+        levels = [(key.name, default, FROM_DEFAULT)]
+        if value != default:
+            levels.insert(0, (key.name, value, FROM_SERVER))
+        yield _Entry(key.name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=True)
+    for name, type, value, help in _SERVER_FACTS:
+        yield _Entry(name, type, help, [(name, value, FROM_DEFAULT)], is_read_only=True)
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def creatable_configs(topic: Topic, config: Config) -> list[CreatableTopicConfigs]:
+    """The settings of a new topic, as CreateTopics answers them."""
+    found = []
+    for entry in _topic_entries(topic, config):
+        _, value, source = entry.levels[0]
+        found.append(
+            CreatableTopicConfigs(name=entry.name, value=value, read_only=entry.is_read_only, config_source=source)
+        )
+    return found
+
+
+def describe_configs(
+    request: DescribeConfigsRequest, catalogue: Catalogue, config: Config, node_id: int
+) -> DescribeConfigsResponse:
+    """Answer a DescribeConfigs request."""
+    response = DescribeConfigsResponse()
+    for asked in request.resources:
+        result = DescribeConfigsResult(
+            error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
+        )
+        response.results.append(result)
+        entries, error, reason = _entries_of(asked, catalogue, config, node_id)
+        result.error_code, result.error_message = error, reason
+        wanted = set(asked.configuration_keys or ())
+        result.configs = [_shown(entry, request) for entry in entries if not wanted or entry.name in wanted]
+    return response
+
+
+def _entries_of(
+    asked: DescribeConfigsResource, catalogue: Catalogue, config: Config, node_id: int
+) -> tuple[list[_Entry], ErrorCode, str | None]:
+    name = asked.resource_name
+    if asked.resource_type == TOPIC:
+        reason = names.why_invalid(name)
+        if reason is not None:
+            return [], ErrorCode.INVALID_TOPIC_EXCEPTION, reason
+        topic = catalogue.topics.get(name)
+        if topic is None:
+            return [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{name}'"
+        return list(_topic_entries(topic, config)), ErrorCode.NONE, None
+    if asked.resource_type in (BROKER, _BROKER_LOGGER):
+        if name == "" and asked.resource_type == BROKER:
+            return [], ErrorCode.NONE, None  # defaults for all brokers, set while they run: there are none
+        if name != str(node_id):
+            return [], ErrorCode.INVALID_REQUEST, f"the only broker is {node_id}, not {name[:20]!r}"
+        if asked.resource_type == BROKER:
+            return list(_broker_entries(config)), ErrorCode.NONE, None
+        return [], ErrorCode.NONE, None  # levels of Java loggers: there are none
+    return [], ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
+
+
+def _shown(entry: _Entry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
+    _, value, source = entry.levels[0]
+    return DescribeConfigsResourceResult(
+        name=entry.name,
+        value=value,
+        read_only=entry.is_read_only,
+        config_source=source,
+        is_default=source == FROM_DEFAULT,
+        synonyms=[DescribeConfigsSynonym(name=n, value=v, source=s) for n, v, s in entry.levels]
+        if request.include_synonyms
+        else [],
+        config_type=entry.type,
+        documentation=entry.help if request.include_documentation else None,
+    )

@@ -1,0 +1,180 @@
+"""Idempotent producers: which batch a partition has seen, and which must come next.
+
+A producer numbers the records it sends to a partition. For each producer the last five batches are remembered, as many
+as a client may have in flight: one that comes a second time is answered with the offset of the first, one that leaves a
+gap is refused, and so is one of an epoch that is over. Numbers wrap from 2^31-1 to 0.
+
+A batch counts from the moment it is accepted, before it is durable, so that pipelined batches follow each other; when
+its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond `MAX_PRODUCERS` the one
+that wrote longest ago is forgotten. A forgotten producer may go on with any number, as in Kafka.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from protocol.record_batch import BatchHeader
+
+BATCHES_KEPT: Final = 5
+MAX_PRODUCERS: Final = 10_000  # of one partition
+_LAST_SEQUENCE: Final = 2**31 - 1
+
+
+def sequence_after(sequence: int, steps: int) -> int:
+    """`steps` further than `sequence`, with the wrap that Kafka's clients use: 2^31-1 is followed by 0."""
+    return (sequence + steps) & _LAST_SEQUENCE
+
+
+class SequencedBatch(NamedTuple):
+    """A batch that a producer wrote."""
+
+    first_sequence: int
+    last_sequence: int
+    base_offset: int
+    last_offset: int
+
+
+class _Producer:
+    __slots__ = ("batches", "epoch", "written_ms")
+
+    def __init__(self, epoch: int) -> None:
+        self.epoch = epoch
+        self.batches: list[SequencedBatch] = []
+        self.written_ms = 0
+
+
+class Verdict(NamedTuple):
+    """Whether a batch may be appended; `duplicate_of` is the batch it repeats."""
+
+    error: ErrorCode
+    reason: str | None = None
+    duplicate_of: SequencedBatch | None = None
+
+
+class Undo(NamedTuple):
+    """How to take one recorded batch back: the producer as it was, or the batch that fell out of its five."""
+
+    producer_id: int
+    before: _Producer | None  # None: there was no such producer
+    same_epoch: bool
+    dropped: SequencedBatch | None
+
+
+_FINE: Final = Verdict(ErrorCode.NONE)
+
+
+class Sequences:
+    """The producers of one partition."""
+
+    __slots__ = ("_producers",)
+
+    def __init__(self) -> None:
+        self._producers: dict[int, _Producer] = {}  # the one that wrote longest ago first
+
+    def __len__(self) -> int:
+        return len(self._producers)
+
+    def __repr__(self) -> str:
+        return f"<Sequences of {len(self._producers)} producers>"
+
+    def check(self, header: BatchHeader) -> Verdict:
+        """Whether the batch is the one that must come next. Kafka's order: duplicate, epoch, sequence."""
+        producer = self._producers.get(header.producer_id)
+        if producer is None:
+            return _FINE
+        epoch, first = header.producer_epoch, header.base_sequence
+        if epoch == producer.epoch:
+            last = sequence_after(first, header.last_offset_delta)
+            for batch in producer.batches:
+                if batch.first_sequence == first and batch.last_sequence == last:
+                    return Verdict(ErrorCode.NONE, None, batch)
+            expected = sequence_after(producer.batches[-1].last_sequence, 1) if producer.batches else 0
+            if first != expected:
+                return Verdict(
+                    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                    f"producer {header.producer_id} sent sequence {first} where {expected} comes next",
+                )
+            return _FINE
+        if epoch < producer.epoch:
+            return Verdict(
+                ErrorCode.INVALID_PRODUCER_EPOCH,
+                f"producer {header.producer_id} has epoch {producer.epoch} by now, not {epoch}",
+            )
+        if first != 0:
+            return Verdict(
+                ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
+                f"producer {header.producer_id} begins epoch {epoch} with sequence {first} instead of 0",
+            )
+        return _FINE
+
+    def record(self, header: BatchHeader, base_offset: int, now_ms: int) -> Undo:
+        """A batch that `check` accepted was given its offsets."""
+        producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
+        delta = header.last_offset_delta
+        batch = SequencedBatch(first, sequence_after(first, delta), base_offset, base_offset + delta)
+        before = self._producers.pop(producer_id, None)
+        dropped = None
+        if before is not None and before.epoch == epoch:
+            producer = before
+            if len(producer.batches) >= BATCHES_KEPT:
+                dropped = producer.batches.pop(0)
+        else:
+            producer = _Producer(epoch)
+            if before is None and len(self._producers) >= MAX_PRODUCERS:
+                del self._producers[next(iter(self._producers))]
+        producer.batches.append(batch)
+        producer.written_ms = now_ms
+        self._producers[producer_id] = producer
+        return Undo(producer_id, before, producer is before, dropped)
+
+    def undo(self, undo: Undo) -> None:
+        """The append failed. Undo in the reverse order of recording."""
+        if undo.before is None:
+            self._producers.pop(undo.producer_id, None)
+        elif undo.same_epoch:
+            batches = undo.before.batches
+            if batches:
+                batches.pop()
+            if undo.dropped is not None:
+                batches.insert(0, undo.dropped)
+        else:
+            self._producers[undo.producer_id] = undo.before
+
+    def replay(self, header: BatchHeader, now_ms: int) -> None:
+        """A batch found in the log at start."""
+        if header.producer_id >= 0 and header.base_sequence >= 0 and not header.is_control:
+            self.record(header, header.base_offset, now_ms)
+
+    def expire(self, not_after_ms: int) -> int:
+        """Forget the producers that wrote nothing after `not_after_ms`; returns how many."""
+        expired = []
+        for producer_id, producer in self._producers.items():
+            if producer.written_ms > not_after_ms:
+                break  # in the order of their last batch
+            expired.append(producer_id)
+        for producer_id in expired:
+            del self._producers[producer_id]
+        return len(expired)
+
+    def to_rows(self, up_to_offset: int) -> list[list[Any]]:
+        """For the checkpoint, what lies below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
+        rows = []
+        for producer_id, producer in self._producers.items():
+            batches = [list(batch) for batch in producer.batches if batch.last_offset < up_to_offset]
+            if batches:
+                rows.append([producer_id, producer.epoch, batches])
+        return rows
+
+    def restore(self, rows: Iterable[list[Any]], now_ms: int) -> None:
+        """Take back what `to_rows` gave. ValueError, TypeError or KeyError on anything else."""
+        producers: dict[int, _Producer] = {}
+        for producer_id, epoch, batches in rows:
+            producer = _Producer(int(epoch))
+            producer.batches = [SequencedBatch(*(int(number) for number in batch)) for batch in batches]
+            producer.written_ms = now_ms
+            producers[int(producer_id)] = producer
+        self._producers = producers

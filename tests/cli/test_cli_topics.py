@@ -1,0 +1,184 @@
+"""`coordinator topics`, and what every command says when there is no broker to talk to."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from coordinator.cli.main import main
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataResponse,
+    MetadataResponseBroker,
+    MetadataResponsePartition,
+    MetadataResponseTopic,
+)
+from tests.support.scripted_broker import ScriptedBroker
+
+pytestmark = pytest.mark.integration
+
+
+class Broker(ScriptedBroker):
+    """A single node with a few topics; it advertises an address that this machine cannot reach."""
+
+    def __init__(self) -> None:
+        super().__init__({MetadataRequest: self._metadata, CreateTopicsRequest: self._create})
+        self.topics = {"orders": 3, "__consumer_offsets": 50}
+
+    def _metadata(self, request: MetadataRequest, version: int) -> MetadataResponse:
+        assert not request.allow_auto_topic_creation or version < 4
+        names = sorted(self.topics) if request.topics is None else [topic.name or "" for topic in request.topics]
+        return MetadataResponse(
+            brokers=[MetadataResponseBroker(7, "not-resolvable.invalid", 9092)],
+            controller_id=7,
+            topics=[
+                MetadataResponseTopic(
+                    name=name,
+                    is_internal=name.startswith("__"),
+                    partitions=[MetadataResponsePartition(replica_nodes=[7])] * self.topics[name],
+                )
+                for name in names
+            ],
+        )
+
+    def _create(self, request: CreateTopicsRequest, version: int) -> CreateTopicsResponse:
+        results = []
+        for topic in request.topics:
+            if topic.name in self.topics:
+                results.append(CreatableTopicResult(name=topic.name, error_code=ErrorCode.TOPIC_ALREADY_EXISTS))
+                continue
+            self.topics[topic.name] = 1 if topic.num_partitions == -1 else topic.num_partitions
+            results.append(CreatableTopicResult(name=topic.name))
+        return CreateTopicsResponse(topics=results)
+
+    def run(self, *words: str) -> int:
+        return main(["topics", *words, "--bootstrap-server", self.address])
+
+
+@pytest.fixture
+def broker() -> Iterator[Broker]:
+    broker = Broker()
+    with broker:
+        yield broker
+
+
+def test_topics_are_listed(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert broker.run("list") == 0
+    assert [line.split() for line in capsys.readouterr().out.splitlines()] == [
+        ["TOPIC", "PARTITIONCOUNT", "REPLICATIONFACTOR", "INTERNAL"],
+        ["__consumer_offsets", "50", "1", "True"],
+        ["orders", "3", "1", "False"],
+    ]
+
+
+def test_topics_are_created_with_partitions_and_settings(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert broker.run("create", "a:4", "b", "--topic-config", "retention.ms=1000", "--json") == 0
+    rows = json.loads(capsys.readouterr().out)
+    assert [(row["topic"], row["partitioncount"]) for row in rows] == [("a", 4), ("b", 1)]
+    (request,) = [each for each, _ in broker.seen if isinstance(each, CreateTopicsRequest)]
+    assert [(topic.name, topic.num_partitions, topic.replication_factor) for topic in request.topics] == [
+        ("a", 4, -1),
+        ("b", -1, -1),
+    ]
+    assert [(config.name, config.value) for config in request.topics[0].configs] == [("retention.ms", "1000")]
+
+
+def test_a_topic_that_exists_is_an_error_unless_that_is_fine(
+    broker: Broker, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert broker.run("create", "orders:3") == 1
+    assert "topic 'orders' was not created: TOPIC_ALREADY_EXISTS" in capsys.readouterr().err
+    assert broker.run("create", "orders:3", "--if-not-exists") == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["create", "a:b"], "'a:b' must give a number of partitions of at least 1, as in orders:12"),
+        (["create", "a b"], "'a b' is not a topic name"),
+        (["create", "a", "--topic-config", "x"], "--topic-config 'x' has no value; write --topic-config key=value"),
+    ],
+)
+def test_a_wrong_call_is_one_sentence_and_nothing_is_sent(
+    broker: Broker, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert broker.run(*words) == 2
+    assert sentence in capsys.readouterr().err
+    assert broker.seen == []
+
+
+def test_an_api_that_a_broker_does_not_offer_is_named(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    broker.versions[ApiKey.METADATA] = (20, 30)
+    assert broker.run("list") == 1
+    assert f"{broker.address} does not offer METADATA in a version known here" in capsys.readouterr().err
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def test_nobody_there_says_how_to_start_one(capsys: pytest.CaptureFixture[str]) -> None:
+    address = f"127.0.0.1:{free_port()}"
+    assert main(["topics", "list", "--bootstrap-server", address]) == 2
+    assert capsys.readouterr().err == (
+        f"coordinator: cannot connect to {address} (Connection refused); "
+        "start it with `coordinator serve`, or name another with --bootstrap-server host:port\n"
+    )
+
+
+def test_the_next_bootstrap_address_is_tried(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "list", "--bootstrap-server", f"127.0.0.1:{free_port()},{broker.address}"]) == 0
+    assert "orders" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("text", ["", ",", "nowhere", "a:b"])
+def test_a_bootstrap_server_that_is_no_address_is_a_wrong_call(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["topics", "list", "--bootstrap-server", text]) == 2
+    assert "write host:port" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("answer", "sentence"),
+    [
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not answer as a Kafka broker"),
+        (b"\x15\x03\x01\x00\x02\x02\x46" + b"\x00" * 20, "does not answer as a Kafka broker"),  # a TLS alert
+        (b"\x00\x00\x00\x04\x00\x00\x00\x63", "does not answer as a Kafka broker"),  # a frame that ends too early
+        (b"", "ended the connection (closed without an answer)"),
+    ],
+    ids=["http", "tls", "short", "closed"],
+)
+def test_what_is_no_kafka_broker_is_recognised(
+    answer: bytes, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+                connection.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port: Any = listener.getsockname()[1]
+        assert main(["topics", "list", "--bootstrap-server", f"127.0.0.1:{port}"]) == 2
+        thread.join(10)
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_broker_that_never_answers_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        assert main(["topics", "list", "--bootstrap-server", address, "--timeout", "0.1"]) == 2
+    assert f"{address} did not answer in time" in capsys.readouterr().err

@@ -1,0 +1,325 @@
+"""Settings: what is accepted, what wins, and what a person is told about a mistake."""
+
+from __future__ import annotations
+
+import ast
+import re
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.config import (
+    INT32_MAX,
+    OTHER_NAMES,
+    Address,
+    Config,
+    ConfigError,
+    Key,
+    keys,
+    load,
+    parse_address,
+    parse_topics,
+)
+from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+
+# Kafka's documented defaults, for the keys where ours must not differ.
+SAME_AS_KAFKA = {
+    "group.min.session.timeout.ms": 6000,
+    "group.max.session.timeout.ms": 1800000,
+    "group.initial.rebalance.delay.ms": 3000,
+    "group.max.size": 2147483647,
+    "offsets.topic.segment.bytes": 104857600,
+    "offsets.load.buffer.size": 5242880,
+    "offsets.retention.minutes": 10080,
+    "offsets.retention.check.interval.ms": 600000,
+    "offsets.commit.timeout.ms": 5000,
+    "offset.metadata.max.bytes": 4096,
+    "socket.request.max.bytes": 104857600,
+    "max.connections.per.ip": 2147483647,
+    "connections.max.idle.ms": 600000,
+    "log.roll.ms": 604800000,
+    "log.index.interval.bytes": 4096,
+    "log.retention.ms": 604800000,
+    "log.retention.bytes": -1,
+    "log.retention.check.interval.ms": 300000,
+    "message.max.bytes": 1048588,
+    "auto.create.topics.enable": True,
+    "num.partitions": 1,
+    "fetch.max.bytes": 57671680,
+    "producer.id.expiration.ms": 86400000,
+}
+
+
+@pytest.mark.parametrize("name", SAME_AS_KAFKA)
+def test_a_key_of_kafkas_has_kafkas_default(name: str) -> None:
+    assert keys()[name].default == SAME_AS_KAFKA[name]
+    assert not keys()[name].ours
+
+
+def test_nothing_given_is_all_defaults() -> None:
+    assert load() == Config()
+
+
+@pytest.mark.parametrize("key", keys().values(), ids=str)
+def test_every_default_is_valid_when_it_is_written_down(key: Key) -> None:
+    written = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
+    assert key.parse(written) == key.default
+    assert key.help.endswith(".")
+
+
+@pytest.mark.parametrize("key", keys().values(), ids=str)
+def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
+    written = {"int": "70000000", "long": "70000000", "boolean": "FALSE"}.get(key.type, str(key.default))
+    if key.maximum is not None:
+        written = str(key.maximum)
+    variables = {key.environment: written, "COORDINATOR_GROUP_MAX_SESSION_TIMEOUT_MS": "80000000"}
+    if key.name == "group.max.session.timeout.ms":
+        variables[key.environment] = written
+    config = load(environ=variables)
+    assert getattr(config, key.attribute) == key.parse(written)
+
+
+def test_a_config_cannot_be_changed() -> None:
+    with pytest.raises(FrozenInstanceError):
+        Config().group_max_size = 3  # type: ignore[misc]
+
+
+SOURCES = [
+    ("default", {}, INT32_MAX),
+    ("file", {"file_text": "group.max.size=1"}, 1),
+    ("environment", {"environ": {"COORDINATOR_GROUP_MAX_SIZE": "2"}}, 2),
+    ("override", {"overrides": ["group.max.size=3"]}, 3),
+    ("flag", {"flags": {"group.max.size": "4"}}, 4),
+]
+
+
+@pytest.mark.parametrize("strongest", range(len(SOURCES)), ids=[source[0] for source in SOURCES])
+def test_a_stronger_source_wins_over_all_weaker_ones(strongest: int) -> None:
+    given: dict[str, object] = {}
+    for _, arguments, _ in SOURCES[: strongest + 1]:
+        given.update(arguments)
+    assert load(**given).group_max_size == SOURCES[strongest][2]  # type: ignore[arg-type]
+
+
+def test_the_last_of_two_entries_of_one_source_wins() -> None:
+    assert load("num.partitions=2\nnum.partitions=3").num_partitions == 3
+    assert load(overrides=["num.partitions=4", "num.partitions=5"]).num_partitions == 5
+
+
+def test_a_value_may_stand_between_blanks_and_hold_equal_signs() -> None:
+    assert load("num.partitions =  7  ").num_partitions == 7
+    assert load(overrides=["cluster.id=a=b"]).cluster_id == "a=b"
+
+
+MISTAKES = [
+    ("group.max.siz=1", "there is no setting 'group.max.siz'; did you mean group.max.size?"),
+    ("log.retention.hour=1", "there is no setting 'log.retention.hour'; did you mean log.retention.hours?"),
+    ("qwertz=1", "there is no setting 'qwertz'; `coordinator config` lists them all"),
+    ("group.max.size=many", "group.max.size must be a whole number (at least 1), not 'many'"),
+    ("group.max.size=1_000", "group.max.size must be a whole number (at least 1), not '1_000'"),
+    ("group.max.size=1.5", "group.max.size must be a whole number (at least 1), not '1.5'"),
+    ("group.max.size=", "group.max.size must be a whole number (at least 1), not ''"),
+    ("group.max.size=0", "group.max.size must be 1 to 2147483647, not 0"),
+    ("group.max.size=2147483648", "group.max.size must be 1 to 2147483647, not 2147483648"),
+    ("log.retention.ms=-2", "log.retention.ms must be -1 to 9223372036854775807, not -2"),
+    ("offsets.topic.num.partitions=10001", "offsets.topic.num.partitions must be 1 to 10000, not 10001"),
+    ("auto.create.topics.enable=yes", "auto.create.topics.enable must be true or false, not 'yes'"),
+    ("log.flush.policy=never", "log.flush.policy must be sync or interval, not 'never'"),
+    ("listeners=9092", "listeners: '9092' is not an address; write host:port, for example 127.0.0.1:9092"),
+    ("listeners=a:99999", "listeners: 'a:99999' is not an address; write host:port, for example 127.0.0.1:9092"),
+    ("listeners=SSL://a:1", "listeners: 'SSL://a:1' asks for the protocol SSL, but only PLAINTEXT is served"),
+    ("listeners=a:1,b:2", "listeners: 'a:1,b:2' names 2 listeners, but exactly one is served; write one host:port"),
+    ("advertised.listeners=:9092", "advertised.listeners: ':9092' is no address that a client can connect to"),
+    ("log.dirs=/a,/b", "log.dirs: '/a,/b' must be exactly one directory"),
+    ("http.listen=nowhere", "http.listen: 'nowhere' is not an address; write host:port"),
+    ("topics.preload=or ders:3", "topics.preload: 'or ders' is not a topic name"),
+    ("topics.preload=orders:0", "topics.preload: 'orders:0' must give a number of partitions of at least 1"),
+    ("log.retention.hours=x", "log.retention.hours sets log.retention.ms, and log.retention.ms must be a whole number"),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), MISTAKES)
+def test_a_mistake_is_one_sentence_that_says_what_to_do_and_where_it_stands(text: str, sentence: str) -> None:
+    for source, where in (
+        ({"file_text": "\n" + text, "file_name": "my.properties"}, "(my.properties, line 2)"),
+        ({"overrides": [text]}, f"(--override {text})"),
+    ):
+        with pytest.raises(ConfigError) as caught:
+            load(**source)  # type: ignore[arg-type]
+        assert str(caught.value).startswith(sentence)
+        assert str(caught.value).endswith(where)
+        assert "\n" not in str(caught.value)
+
+
+def test_an_override_without_a_value_says_how_to_write_it() -> None:
+    with pytest.raises(ConfigError, match=r"--override 'num.partitions' has no value; write --override key=value"):
+        load(overrides=["num.partitions"])
+
+
+def test_a_mistake_in_the_environment_names_the_variable() -> None:
+    with pytest.raises(
+        ConfigError, match=r"did you mean group\.max\.size\? \(in the environment, COORDINATOR_GROUP_MAX_SZE\)"
+    ):
+        load(environ={"COORDINATOR_GROUP_MAX_SZE": "3"})
+
+
+def test_a_file_that_is_no_properties_file_is_named() -> None:
+    with pytest.raises(ConfigError, match=r"a\.conf is not a properties file: line 1"):
+        load(r"a=\u1", file_name="a.conf")
+
+
+def test_the_shortest_session_timeout_may_not_be_above_the_longest() -> None:
+    with pytest.raises(ConfigError, match=r"min\.session\.timeout\.ms \(9\) is above .*max.* \(8\); lower the first"):
+        load("group.min.session.timeout.ms=9\ngroup.max.session.timeout.ms=8")
+
+
+def test_a_batch_must_fit_into_a_request() -> None:
+    with pytest.raises(ConfigError, match=r"message\.max\.bytes .* could never arrive; raise the second"):
+        load("socket.request.max.bytes=1000")
+
+
+def test_preloaded_topics_must_fit_the_limits() -> None:
+    with pytest.raises(ConfigError, match=r"topics\.preload asks for 2 topics with 5 partitions"):
+        load("topics.preload=a:2,b:3\nmax.partitions=4")
+
+
+def test_variables_that_kubernetes_makes_for_a_service_called_coordinator_are_no_settings() -> None:
+    links = {
+        "COORDINATOR_SERVICE_HOST": "10.0.0.1",
+        "COORDINATOR_SERVICE_PORT": "9092",
+        "COORDINATOR_SERVICE_PORT_KAFKA": "9092",
+        "COORDINATOR_PORT": "tcp://10.0.0.1:9092",
+        "COORDINATOR_PORT_9092_TCP": "tcp://10.0.0.1:9092",
+        "COORDINATOR_PORT_9092_TCP_ADDR": "10.0.0.1",
+    }
+    assert load(environ=links) == Config()
+
+
+def test_variables_that_are_read_elsewhere_are_no_settings() -> None:
+    assert load(environ={"COORDINATOR_EVENT_LOOP": "asyncio"}) == Config()
+
+
+# What Kafka's own config/server.properties holds in its KRaft form (the names and values, not the comments).
+STOCK_FILE = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.bootstrap.servers=localhost:9093
+listeners=PLAINTEXT://:9092,CONTROLLER://:9093
+inter.broker.listener.name=PLAINTEXT
+advertised.listeners=PLAINTEXT://localhost:9092,CONTROLLER://localhost:9093
+controller.listener.names=CONTROLLER
+listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,SSL:SSL
+num.network.threads=3
+num.io.threads=8
+socket.send.buffer.bytes=102400
+socket.receive.buffer.bytes=102400
+socket.request.max.bytes=104857600
+log.dirs=/tmp/kraft-combined-logs
+num.partitions=1
+num.recovery.threads.per.data.dir=1
+offsets.topic.replication.factor=1
+share.coordinator.state.topic.replication.factor=1
+share.coordinator.state.topic.min.isr=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+log.retention.hours=168
+log.segment.bytes=1073741824
+log.retention.check.interval.ms=300000
+"""
+
+
+def test_the_file_that_comes_with_kafka_is_taken_with_one_warning() -> None:
+    warnings: list[str] = []
+    config = load(STOCK_FILE, warn=warnings.append)
+    assert config.listen_address == ("0.0.0.0", 9092)
+    assert config.advertised_address == ("localhost", 9092)
+    assert config.log_dirs == "/tmp/kraft-combined-logs"
+    assert config.log_retention_ms == 168 * 3600 * 1000
+    (warning,) = warnings
+    assert warning.startswith("ignored settings of Kafka's that mean nothing here: controller.listener.names,")
+    assert "num.io.threads" in warning
+
+
+def test_a_finer_unit_wins_over_a_coarser_one_of_the_same_source() -> None:
+    for text in (
+        "log.retention.ms=5\nlog.retention.minutes=1\nlog.retention.hours=1",
+        "log.retention.hours=1\nlog.retention.minutes=1\nlog.retention.ms=5",
+    ):
+        assert load(text).log_retention_ms == 5
+    assert load("log.retention.minutes=2\nlog.retention.hours=1").log_retention_ms == 120_000
+    assert load("log.retention.hours=1\nlog.retention.minutes=2").log_retention_ms == 120_000
+    assert load("log.retention.ms=5", ["log.retention.hours=1"]).log_retention_ms == 3_600_000  # a stronger source
+    assert load("log.retention.hours=-1").log_retention_ms == -1
+
+
+def test_no_name_is_both_ours_to_use_and_kafkas_to_ignore() -> None:
+    understood = {*keys(), *OTHER_NAMES}
+    assert understood & KAFKA_KEYS == set()
+    assert [name for name in understood if name.startswith(KAFKA_PREFIXES)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("127.0.0.1:9092", ("127.0.0.1", 9092)),
+        (" localhost:0 ", ("localhost", 0)),
+        (":9092", ("0.0.0.0", 9092)),
+        ("[::1]:9092", ("::1", 9092)),
+        ("[::]:9092", ("::", 9092)),
+        ("PLAINTEXT://a.b:1", ("a.b", 1)),
+        ("plaintext://:1", ("0.0.0.0", 1)),
+    ],
+)
+def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) -> None:
+    assert parse_address(text) == address
+    assert parse_address(str(Address(*address))) == address
+
+
+@pytest.mark.parametrize("text", ["", ":", "a", "a:", "a:b", "::1:9092", "a:-1", "a:65536", "a:٣"])
+def test_what_is_not_an_address_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError):
+        parse_address(text)
+
+
+def test_http_is_off_when_told_so() -> None:
+    assert load(flags={"http.listen": "off"}).http_address is None
+    assert load(flags={"http.listen": "OFF"}).http_address is None
+    assert load(flags={"http.listen": ":8080"}).http_address == ("0.0.0.0", 8080)
+
+
+def test_preloaded_topics_are_names_with_partitions() -> None:
+    assert load(flags={"topics.preload": "orders:12, pay.ments:3 ,x"}).preloaded_topics == {
+        "orders": 12,
+        "pay.ments": 3,
+        "x": 1,
+    }
+    assert load("num.partitions=5", flags={"topics.preload": "x"}).preloaded_topics == {"x": 5}
+    assert parse_topics("") == {}
+
+
+@given(st.text(), st.text())
+def test_whatever_stands_in_a_file_is_a_config_or_a_sentence(name: str, value: str) -> None:
+    for text in (f"{name}={value}", name + value):
+        try:
+            load(text)
+        except ConfigError as error:
+            assert str(error)
+
+
+def test_every_setting_is_read_by_something() -> None:
+    """A setting that changes nothing would be a lie in `coordinator config`."""
+    package = Path(__file__).resolve().parents[2] / "coordinator"
+    source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "config.py")
+    words = set(re.findall(r"\w+", source))
+    (config,) = [
+        node
+        for node in ast.parse((package / "config.py").read_text("utf-8")).body
+        if isinstance(node, ast.ClassDef) and node.name == "Config"
+    ]
+    for method in config.body:
+        if isinstance(method, ast.FunctionDef) and method.name in words:  # a property that others use reads for them
+            words |= {node.attr for node in ast.walk(method) if isinstance(node, ast.Attribute)}
+    assert [key.name for key in keys().values() if key.attribute not in words] == []

@@ -1,0 +1,97 @@
+"""ApiVersions, the one request with rules of its own (wire spec, section 5), over a real socket."""
+
+from __future__ import annotations
+
+import socket
+import struct
+
+import pytest
+
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.metadata import MetadataRequest
+from tests.support.daemon import Daemon
+from tests.support.wire import Wire, call, decode_answer, encode_frame, receive_frame
+
+pytestmark = pytest.mark.integration
+
+NEWEST = ApiVersionsRequest(client_software_name="wire-test", client_software_version="1.0")
+
+
+@pytest.mark.parametrize("version", [5, 99, -1])
+def test_a_version_we_do_not_know_is_answered_in_v0_with_the_true_range_and_the_connection_goes_on(
+    daemon: Daemon, version: int
+) -> None:
+    with socket.create_connection(("127.0.0.1", daemon.port)) as connection:
+        connection.settimeout(10)
+        request = struct.pack(">hhi", 18, version, 7) + b"\0\4abcd" + b"\xff\xff what only the future can read"
+        connection.sendall(struct.pack(">i", len(request)) + request)
+        answer = receive_frame(connection)
+        assert answer == struct.pack(">ihihhh", 7, 35, 1, 18, 0, 4)
+        connection.sendall(encode_frame(NEWEST, 4, 8))
+        correlation_id, retried = decode_answer(18, 4, receive_frame(connection))
+        assert (correlation_id, retried.error_code) == (8, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "error"),
+    [
+        ("apache-kafka-java", "4.0.0", 0),
+        ("confluent-kafka-python", "2.16.1-rdkafka-2.16.0", 0),
+        ("k", "1", 0),
+        ("", "1.0", 42),
+        ("client", "", 42),
+        ("-client", "1.0", 42),
+        ("client.", "1.0", 42),
+        ("two words", "1.0", 42),
+        ("client", "1_0", 42),
+        ("kliënt", "1.0", 42),
+    ],
+)
+async def test_a_software_name_must_be_well_formed_and_the_connection_stays_open(
+    wire: Wire, name: str, version: str, error: int
+) -> None:
+    response = await wire.request(ApiVersionsRequest(client_software_name=name, client_software_version=version), 3)
+    assert (response.error_code, response.api_keys == []) == (error, error != 0)
+    assert (await wire.request(NEWEST, 3)).error_code == 0
+
+
+@pytest.mark.parametrize("version", range(5))
+def test_every_version_names_the_same_ranges(daemon: Daemon, version: int) -> None:
+    response = call(daemon.port, NEWEST, version)
+    ranges = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
+    # the recommended ranges of the wire spec, section 8; the minima are what real clients need (5.3)
+    wanted = {0: (0, 11), 1: (4, 16), 2: (1, 8), 3: (0, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (0, 9), 12: (0, 4)}
+    wanted |= {
+        13: (0, 5),
+        14: (0, 5),
+        15: (0, 6),
+        16: (0, 5),
+        18: (0, 4),
+        22: (0, 4),
+        23: (2, 4),
+        42: (0, 2),
+        47: (0, 0),
+    }
+    assert {key: each for key, each in ranges.items() if key in wanted} == wanted
+    assert not {24, 25, 26, 27, 28, 33, 35, 71, 72} & set(ranges), "not offered"
+
+
+def test_what_is_advertised_is_served(daemon: Daemon) -> None:
+    """Nonsense closes the connection whether the version is served or not; the log line tells which it was."""
+    ranges = call(daemon.port, NEWEST, 4).api_keys
+    before = len(daemon.log_lines())
+    for each in ranges:
+        for version in range(max(each.min_version, 3 if each.api_key == 0 else 0), each.max_version + 1):
+            with socket.create_connection(("127.0.0.1", daemon.port)) as connection:
+                request = struct.pack(">hhi", each.api_key, version, 1) + b"\xff\xff" + b"\xff" * 40
+                connection.sendall(struct.pack(">i", len(request)) + request)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(65536):
+                    pass
+    assert not [line for line in daemon.log_lines()[before:] if "not served" in line]
+
+
+async def test_nobody_needs_to_ask_and_anybody_may_ask_twice(wire: Wire) -> None:
+    assert (await wire.request(MetadataRequest(topics=None), 1)).brokers
+    assert (await wire.request(ApiVersionsRequest(), 0)).error_code == 0
+    assert (await wire.request(NEWEST, 4)).error_code == 0

@@ -1,0 +1,89 @@
+"""The files around the code name things that exist: commands, settings, ports, paths."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.main import COMMANDS
+from coordinator.config import Config, keys
+from tests.support.machine_tools import require_tool
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
+
+
+def documents() -> list[Path]:
+    return [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def test_the_licence_is_the_one_that_is_declared() -> None:
+    licence = read("LICENSE")
+    assert "Apache License" in licence
+    assert "Version 2.0, January 2004" in licence
+    assert "END OF TERMS AND CONDITIONS" in licence
+    assert tomllib.loads(read("pyproject.toml"))["project"]["license"] == {"text": "Apache-2.0"}
+
+
+def test_the_changelog_speaks_of_the_version_that_is_built() -> None:
+    version = tomllib.loads(read("pyproject.toml"))["project"]["version"]
+    assert re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml"])
+def test_every_variable_in_image_and_compose_file_is_a_setting(name: str) -> None:
+    variables = set(re.findall(r"\bCOORDINATOR_[A-Z_]+", read(name)))
+    assert variables
+    assert variables <= {key.environment for key in keys().values()}
+
+
+def test_image_and_compose_file_publish_the_default_ports() -> None:
+    config = Config()
+    assert config.http_address is not None
+    for port in (config.listen_address.port, config.http_address.port):
+        assert re.search(rf"^EXPOSE .*\b{port}\b", read("Dockerfile"), flags=re.MULTILINE)
+        assert f'"127.0.0.1:{port}:{port}"' in read("docker-compose.yml")
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_what_a_document_tells_to_type_exists(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL))
+    for word in re.findall(r"\bmake ([a-z]+)", code):
+        assert word in targets(), f"make {word}"
+    for word in re.findall(r"(?<![-/\w.])coordinator ([a-z]+)", code):
+        assert word in COMMANDS, f"coordinator {word}"
+    for name in set(re.findall(r"--override ([a-z.]+)=", code)) - {"key"}:
+        assert name in keys(), name
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
+def test_links_between_documents_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), target
+
+
+def test_paths_that_the_documents_name_exist() -> None:
+    """What a target writes into a `build/` folder is not in a clean clone, so such paths are not looked for."""
+    for path in documents():
+        for named in re.findall(r"`((?:coordinator|protocol|tests|docs|bench)/[\w./-]*)`", path.read_text("utf-8")):
+            assert "build" in Path(named).parts or (ROOT / named).exists(), f"{path.name} names {named}"
+
+
+@pytest.mark.integration
+def test_make_lists_its_verbs() -> None:
+    require_tool("make")
+    run = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    listed = set(re.findall(r"^  make ([a-z]+) ", run.stdout, flags=re.MULTILINE))
+    assert listed == targets()

@@ -1,0 +1,153 @@
+"""One connection at its limits: what breaks costs its own connection, what is much is served in turns."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import pytest
+
+from coordinator.api.node import Node
+from coordinator.effects import Ticket
+from protocol.api_keys import ApiKey
+from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from tests.support.edge import Edge
+
+parked: list[Ticket] = []
+
+
+@pytest.fixture(autouse=True)
+def _nobody_is_parked() -> None:
+    parked.clear()
+
+
+def answer_metadata(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    node.reply(ticket, MetadataResponse(brokers=[MetadataResponseBroker(host="h" * 1000)]))
+
+
+def answer_too_much(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    node.reply(ticket, ListGroupsResponse(groups=[ListedGroup(group_id="g" * 40_000)]))
+
+
+def park(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    parked.append(ticket)
+
+
+def break_down(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    raise ZeroDivisionError("a defect")
+
+
+def answer_all_parked_with_a_name_too_long(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    for each in parked:
+        node.reply(each, FindCoordinatorResponse(host="h" * 40_000))
+    node.reply(ticket, MetadataResponse())
+
+
+def test_an_answer_that_does_not_fit_the_version_costs_its_connection_and_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    edge = Edge({ApiKey.LIST_GROUPS: answer_too_much})
+    peer = edge.peer()
+    peer.send(ListGroupsRequest(), version=0)
+    assert peer.transport.is_closed and not peer.answers
+    assert [record.exc_info for record in caplog.records] == [None]
+    assert "LIST_GROUPS v0 could not be encoded" in caplog.text
+
+
+def test_an_answer_that_does_not_fit_is_no_concern_of_whoever_caused_it() -> None:
+    edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_all_parked_with_a_name_too_long})
+    old, new, actor = edge.peer(), edge.peer(), edge.peer()
+    old.send(FindCoordinatorRequest(), version=0)
+    new.send(FindCoordinatorRequest(), version=3)
+    actor.send(MetadataRequest())
+    assert old.transport.is_closed, "it must not wait for ever"
+    assert not new.transport.is_closed and len(new.answers) == 1
+    assert not actor.transport.is_closed and len(actor.answers) == 1
+
+
+def test_a_handler_that_breaks_costs_its_connection_and_leaves_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    edge = Edge({ApiKey.METADATA: break_down})
+    peer = edge.peer()
+    peer.send(MetadataRequest())
+    assert peer.transport.is_closed
+    errors = [record for record in caplog.records if record.levelno == logging.ERROR]
+    assert len(errors) == 1 and errors[0].exc_info
+
+
+def test_a_request_that_breaks_while_another_clients_event_runs_leaves_that_client_alone() -> None:
+    """The waiting request runs when the parked one is answered, which is somebody else's doing."""
+    edge = Edge(
+        {ApiKey.FIND_COORDINATOR: park, ApiKey.LIST_GROUPS: break_down, ApiKey.METADATA: _answer_parked_then_itself}
+    )
+    first, second, actor = edge.peer(), edge.peer(), edge.peer()
+    first.send(FindCoordinatorRequest(), ListGroupsRequest())
+    second.send(FindCoordinatorRequest())
+    actor.send(MetadataRequest())
+    assert first.transport.is_closed
+    assert len(second.answers) == 1 and len(actor.answers) == 1
+
+
+def _answer_parked_then_itself(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    for each in parked:
+        node.reply(each, FindCoordinatorResponse())
+    node.reply(ticket, MetadataResponse())
+
+
+def test_many_requests_in_one_read_are_answered_in_turns_and_in_order() -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=10_000)
+    peer = edge.peer()
+    peer.send(*[MetadataRequest()] * 100)
+    assert 0 < len(peer.answers) < 20, "the rest waits until others have had their turn"
+    edge.loop.run_ready()
+    assert len(peer.answers) == 100
+    assert peer.transport.writes >= 5
+
+
+def test_answers_to_one_read_do_not_pile_up_for_a_peer_that_reads_none() -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=10_000)
+    peer = edge.peer()
+    peer.transport.is_full = True
+    peer.send(*[MetadataRequest()] * 100)
+    edge.loop.run_ready()
+    assert len(peer.answers) < 20
+    peer.transport.drain()
+    edge.loop.run_ready()
+    assert len(peer.answers) == 100
+
+
+def test_a_stopped_connection_reads_nothing_more_whatever_is_answered() -> None:
+    edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: _answer_parked_then_itself})
+    peer = edge.peer()
+    peer.send(FindCoordinatorRequest())
+    peer.connection.stop_reading()
+    edge.runtime.reply(parked[0], FindCoordinatorResponse())
+    edge.runtime.end_of_event()
+    assert len(peer.answers) == 1
+    assert peer.transport.is_reading_paused
+
+
+def test_a_closed_connection_whose_peer_reads_nothing_is_cut_off_in_the_end() -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata})
+    peer = edge.peer()
+    peer.transport.is_full = True
+    peer.send(MetadataRequest())
+    peer.connection.close("a test")
+    edge.runtime.connections.sweep(edge.runtime.now_ms())
+    assert len(edge.runtime.connections) == 1, "it still takes a place"
+    edge.loop.advance(edge.config.connection_frame_timeout_ms / 1000 + 1)
+    edge.runtime.connections.sweep(edge.runtime.now_ms())
+    edge.loop.run_ready()
+    assert peer.transport.is_aborted
+    assert len(edge.runtime.connections) == 0
+
+
+def test_answers_to_a_peer_that_hung_up_go_nowhere() -> None:
+    edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_metadata})
+    peer = edge.peer()
+    peer.send(FindCoordinatorRequest(), MetadataRequest())
+    peer.connection.eof_received()
+    edge.runtime.reply(parked[0], FindCoordinatorResponse())
+    edge.runtime.end_of_event()
+    assert peer.transport.writes == 0

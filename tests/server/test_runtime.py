@@ -1,0 +1,130 @@
+"""The driver: one event ends before the next begins, and what goes wrong in one does not stop the clock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from coordinator.api.node import Node
+from coordinator.core import GroupCoordinator
+from coordinator.effects import Reply, Ticket
+from coordinator.log.fs import RealFileSystem
+from coordinator.runtime import HOUSEKEEPING_S
+from coordinator.topic_io import TopicIO
+from coordinator.topics.effects import TopicEffects
+from protocol.api_keys import ApiKey
+from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.support.edge import Edge
+from tests.support.manual_loop import ManualWorker
+
+
+@pytest.fixture
+def edge(tmp_path: Path) -> Iterator[Edge]:
+    """With groups and topics, so that the timer has something to ask."""
+    parked: list[Ticket] = []
+    refused: list[TopicEffects] = []
+
+    def park(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        parked.append(ticket)
+
+    def answer_parked(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        for each in parked:
+            node.reply(each, FindCoordinatorResponse())
+        node.reply(ticket, MetadataResponse())
+
+    def refuse_at_once(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        """As a Produce to a log that takes nothing: its failure is told while it is handed over."""
+        refused.append(TopicEffects(replies=(Reply(ticket, ListGroupsResponse()),)))
+        node.execute_topics(TopicEffects())
+
+    edge = Edge(
+        {ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_parked, ApiKey.LIST_GROUPS: refuse_at_once},
+        log_dirs=str(tmp_path),
+    )
+    runtime = edge.runtime
+    runtime.core = GroupCoordinator(
+        edge.config,
+        partitions=1,
+        new_member_uuid=lambda: "uuid",
+        topic_partition_exists=lambda topic, partition: True,
+        wall_offset_ms=0,
+    )
+    runtime.topic_io = TopicIO(
+        cast(Any, edge.loop),
+        tmp_path,
+        edge.config,
+        RealFileSystem(),
+        on_effects=runtime.on_topic_effects,
+        writer=ManualWorker(),
+    )
+    runtime.topics = runtime.topic_io.topics
+    execute = runtime.topic_io.execute
+
+    def execute_and_refuse(effects: TopicEffects) -> None:
+        execute(effects)
+        while refused:
+            runtime.on_topic_effects(refused.pop())
+
+    runtime.topic_io.execute = execute_and_refuse  # type: ignore[method-assign]
+    yield edge
+
+
+def test_refusals_told_at_once_to_many_clients_do_not_nest(edge: Edge) -> None:
+    """Each client's waiting request is refused in the event that answered all: one level, not one for each client."""
+    peers = [edge.peer() for _ in range(300)]
+    for peer in peers:
+        peer.send(FindCoordinatorRequest(), ListGroupsRequest())
+    edge.peer().send(MetadataRequest())
+    edge.loop.run_ready()
+    assert [len(peer.answers) for peer in peers] == [2] * 300
+
+
+def test_the_clock_goes_on_after_an_event_that_broke(edge: Edge) -> None:
+    runtime = edge.runtime
+    runtime.start_housekeeping()
+    healthy = runtime.core.advance_clock
+    runtime.core.advance_clock = _break  # type: ignore[method-assign, assignment]
+    with pytest.raises(ZeroDivisionError):
+        runtime._tick()
+    runtime.core.advance_clock = healthy  # type: ignore[method-assign]
+    assert runtime._timer is None
+    runtime.core.load_begin(0)
+    runtime.core.load_end(0, 0, runtime.now_ms())  # schedules the search for expired offsets
+    edge.loop.advance(HOUSEKEEPING_S)
+    edge.loop.run_ready()
+    assert runtime._timer is not None
+
+
+def test_housekeeping_goes_on_after_a_round_that_broke(edge: Edge) -> None:
+    runtime = edge.runtime
+    runtime.start_housekeeping()
+    runtime.connections.sweep = _break  # type: ignore[method-assign, assignment]
+    edge.loop.advance(HOUSEKEEPING_S)
+    with pytest.raises(ZeroDivisionError):
+        edge.loop.run_ready()
+    del runtime.connections.sweep
+    peer = edge.peer()
+    edge.loop.advance(edge.config.connections_max_idle_ms / 1000 + HOUSEKEEPING_S)
+    edge.loop.run_ready()
+    assert peer.transport.is_closed, "it was idle"
+
+
+def test_no_timer_is_armed_by_what_ends_during_a_stop(edge: Edge) -> None:
+    runtime = edge.runtime
+    runtime.core.load_begin(0)
+    runtime.core.load_end(0, 0, runtime.now_ms())
+    runtime.start_housekeeping()
+    runtime.stop_timers()
+    runtime.execute(runtime.core.shutdown(runtime.now_ms()))
+    runtime._timer = None
+    runtime.end_of_event()
+    assert runtime._timer is None
+
+
+def _break(*arguments: object) -> None:
+    raise ZeroDivisionError("a defect")

@@ -1,0 +1,212 @@
+"""The house rules about imports, as a test that explains itself when one is broken.
+
+Imports point one way (docs/architecture.md draws them), the core touches no clock, socket, file or chance, and what
+only the Spark job needs is imported by nobody else.
+"""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The pure half of coordinator/offsets; the other is offsets_log.py, which writes.
+OFFSETS_CORE = (
+    "commit",
+    "deletion",
+    "directory",
+    "expiration",
+    "failure",
+    "fetch",
+    "partition",
+    "replay",
+    "scan",
+    "store",
+)
+
+PURE = (
+    "protocol",
+    "coordinator/effects.py",
+    "coordinator/core.py",
+    "coordinator/config.py",
+    "coordinator/dispatch.py",
+    "coordinator/group",
+    "coordinator/purgatory",
+    "coordinator/topics",
+    "coordinator/api",
+    *(f"coordinator/offsets/{name}.py" for name in OFFSETS_CORE),
+)
+IMPURE = frozenset(
+    {
+        "asyncio",
+        "os",
+        "random",
+        "secrets",
+        "select",
+        "selectors",
+        "socket",
+        "subprocess",
+        "threading",
+        "time",
+        "uuid",
+        "uvloop",
+    }
+)
+
+# Each part may import what is named here, itself, and nothing else of ours. The longest matching prefix counts.
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "protocol": frozenset(),
+    "coordinator.effects": frozenset(),
+    "coordinator.config": frozenset({"coordinator.kafka_keys", "coordinator.properties"}),
+    "coordinator.purgatory.timing_wheel": frozenset(),
+    "coordinator.purgatory.purgatory": frozenset({"coordinator.purgatory.timing_wheel"}),
+    "coordinator.log": frozenset({"protocol", "coordinator.config"}),
+    "coordinator.data_dir": frozenset({"protocol", "coordinator.config", "coordinator.log"}),
+    "coordinator.group": frozenset({"protocol", "coordinator.effects", "coordinator.config"}),
+    **{
+        f"coordinator.offsets.{name}": frozenset(
+            {
+                "protocol",
+                "coordinator.effects",
+                "coordinator.config",
+                "coordinator.group",
+                "coordinator.purgatory",
+                *(f"coordinator.offsets.{other}" for other in OFFSETS_CORE),
+            }
+        )
+        for name in OFFSETS_CORE
+    },
+    "coordinator.offsets.store": frozenset({"protocol"}),
+    "coordinator.offsets.offsets_log": frozenset(
+        {"protocol", "coordinator.config", "coordinator.log", "coordinator.effects"}
+    ),
+    "coordinator.purgatory": frozenset(
+        {"protocol", "coordinator.effects", "coordinator.config", "coordinator.group", "coordinator.topics.effects"}
+    ),
+    "coordinator.topics": frozenset({"protocol", "coordinator.effects", "coordinator.config", "coordinator.purgatory"}),
+    "coordinator.core": frozenset(
+        {
+            "protocol",
+            "coordinator.effects",
+            "coordinator.config",
+            "coordinator.group",
+            "coordinator.purgatory",
+            *(f"coordinator.offsets.{name}" for name in OFFSETS_CORE),
+        }
+    ),
+    "coordinator.api": frozenset(
+        {
+            "protocol",
+            "coordinator.effects",
+            "coordinator.config",
+            "coordinator.core",
+            "coordinator.group",
+            "coordinator.topics",
+        }
+    ),
+}
+
+
+def module_name(path: Path) -> str:
+    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def modules_under(*places: str) -> list[Path]:
+    found: list[Path] = []
+    for place in places:
+        path = ROOT / place
+        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    assert found, f"nothing under {places}: the layout has changed and this test must follow"
+    return found
+
+
+@cache
+def imported_modules(path: Path) -> set[str]:
+    """Dotted names imported anywhere in the file, but for those under `if TYPE_CHECKING`."""
+    names: set[str] = set()
+
+    def visit(node: ast.AST) -> None:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            for child in node.orelse:
+                visit(child)
+            return
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            names.add(node.module)
+            names.update(f"{node.module}.{alias.name}" for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            visit(child)
+
+    visit(parse(path))
+    return names
+
+
+@cache
+def parse(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def is_under(name: str, prefix: str) -> bool:
+    return name == prefix or name.startswith(prefix + ".")
+
+
+def ours(path: Path) -> set[str]:
+    """The modules of this project that a file imports."""
+    found = set()
+    for name in imported_modules(path):
+        if not (is_under(name, "coordinator") or is_under(name, "protocol")):
+            continue
+        place = ROOT / Path(*name.split("."))
+        if place.with_suffix(".py").exists() or (place / "__init__.py").exists():
+            found.add(name)
+    return found
+
+
+def rule_for(module: str) -> str | None:
+    matching = [prefix for prefix in MAY_IMPORT if is_under(module, prefix)]
+    return max(matching, key=len, default=None)
+
+
+@pytest.mark.parametrize("path", modules_under(*PURE), ids=lambda path: module_name(path))
+def test_the_core_touches_no_clock_no_socket_and_no_chance(path: Path) -> None:
+    roots = {name.split(".")[0] for name in imported_modules(path)}
+    allowed = {"os"} if module_name(path) == "protocol.generate" else set()  # the generator writes files, at build time
+    assert roots & IMPURE <= allowed, "hand it in as an argument instead"
+
+
+@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
+def test_imports_point_one_way(path: Path) -> None:
+    module = module_name(path)
+    prefix = rule_for(module)
+    if prefix is None:
+        return  # the edge: server, runtime, connection, cli, http may use everything below them
+    allowed = MAY_IMPORT[prefix]
+    for name in ours(path):
+        package_only = name in {"coordinator", "coordinator.offsets", "coordinator.purgatory", "coordinator.topics"}
+        if is_under(name, prefix) or package_only:
+            continue
+        assert any(is_under(name, place) for place in allowed), (
+            f"{module} imports {name}, but {prefix} may import only {sorted(allowed) or 'nothing of ours'}: "
+            "move the shared part down, or hand it in"
+        )
+
+
+@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
+def test_only_the_spark_job_imports_pyspark(path: Path) -> None:
+    if path.name.startswith("spark_"):
+        return
+    assert not any(is_under(name, "pyspark") for name in imported_modules(path)), "the server must start without Spark"
+
+
+@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
+def test_every_module_opens_with_its_idea(path: Path) -> None:
+    if path.parent.name == "generated":
+        return
+    docstring = ast.get_docstring(parse(path))
+    assert docstring, "a reader should learn in the first lines what this file is for"

@@ -1,0 +1,135 @@
+"""The document of the catalogue, topic names, and the directories they become."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.config import Config
+from coordinator.topics import names
+from coordinator.topics.catalogue import Catalogue, CatalogueError, DeletedTopic, TopicFacts, parse_document
+from coordinator.topics.tail_cache import TailBudget
+
+LEGAL = st.text("abcXYZ019._-", min_size=1, max_size=249).filter(lambda name: name not in (".", ".."))
+CONFIGS = st.dictionaries(st.sampled_from(["retention.ms", "segment.bytes"]), st.integers(1024, 1 << 30).map(str))
+
+
+def catalogue() -> Catalogue:
+    return Catalogue(Config(), TailBudget(0, 0))
+
+
+@given(
+    st.dictionaries(LEGAL, st.tuples(st.integers(1, 5), CONFIGS), max_size=6),
+    st.lists(st.tuples(LEGAL, st.integers(1, 9)), max_size=3),
+)
+def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]], gone: list[tuple[str, int]]) -> None:
+    written = catalogue()
+    for number, (name, (partitions, configs)) in enumerate(topics.items()):
+        if not names.is_internal(name):
+            written.add(written.make(name, number.to_bytes(16, "big"), partitions, configs))
+    written.deleted = [DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone]
+    facts, deleted = parse_document(written.document())
+    assert facts == [
+        TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
+        for topic in written.topics.values()
+    ]
+    assert deleted == written.deleted
+
+
+def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
+    known = catalogue()
+    for name in ("a", "b"):
+        known.add(known.make(name, name.encode() * 16, 1, {}))
+    new = known.make("c", b"c" * 16, 2, {})
+    document = known.document(
+        add=[new], without=[known.topics["a"]], partitions={"b": 7}, configs={"b": {"retention.ms": "1"}}
+    )
+    facts, deleted = parse_document(document)
+    assert facts == [
+        TopicFacts("b", b"b" * 16, 7, {"retention.ms": "1"}),
+        TopicFacts("c", b"c" * 16, 2, {}),
+    ]
+    assert [row.name for row in deleted] == ["a"]
+    assert set(known.topics) == {"a", "b"}
+    assert len(document.splitlines()) < 12, "one line for each topic"
+
+
+GOOD = catalogue().document()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        GOOD[:-4],
+        GOOD.replace('"version": 1', '"version": 2'),
+        json.dumps({"version": 1, "topics": [{"name": "a"}], "deleted": []}),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "zz", "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "00", "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "../a", "id": "00" * 16, "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "00" * 16, "partitions": 0, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {
+                "version": 1,
+                "topics": [{"name": "a", "id": "00" * 16, "partitions": 1, "configs": {}}] * 2,
+                "deleted": [],
+            }
+        ),
+    ],
+)
+def test_a_damaged_document_is_refused(text: str) -> None:
+    with pytest.raises(CatalogueError):
+        parse_document(text)
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "..."])
+def test_legal_names(name: str) -> None:
+    assert names.why_invalid(name) is None
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "a\n", "é", "x" * 250, "a\0"])
+def test_illegal_names(name: str) -> None:
+    assert names.why_invalid(name)
+
+
+@given(LEGAL, st.integers(0, 1 << 31))
+def test_a_directory_name_is_read_back(name: str, partition: int) -> None:
+    assert names.parse_partition_directory(names.partition_directory(name, partition)) == (name, partition)
+
+
+@given(LEGAL, st.integers(0, 1 << 31), st.binary(min_size=16, max_size=16))
+def test_the_name_of_a_deleted_directory_fits_and_is_no_partitions(name: str, partition: int, topic_id: bytes) -> None:
+    directory = names.deleted_directory(name, partition, topic_id)
+    assert len(directory) <= 255
+    assert directory.endswith("-delete")
+    assert names.parse_partition_directory(directory) is None
+    assert directory != names.deleted_directory(name, partition + 1, topic_id)
+
+
+@pytest.mark.parametrize("directory", ["orders", "orders-", "orders-x", "-1", "orders-01", ".lock", "orders-1-delete"])
+def test_other_directories_are_no_partitions(directory: str) -> None:
+    assert names.parse_partition_directory(directory) is None
+
+
+def test_collisions_are_found_and_forgotten() -> None:
+    known = catalogue()
+    topic = known.make("a.b_c", b"1" * 16, 1, {})
+    known.add(topic)
+    assert known.colliding("a_b.c") == "a.b_c"
+    assert known.colliding("a.b_c") is None
+    assert known.colliding("a-b.c") is None
+    known.remove(topic)
+    assert known.colliding("a_b.c") is None
