@@ -1,0 +1,84 @@
+// A consumer of franz-go, spoken to as tests/clients/matrix_members.py describes.
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"coordinator/tests/clients/talk"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+func main() {
+	options := talk.Options()
+	balancer := kgo.RangeBalancer()
+	if options["assignor"] == "cooperative-sticky" {
+		balancer = kgo.CooperativeStickyBalancer()
+	}
+	var mutex sync.Mutex
+	next := map[int32]kgo.EpochOffset{}
+	assigned := func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
+		talk.Changed("assigned", changed[options["topic"]])
+	}
+	revoked := func(_ context.Context, _ *kgo.Client, changed map[string][]int32) {
+		mutex.Lock()
+		for _, partition := range changed[options["topic"]] {
+			delete(next, partition)
+		}
+		mutex.Unlock()
+		talk.Changed("revoked", changed[options["topic"]])
+	}
+	settings := []kgo.Opt{
+		kgo.SeedBrokers(options["bootstrap"]),
+		kgo.ClientID(options["name"]),
+		kgo.ConsumerGroup(options["group"]),
+		kgo.ConsumeTopics(options["topic"]),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.Balancers(balancer),
+		kgo.SessionTimeout(talk.Milliseconds(options["session_ms"])),
+		kgo.HeartbeatInterval(talk.Milliseconds(options["heartbeat_ms"])),
+		kgo.FetchMaxWait(100 * time.Millisecond),
+		kgo.DisableAutoCommit(),
+		kgo.OnPartitionsAssigned(assigned),
+		kgo.OnPartitionsRevoked(revoked),
+		kgo.OnPartitionsLost(revoked),
+	}
+	if options["instance"] != "" {
+		settings = append(settings, kgo.InstanceID(options["instance"]))
+	}
+	client, err := kgo.NewClient(settings...)
+	if err != nil {
+		talk.Fatal(err)
+	}
+	go func() {
+		for {
+			fetches := client.PollFetches(context.Background())
+			if fetches.IsClientClosed() {
+				return
+			}
+			fetches.EachError(func(_ string, _ int32, err error) { talk.Error(err) })
+			fetches.EachRecord(func(record *kgo.Record) {
+				mutex.Lock()
+				next[record.Partition] = kgo.EpochOffset{Epoch: record.LeaderEpoch, Offset: record.Offset + 1}
+				mutex.Unlock()
+				talk.Record(record.Partition, record.Offset)
+			})
+		}
+	}()
+	for command := range talk.Commands() {
+		if command != "commit" {
+			break
+		}
+		mutex.Lock()
+		offsets := map[string]map[int32]kgo.EpochOffset{options["topic"]: {}}
+		for partition, offset := range next {
+			offsets[options["topic"]][partition] = offset
+		}
+		mutex.Unlock()
+		commit(client, offsets)
+	}
+	client.Close()
+	talk.Closed()
+}

@@ -1,0 +1,131 @@
+// A consumer of Apache Kafka's own Java client, spoken to as tests/clients/matrix_members.py describes.
+// The same source is compiled against every release of kafka-clients that the matrix tries.
+
+import java.io.BufferedReader;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.time.Duration;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.Properties;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.stream.Collectors;
+
+import org.apache.kafka.clients.consumer.ConsumerRebalanceListener;
+import org.apache.kafka.clients.consumer.ConsumerRecord;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+import org.apache.kafka.clients.consumer.OffsetAndMetadata;
+import org.apache.kafka.common.KafkaException;
+import org.apache.kafka.common.TopicPartition;
+import org.apache.kafka.common.serialization.ByteArrayDeserializer;
+
+public final class Member {
+    private static final Map<String, String> ASSIGNORS = Map.of(
+        "range", "org.apache.kafka.clients.consumer.RangeAssignor",
+        "cooperative-sticky", "org.apache.kafka.clients.consumer.CooperativeStickyAssignor");
+
+    private final Map<TopicPartition, OffsetAndMetadata> next = new HashMap<>();
+    private final BlockingQueue<String> commands = new LinkedBlockingQueue<>();
+
+    public static void main(String[] arguments) {
+        Map<String, String> options = new HashMap<>();
+        for (String each : arguments) {
+            String[] pair = each.split("=", 2);
+            options.put(pair[0], pair[1]);
+        }
+        new Member().run(options);
+    }
+
+    private void run(Map<String, String> options) {
+        Properties settings = new Properties();
+        settings.put("bootstrap.servers", options.get("bootstrap"));
+        settings.put("group.id", options.get("group"));
+        settings.put("client.id", options.get("name"));
+        settings.put("session.timeout.ms", options.get("session_ms"));
+        settings.put("heartbeat.interval.ms", options.get("heartbeat_ms"));
+        settings.put("partition.assignment.strategy", ASSIGNORS.get(options.get("assignor")));
+        settings.put("enable.auto.commit", "false");
+        settings.put("auto.offset.reset", "earliest");
+        settings.put("fetch.max.wait.ms", "100");
+        settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
+        settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
+        if (options.containsKey("instance")) {
+            settings.put("group.instance.id", options.get("instance"));
+        }
+        Thread listener = new Thread(this::listen);
+        listener.setDaemon(true);
+        listener.start();
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
+            consumer.subscribe(Collections.singletonList(options.get("topic")), new Listener());
+            boolean open = true;
+            while (open) {
+                for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(50))) {
+                    next.put(new TopicPartition(each.topic(), each.partition()), new OffsetAndMetadata(each.offset() + 1));
+                    say("{\"event\": \"record\", \"partition\": " + each.partition() + ", \"offset\": " + each.offset() + "}");
+                }
+                for (String command = commands.poll(); open && command != null; command = commands.poll()) {
+                    if (command.equals("commit")) {
+                        commit(consumer);
+                    } else {
+                        open = false;
+                    }
+                }
+            }
+        } catch (KafkaException error) {
+            failed(error);
+            System.exit(1);
+        }
+        say("{\"event\": \"closed\"}");
+    }
+
+    private void commit(KafkaConsumer<byte[], byte[]> consumer) {
+        try {
+            consumer.commitSync(next);
+            say("{\"event\": \"committed\"}");
+        } catch (KafkaException error) {
+            failed(error);
+        }
+    }
+
+    private void listen() {
+        try (BufferedReader input = new BufferedReader(new InputStreamReader(System.in))) {
+            for (String line = input.readLine(); line != null; line = input.readLine()) {
+                commands.add(line.trim());
+            }
+        } catch (IOException error) {
+            failed(error);
+        }
+        commands.add("close");
+    }
+
+    private static void failed(Exception error) {
+        String text = String.valueOf(error).replace("\\", "/").replace("\"", "'").replace("\n", " ");
+        say("{\"event\": \"error\", \"message\": \"" + text + "\"}");
+    }
+
+    private static synchronized void say(String line) {
+        System.out.println(line);
+        System.out.flush();
+    }
+
+    private static void changed(String event, Collection<TopicPartition> partitions) {
+        String numbers = partitions.stream().map(each -> String.valueOf(each.partition())).collect(Collectors.joining(", "));
+        say("{\"event\": \"" + event + "\", \"partitions\": [" + numbers + "]}");
+    }
+
+    private final class Listener implements ConsumerRebalanceListener {
+        @Override
+        public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
+            changed("assigned", partitions);
+        }
+
+        @Override
+        public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
+            partitions.forEach(next::remove);
+            changed("revoked", partitions);
+        }
+    }
+}

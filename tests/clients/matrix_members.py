@@ -1,0 +1,172 @@
+"""How the matrix speaks to a client program, whatever its language.
+
+A member program is started with `name=value` arguments: bootstrap, group, topic, name (its client id), assignor (range
+or cooperative-sticky), session_ms, heartbeat_ms and, for a static member, instance. It consumes from the earliest
+offset with automatic commits off. On stdout it says one JSON object per line:
+
+    {"event": "assigned" | "revoked", "partitions": [...]}   what it was given or gave up, not all it has
+    {"event": "record", "partition": 0, "offset": 5}         {"event": "committed"}   {"event": "closed"}
+    {"event": "error", "message": "..."}
+
+On stdin it takes `commit` (commit what was read of the partitions it owns) and `close` (leave cleanly; the end of stdin
+is the same). A finished tool with words of its own (kcat, kafka-verifiable-consumer) gets a translator to these events.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+Event = dict[str, Any]
+Translator = Callable[[str], Iterable[Event]]
+
+HEARTBEAT_MS = 300
+SESSION_MS = 10_000
+CLOSE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a scenario decides about a member."""
+
+    bootstrap: str
+    group: str
+    topic: str
+    name: str
+    assignor: str = "range"
+    instance: str | None = None
+    session_ms: int = SESSION_MS
+    heartbeat_ms: int = HEARTBEAT_MS
+
+    def as_arguments(self) -> list[str]:
+        given = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return [f"{name}={value}" for name, value in given.items() if value is not None]
+
+
+def plain(line: str) -> Iterable[Event]:
+    """The events of a program written for the matrix; other lines are its library's remarks."""
+    return [json.loads(line)] if line.startswith("{") else []
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One row of the table, ready to run. `command` makes the command line of a member."""
+
+    name: str
+    version: str
+    command: Callable[[Options], Sequence[str]]
+    translator: Callable[[], Translator] = field(default=lambda: plain)
+    takes_commands: bool = True  # otherwise it commits by itself and is closed by SIGTERM
+    without: dict[str, str] = field(default_factory=dict)  # scenario -> why this client has no such thing
+    environment: dict[str, str] = field(default_factory=dict)
+    note: str = ""
+    apart: str = ""  # why it cannot share a group with the Java clients; it gets a mixed group without them
+    is_java: bool = False
+
+
+class Member:
+    """A running member and everything it said."""
+
+    def __init__(self, program: Program, options: Options, log: TextIO) -> None:
+        self.program = program
+        self.options = options
+        self.owned: frozenset[int] = frozenset()
+        self.records: dict[int, list[int]] = defaultdict(list)
+        self.changes: list[tuple[str, frozenset[int]]] = []
+        self.errors: list[str] = []
+        self.commits = 0
+        self.closed = False
+        self._log = log
+        self._translate = program.translator()
+        self._process = subprocess.Popen(
+            program.command(options),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=Path(__file__).resolve().parents[2],
+            env={**os.environ, **program.environment},
+        )
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def __repr__(self) -> str:
+        errors = f" errors={self.errors[-2:]}" if self.errors else ""
+        ended = "" if self.is_running() else f" ended={self._process.returncode}"
+        return f"<{self.options.name} {sorted(self.owned)}{errors}{ended}>"
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._log.write(f"{self.options.name}: {line}")
+            self._log.flush()
+            for event in self._translate(line):
+                self._take(event)
+
+    def _take(self, event: Event) -> None:
+        match event["event"]:
+            case "assigned" | "revoked" as kind:
+                partitions = frozenset(event["partitions"])
+                self.owned = self.owned | partitions if kind == "assigned" else self.owned - partitions
+                if partitions:
+                    self.changes.append((kind, partitions))
+            case "record":
+                self.records[event["partition"]].append(event["offset"])
+            case "committed":
+                self.commits += 1
+            case "closed":
+                self.closed = True
+            case "error":
+                self.errors.append(event["message"])
+
+    def is_running(self) -> bool:
+        return self._process.poll() is None
+
+    def revoked(self, since: int = 0) -> frozenset[int]:
+        """What it gave up, from the given number of changes on."""
+        given_up = [partitions for kind, partitions in self.changes[since:] if kind == "revoked"]
+        return frozenset[int]().union(*given_up)
+
+    def read(self) -> int:
+        return sum(map(len, self.records.values()))
+
+    def ask(self, command: str) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(command + "\n")
+        self._process.stdin.flush()
+
+    def close(self) -> None:
+        """Leave the way the library does, and end."""
+        if self.is_running():
+            if self.program.takes_commands:
+                self.ask("close")
+            else:
+                self._process.send_signal(signal.SIGTERM)
+            try:
+                self._process.wait(timeout=CLOSE_S)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise AssertionError(f"{self.options.name} did not close in {CLOSE_S:g} s") from None
+        self._end()
+
+    def kill(self) -> None:
+        """SIGKILL: the coordinator learns of it by silence alone."""
+        self._process.kill()
+        self._process.wait()
+        self._end()
+
+    def _end(self) -> None:
+        self._thread.join(timeout=5)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                stream.close()
+        self.owned = frozenset()

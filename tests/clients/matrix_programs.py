@@ -1,0 +1,322 @@
+"""The rows of the client matrix: how each program is built or found, and how it is started.
+
+Everything that is built or fetched goes into a cache outside the repository, through the languages' own tools (mvn, go,
+npm) and from the versions pinned beside the sources (java/pom.xml, go/go.sum, kafkajs/package-lock.json). What the
+machine cannot offer raises `Missing`, which becomes the reason in the table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tests.clients.matrix_members import Event, Options, Program, Translator
+from tests.conformance import kafka
+
+HERE = Path(__file__).parent
+BUILD_S = 900
+JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
+QUIET = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
+OLD_KAFKA = "2.8.2"  # the last 2.x
+
+NO_STATIC = "the library has no static membership"
+NO_COOPERATIVE = "the library has no cooperative assignor"
+KAFKA_PYTHON_NOTE = "its program asks again for a join that this version can forget between two short polls"
+AIOKAFKA_FENCED = (
+    "its heartbeats do not name the instance, so a fenced member joins again and the two take the place from each "
+    "other in turn; the same happens on Apache Kafka 4.3.1"
+)
+KAFKA_PYTHON_FENCED = (
+    "the coordinator moves everything to the second, but the library does not tell the first while it only polls; "
+    "the same happens on Apache Kafka 4.3.1"
+)
+KAFKA_GO_APART = (
+    "in a mixed group without the Java clients: kafka-go writes a subscription of version 1 without the owned "
+    "partitions that belong to it, and a Java client that leads the group ends with a SchemaException when it reads "
+    "that. A coordinator only passes the bytes on; the same happens on Apache Kafka 4.3.1"
+)
+
+
+class Missing(Exception):  # noqa: N818 - what the machine lacks, not a fault
+    """A row cannot run here, and why."""
+
+
+def cache() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = base / "kafka-group-coordinator"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def need(tool: str) -> str:
+    found = shutil.which(tool)
+    if found is None:
+        raise Missing(f"{tool} is not installed")
+    return found
+
+
+def built(name: str, sources: Iterable[Path], build: Callable[[Path], None], *more: str) -> Path:
+    """A folder of the cache, named by the content of what it is built from; built beside and moved, so never half."""
+    digest = hashlib.sha256("\0".join(more).encode())
+    for each in sorted(sources):
+        digest.update(each.read_bytes())
+    folder = cache() / f"{name}-{digest.hexdigest()[:12]}"
+    if not folder.is_dir():
+        with tempfile.TemporaryDirectory(dir=cache()) as scratch:
+            fresh = Path(scratch) / name
+            fresh.mkdir()
+            build(fresh)
+            if not folder.is_dir():
+                fresh.rename(folder)
+    return folder
+
+
+def run(command: list[str], cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_S, check=False)
+    if done.returncode != 0:
+        said = (done.stderr.strip() or done.stdout.strip())[-300:]
+        raise Missing(f"{Path(command[0]).name} failed: {said}")
+    return done.stdout
+
+
+# -- Java ------------------------------------------------------------------------------------------------------------
+
+
+def kafka_version() -> str:
+    found = re.search(r"<kafka.version>(.+?)</kafka.version>", (HERE / "java" / "pom.xml").read_text())
+    assert found is not None
+    return found[1]
+
+
+def jars(version: str) -> Path:
+    """kafka-clients of some release, and what it needs."""
+    mvn = need("mvn")
+    pom = HERE / "java" / "pom.xml"
+
+    def fetch(fresh: Path) -> None:
+        goal = ["dependency:copy-dependencies", f"-DoutputDirectory={fresh}"]
+        run([mvn, "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}", *goal], cwd=fresh)
+
+    return built("kafka-clients-jars", [pom], fetch, version)
+
+
+def java(version: str) -> Program:
+    need("java")
+    javac = need("javac")
+    libraries = jars(version)
+    source = HERE / "java" / "Member.java"
+
+    def compile_it(fresh: Path) -> None:
+        run([javac, "-cp", f"{libraries}/*", "-d", str(fresh), str(source)], cwd=fresh)
+
+    classes = built("java-member", [source, HERE / "java" / "pom.xml"], compile_it, version)
+    classpath = f"{classes}{os.pathsep}{libraries}/*"
+
+    def command(options: Options) -> list[str]:
+        return ["java", *JVM, *QUIET, "-cp", classpath, "Member", *options.as_arguments()]
+
+    return Program(f"java-{version.split('.')[0]}", f"kafka-clients {version}", command, is_java=True)
+
+
+def tool_command(tool: str) -> list[str]:
+    """The start of the command line of one of Kafka's tools, by the name of its class."""
+    try:
+        return ["java", *JVM, *QUIET, "-cp", f"{kafka.jars('tools')}/*", f"org.apache.kafka.tools.{tool}"]
+    except kafka.KafkaMissingError as error:
+        raise Missing(str(error)) from None
+
+
+def verifiable_events() -> Translator:
+    kinds = {"partitions_assigned": "assigned", "partitions_revoked": "revoked"}
+
+    def translate(line: str) -> Iterable[Event]:
+        if not line.startswith("{"):
+            return
+        said = json.loads(line)
+        match said["name"]:
+            case "partitions_assigned" | "partitions_revoked" as name:
+                yield {"event": kinds[name], "partitions": [each["partition"] for each in said["partitions"]]}
+            case "records_consumed":
+                for each in said["partitions"]:
+                    for offset in range(each["minOffset"], each["maxOffset"] + 1):
+                        yield {"event": "record", "partition": each["partition"], "offset": offset}
+            case "offsets_committed" if said["success"]:
+                yield {"event": "committed"}
+            case "offsets_committed":
+                yield {"event": "error", "message": str(said.get("error"))}
+            case "shutdown_complete":
+                yield {"event": "closed"}
+
+    return translate
+
+
+def verifiable_consumer() -> Program:
+    start = tool_command("VerifiableConsumer")
+    assignors = {"range": "RangeAssignor", "cooperative-sticky": "CooperativeStickyAssignor"}
+    settings = cache() / "verifiable-consumer-settings"
+    settings.mkdir(exist_ok=True)
+
+    def command(options: Options) -> list[str]:
+        file = settings / f"{options.name}.properties"
+        file.write_text(f"client.id={options.name}\nheartbeat.interval.ms={options.heartbeat_ms}\n")
+        line = [*start, "--bootstrap-server", options.bootstrap, "--topic", options.topic, "--group-id", options.group]
+        line += ["--session-timeout", str(options.session_ms), "--reset-policy", "earliest"]
+        line += ["--assignment-strategy", f"org.apache.kafka.clients.consumer.{assignors[options.assignor]}"]
+        line += ["--command-config", str(file)]
+        return line + (["--group-instance-id", options.instance] if options.instance else [])
+
+    return Program(
+        "kafka-verifiable-consumer",
+        f"kafka-tools {kafka.release('tools')}",
+        command,
+        verifiable_events,
+        takes_commands=False,
+        note="commits after every poll",
+        is_java=True,
+    )
+
+
+# -- Go --------------------------------------------------------------------------------------------------------------
+
+
+def go(folder: str, name: str, module: str, without: dict[str, str] | None = None, apart: str = "") -> Program:
+    compiler = need("go")
+    source = HERE / "go"
+    sources = [*source.rglob("*.go"), source / "go.mod", source / "go.sum"]
+
+    def build(fresh: Path) -> None:
+        run([compiler, "build", "-o", f"{fresh}/", "./franz", "./sarama", "./kafkago"], cwd=source)
+
+    program = built("go-members", sources, build) / folder
+    found = re.search(rf"{re.escape(module)} v(\S+)", (source / "go.mod").read_text())
+    assert found is not None
+    return Program(
+        name,
+        f"{name} {found[1]}",
+        lambda options: [str(program), *options.as_arguments()],
+        without=without or {},
+        apart=apart,
+    )
+
+
+# -- JavaScript ------------------------------------------------------------------------------------------------------
+
+
+def kafkajs() -> Program:
+    node, npm = need("node"), need("npm")
+    lock = HERE / "kafkajs" / "package-lock.json"
+
+    def install(fresh: Path) -> None:
+        for each in (lock, lock.with_name("package.json")):
+            shutil.copy(each, fresh)
+        run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh)
+
+    modules = built("kafkajs", [lock], install) / "node_modules"
+    version = json.loads(lock.read_text())["packages"]["node_modules/kafkajs"]["version"]
+    return Program(
+        "kafkajs",
+        f"kafkajs {version}",
+        lambda options: [node, str(HERE / "node" / "member.js"), *options.as_arguments()],
+        without={"static": NO_STATIC, "fenced": NO_STATIC, "cooperative": NO_COOPERATIVE},
+        environment={"NODE_PATH": str(modules)},
+        note="with a range assignor of ours: it has only round robin",
+    )
+
+
+# -- Python ----------------------------------------------------------------------------------------------------------
+
+
+def python(library: str, without: dict[str, str], note: str = "") -> Program:
+    try:
+        version = importlib.metadata.version(library)
+    except importlib.metadata.PackageNotFoundError:
+        raise Missing(f"{library} is not installed") from None
+    if library == "confluent-kafka":
+        import confluent_kafka
+
+        note = f"librdkafka {confluent_kafka.libversion()[0]}"
+    start = [sys.executable, "-W", "ignore", "-m", "tests.clients.matrix_python_member", library]
+    return Program(
+        library, f"{library} {version}", lambda options: [*start, *options.as_arguments()], without=without, note=note
+    )
+
+
+# -- kcat ------------------------------------------------------------------------------------------------------------
+
+_EAGER = re.compile(r"^% Group \S+ rebalanced \(.*?\): (assigned|revoked): (.*)$")
+_COOPERATIVE = re.compile(r"^% Group \S+ rebalanced: incremental (assignment|revoke) .*?\): (.*)$")
+_PARTITION = re.compile(r"\[(\d+)\]")
+
+
+def kcat_events() -> Translator:
+    def translate(line: str) -> Iterable[Event]:
+        if line.startswith("{"):
+            yield json.loads(line)
+        elif found := _EAGER.match(line) or _COOPERATIVE.match(line):
+            kind = "assigned" if found[1].startswith("assign") else "revoked"
+            yield {"event": kind, "partitions": [int(each) for each in _PARTITION.findall(found[2])]}
+        elif line.startswith("% ERROR"):
+            yield {"event": "error", "message": line.strip()}
+
+    return translate
+
+
+def kcat() -> Program:
+    tool = need("kcat")
+    found = re.search(r"Version (\S+) \(.*librdkafka (\S+)", run([tool, "-V"], HERE))
+
+    def command(options: Options) -> list[str]:
+        settings = {
+            "client.id": options.name,
+            "auto.offset.reset": "earliest",
+            "auto.commit.interval.ms": "200",
+            "session.timeout.ms": options.session_ms,
+            "heartbeat.interval.ms": options.heartbeat_ms,
+            "partition.assignment.strategy": options.assignor,
+            "fetch.wait.max.ms": "100",
+            **({"group.instance.id": options.instance} if options.instance else {}),
+        }
+        line = [tool, "-b", options.bootstrap, "-u", "-G", options.group]
+        for name, value in settings.items():
+            line += ["-X", f"{name}={value}"]
+        return [*line, "-f", '{"event": "record", "partition": %p, "offset": %o}\\n', options.topic]
+
+    return Program(
+        "kcat",
+        f"kcat {found[1]}" if found else "kcat",
+        command,
+        kcat_events,
+        takes_commands=False,
+        without={"restart": "kcat ends by itself when the only broker it knows is gone"},
+        note=f"librdkafka {found[2]}; commits by itself" if found else "",
+    )
+
+
+PROGRAMS: dict[str, Callable[[], Program]] = {
+    "java-4": lambda: java(kafka_version()),
+    "java-2": lambda: java(OLD_KAFKA),
+    "kafka-verifiable-consumer": verifiable_consumer,
+    "franz-go": lambda: go("franz", "franz-go", "github.com/twmb/franz-go"),
+    "sarama": lambda: go("sarama", "sarama", "github.com/IBM/sarama"),
+    "kafka-go": lambda: go(
+        "kafkago",
+        "kafka-go",
+        "github.com/segmentio/kafka-go",
+        {"static": NO_STATIC, "fenced": NO_STATIC, "cooperative": NO_COOPERATIVE},
+        apart=KAFKA_GO_APART,
+    ),
+    "kafkajs": kafkajs,
+    "confluent-kafka": lambda: python("confluent-kafka", {}),
+    "kcat": kcat,
+    "aiokafka": lambda: python("aiokafka", {"fenced": AIOKAFKA_FENCED, "cooperative": NO_COOPERATIVE}),
+    "kafka-python": lambda: python("kafka-python", {"fenced": KAFKA_PYTHON_FENCED}, KAFKA_PYTHON_NOTE),
+}

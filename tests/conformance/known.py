@@ -1,0 +1,172 @@
+"""The differences we know and mean, as rules: docs/differences.md gives the reasons under the same names.
+
+A rule looks at one disagreement and at what led to it, as narrowly as it can: whatever it does not name is a finding.
+Some differences leave the groups in different states; nothing can be compared after them, and the script ends.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from tests.conformance.script import Script, Step
+
+REBALANCE_IN_PROGRESS: Final = 27
+GROUP_MAX_SIZE_REACHED: Final = 81
+UNKNOWN_MEMBER_ID: Final = 25
+MAX_SIZE: Final = 5  # group.max.size on both servers
+ADMINISTRATION: Final = ("ListGroups", "DeleteGroups", "DescribeGroups", "OffsetDelete")
+NOT_ANSWERED: Final = "no answer"
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """What differs: a request that one side alone answered, two answers, or two descriptions of a group."""
+
+    script: Script
+    index: int  # the request, or the step after which a group differs
+    now: int  # the step that was just done
+    kafka: Any
+    ours: Any
+    before: dict[str, Any]  # how the groups looked on both before this step
+    after: dict[str, Any]  # how Kafka describes them now
+    said: int | None  # the error code of Kafka's answer to this step
+
+    @property
+    def step(self) -> Step:
+        return self.script[self.index]
+
+    @property
+    def trigger(self) -> Step:
+        return self.script[self.now]
+
+    @property
+    def api(self) -> str:
+        return str(self.step.get("api", ""))
+
+    @property
+    def we_alone_answered(self) -> bool:
+        return bool(self.kafka == NOT_ANSWERED)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """One listed difference. `ends_script`: the groups are no longer comparable. `closes`: the connection is stuck."""
+
+    name: str
+    matches: Callable[[Disagreement], bool]
+    ends_script: bool = False
+    closes: bool = False
+
+
+def _who(step: Step) -> str:
+    """The slot of a Join, or the member a Sync names."""
+    member = str(step.get("body", {}).get("member_id", "")).removeprefix("$id:").split("#")[0]
+    return str(step.get("as") or member)
+
+
+def _replaced_request(found: Disagreement) -> bool:
+    """C.5: a parked request whose member sent another: Kafka never answers the first."""
+    return (
+        found.we_alone_answered
+        and found.api in ("JoinGroup", "SyncGroup")
+        and found.ours.get("error_code") == REBALANCE_IN_PROGRESS
+        and found.now > found.index
+        and found.trigger.get("api") == found.api
+        and _who(found.trigger) == _who(found.step)
+    )
+
+
+def _sync_of_a_removed_member(found: Disagreement) -> bool:
+    """C.4: the member went while its Sync was parked: Kafka never answers that."""
+    return found.we_alone_answered and found.api == "SyncGroup" and found.ours.get("error_code") == UNKNOWN_MEMBER_ID
+
+
+def _expelled_member_awaited(found: Disagreement) -> bool:
+    """C.1: the size limit expels a member, or forgets an id, that all others waited for; Kafka goes on waiting."""
+    if found.trigger.get("api") != "JoinGroup" or found.said != GROUP_MAX_SIZE_REACHED:
+        return False
+    group = found.trigger["body"]["group_id"].removeprefix("$")
+    before, after = found.before.get(group), found.after.get(group)
+    return bool(
+        before
+        and after
+        and before["group_state"] == after["group_state"] == "PreparingRebalance"
+        and len(after["members"]) >= MAX_SIZE
+        and (found.we_alone_answered or found.ours.get("group_state") == "CompletingRebalance")
+    )
+
+
+def _assignment_of_a_rebalancing_group(found: Disagreement) -> bool:
+    """C.10: DescribeGroups shows the last generation's assignments while a group rebalances."""
+    if found.api != "DescribeGroups" or found.we_alone_answered:
+        return False
+    stripped = copy.deepcopy(found.kafka)
+    for group in stripped.get("groups", []):
+        if group.get("group_state") != "Stable":
+            for member in group.get("members", []):
+                member.pop("member_assignment", None)
+    return bool(stripped == found.ours)
+
+
+def _unused_id_given_back(found: Disagreement) -> bool:
+    """C.3: LeaveGroup of an id that was handed out and never used starts a rebalance, though nobody left."""
+    if found.trigger.get("api") != "LeaveGroup":
+        return False
+    group = found.trigger["body"]["group_id"].removeprefix("$")
+    before, after = found.before.get(group), found.after.get(group)
+    if before is None or after is None or before["group_state"] not in ("Stable", "CompletingRebalance"):
+        return False
+    return bool(before["members"] == after["members"] and after["group_state"] == "PreparingRebalance")
+
+
+def _protocol_named_twice(found: Disagreement) -> bool:
+    """A list that names a protocol twice: Kafka counts it twice and fails, or later finds no protocol that all have."""
+    names = [each["name"] for each in found.step.get("body", {}).get("protocols", [])]
+    twice = any(
+        len({each["name"] for each in step["body"]["protocols"]}) < len(step["body"]["protocols"])
+        for step in found.script[: found.now + 1]
+        if step.get("api") == "JoinGroup"
+    )
+    return twice and (len(set(names)) < len(names) or found.api != "")
+
+
+def _group_without_a_record(found: Disagreement) -> bool:
+    """A commit of which nothing is stored: Kafka keeps a group in memory for it all the same, seen sooner or later."""
+    names = set(found.step.get("body", {}).get("groups_names", ())) | set(found.step.get("body", {}).get("groups", ()))
+    for step in found.script[: found.now + 1]:
+        body = step.get("body", {})
+        if step.get("api") != "OffsetCommit" or isinstance(body.get("generation_id_or_member_epoch"), str):
+            continue
+        metadata = [each.get("committed_metadata") for topic in body["topics"] for each in topic["partitions"]]
+        group = body["group_id"]
+        concerns = found.api in ("ListGroups", "OffsetFetch") or found.step.get("body", {}).get("group_id") == group
+        if "$x4097" in metadata and (concerns or group in names or not found.api):
+            is_outline = isinstance(found.kafka, dict) and found.kafka.get("group_state") == "Empty"
+            return (is_outline and found.ours.get("group_state") == "Dead") or found.api in ADMINISTRATION
+    return False
+
+
+def _coordinator_of_another_kind(found: Disagreement) -> bool:
+    """FindCoordinator for transactions and share groups, which we do not coordinate."""
+    asked = found.step.get("body", {}).get("key_type")
+    return found.api == "FindCoordinator" and asked in (1, 2) and not found.we_alone_answered
+
+
+LISTED: Final = (
+    Known("C.1", _expelled_member_awaited, ends_script=True),
+    Known("C.5", _replaced_request, closes=True),
+    Known("C.4", _sync_of_a_removed_member, closes=True),
+    Known("C.10", _assignment_of_a_rebalancing_group),
+    Known("C.3", _unused_id_given_back, ends_script=True),
+    Known("other-coordinators", _coordinator_of_another_kind),
+    Known("group-without-a-record", _group_without_a_record, ends_script=True),
+    Known("protocol-named-twice", _protocol_named_twice, ends_script=True),
+)
+
+
+def known_difference(found: Disagreement) -> Known | None:
+    """The listed difference that this is, if any."""
+    return next((known for known in LISTED if known.matches(found)), None)

@@ -1,0 +1,94 @@
+"""Logs change their owner: ours read by Kafka's dump tool, Kafka's by ours, and a daemon goes on where Kafka stopped.
+
+Needs a real Kafka, so `make interchange` runs it and `make test` does not; test_kafka_log.py holds us to a log that
+Kafka wrote and that is kept as data.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from coordinator.cli.main import main
+from tests.conformance.exchange import PARTITION, commit_by_the_newer_protocol, fill, fill_transactions, keep_log, told
+from tests.conformance.kafka import Kafka, dump_log
+from tests.conformance.lockstep import TOPICS
+from tests.support.daemon import Daemon
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+
+def test_kafkas_dump_tool_prints_what_we_committed(tmp_path: Path) -> None:
+    topics = [f"{name}:{partitions}" for name, partitions in TOPICS.items()]
+    overrides = ["offsets.topic.num.partitions=1", "group.initial.rebalance.delay.ms=300"]
+    with Daemon(tmp_path, overrides=overrides, topics=topics) as daemon:
+        fill(daemon.port)
+        data_dir = daemon.data_dir
+    printed = dump_log(*sorted((data_dir / PARTITION).glob("*.log")))
+    for wanted in ("simple", "partly-deleted", "stable", "left", "note 3", "ä😀", "by a member", "fixed", "<DELETE>"):
+        assert wanted in printed
+    assert "isvalid: false" not in printed.lower()
+    assert printed.count("baseOffset") == printed.count("isvalid: true")
+
+
+def test_a_daemon_serves_the_groups_and_offsets_of_a_kafka(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = {"group.initial.rebalance.delay.ms": "300"}
+    with Kafka(tmp_path / "kafka", settings=settings) as kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+        fill(kafka.port)
+        fill_transactions(kafka.address)
+        before = told(kafka.port)
+    kafka.start()  # what Kafka itself makes of its log
+    expected = told(kafka.port)
+    kafka.stop()
+    assert expected["fetched"] == before["fetched"]
+
+    capsys.readouterr()
+    assert main(["log", "dump", str(kafka.data_dir), "--json"]) == 0
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each.get("group") for each in lines} >= {"simple", "deleted", "stable", "left", "transactional"}
+    assert [each["marker"] for each in lines if each["kind"] == "marker"] == ["commit", "abort"]
+
+    ours = Daemon(tmp_path / "ours", overrides=["offsets.topic.num.partitions=1"])
+    shutil.copytree(kafka.data_dir, ours.data_dir)
+    with ours:
+        assert told(ours.port) == expected
+    if os.environ.get("KEEP_KAFKA_LOG") == "1":  # make corpus
+        keep_log(kafka.data_dir, expected)
+
+
+def test_a_kafka_serves_the_groups_and_offsets_of_a_daemon(tmp_path: Path) -> None:
+    topics = [f"{name}:{partitions}" for name, partitions in TOPICS.items()]
+    overrides = ["offsets.topic.num.partitions=1", "group.initial.rebalance.delay.ms=300"]
+    with Daemon(tmp_path / "ours", overrides=overrides, topics=topics) as daemon:
+        fill(daemon.port)
+        expected = told(daemon.port)
+    with Kafka(tmp_path / "kafka") as kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+    partition = kafka.data_dir / PARTITION
+    for each in (*partition.glob("*.log"), *partition.glob("*.index"), *partition.glob("*.timeindex")):
+        each.unlink()
+    for segment in (daemon.data_dir / PARTITION).glob("*.log"):
+        shutil.copy(segment, partition)
+    with kafka:
+        assert told(kafka.port) == expected
+
+
+def test_a_killed_kafkas_offsets_of_a_group_of_the_newer_protocol_are_served(tmp_path: Path) -> None:
+    with Kafka(tmp_path / "kafka") as kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+        commit_by_the_newer_protocol(kafka.address, "modern")
+        expected = told(kafka.port)["fetched"]
+        kafka.kill()
+    ours = Daemon(tmp_path / "ours", overrides=["offsets.topic.num.partitions=1"])
+    shutil.copytree(kafka.data_dir, ours.data_dir)
+    with ours:
+        assert told(ours.port)["fetched"] == expected
+    assert expected[0]["topics"][0]["partitions"][0]["committed_offset"] == 33

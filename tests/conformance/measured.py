@@ -1,0 +1,61 @@
+"""How much of coordinator/group the scripts reach: the daemon runs under coverage.py, the scripts do not.
+
+`make conformance ARGS=--coverage`, with `pip install coverage` in the environment.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.support.daemon import REPOSITORY
+
+# What no script can reach, because it takes more than requests and time. Each pattern leaves out a line, or the whole
+# function or branch that it begins.
+OUT_OF_REACH = (
+    "raise InvariantError",  # a defect of ours
+    "def check_invariants",  # called by tests and the simulator
+    "def __repr__",  # for a person with a debugger
+    "def last_trigger",  # for the status page and the log
+    "def text",
+    "def __init__.self, group_id: str, message: str",  # of InvariantError
+    "def failed",  # an append that failed, or took longer than offsets.commit.timeout.ms: a broken disk
+    "def abandoned",
+    "def timed_out",
+    "if self.is_undone",
+    "def client_error",
+    "def describe_error",  # a partition that is still loading
+    "def load_group",  # recovery: see test_kafka_log.py
+    "def check_txn_offset_commit",  # not served
+    "is DEAD:",  # between the decision to delete a group and its tombstone: a millisecond that no script can aim at
+    "MAX_PENDING_MEMBERS",  # 10 000 ids handed out in one group
+    "if TYPE_CHECKING",
+)
+SETTINGS = """\
+[run]
+source = coordinator.group
+data_file = {folder}/data
+concurrency = thread
+omit = */states_doc.py
+[report]
+exclude_also =
+    {out_of_reach}
+"""
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What makes a Python process measure itself and write what it found into `folder` when it ends."""
+    folder.mkdir(parents=True)
+    settings = folder / "settings"
+    settings.write_text(SETTINGS.format(folder=folder, out_of_reach="\n    ".join(OUT_OF_REACH)))
+    (folder / "sitecustomize.py").write_text("import coverage\ncoverage.process_startup()\n")
+    return {"COVERAGE_PROCESS_START": str(settings), "PYTHONPATH": str(folder)}
+
+
+def report(folder: Path) -> str:
+    """Lines reached, by file, and those that were not."""
+    settings = f"--rcfile={folder / 'settings'}"
+    command = [sys.executable, "-m", "coverage", "report", settings, "--show-missing"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    return done.stdout + done.stderr

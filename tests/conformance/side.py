@@ -1,0 +1,252 @@
+"""One server as a script sees it: connections, what was sent and answered, and what the script's names stand for here.
+
+Answers are kept as they came and turned into comparable data later, when every member id in them is known: ids become
+slots (`$id:m0#1`), group ids lose the prefix that keeps scripts apart, and what Kafka leaves free (node ids, hosts,
+ports, texts, orders of lists) becomes the same on every server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.list_groups import ListGroupsRequest
+from tests.conformance.frames import exchange
+from tests.conformance.script import BLOB_NAMES, BLOBS, GROUP, UUID, Step, build, plain, request_class
+from tests.support.wire import ConnectionEnded, Wire
+
+CONTROL: Final = -1  # the connection on which the driver itself asks
+CLIENT_IDS: Final = {3: None, 5: "", 6: "a b/ä"}  # by the last digit of the connection's number
+CLOSED: Final = {"closed": True}
+DROPPED: Final = {"dropped": True}  # our end closed the connection first
+REFERENCE: Final = re.compile(r"\$(id|gen):(\w+)(?:#(\d+))?(?::([+-]?\d+))?$")
+
+
+@dataclass(slots=True)
+class Sent:
+    """A request on its way."""
+
+    index: int
+    api: str
+    version: int
+    connection: int
+    slot: str | None
+    future: asyncio.Future[Any]
+
+
+class Side:
+    """One server during one script."""
+
+    def __init__(self, name: str, port: int, prefix: str) -> None:
+        self.name = name
+        self._port = port
+        self._prefix = prefix
+        self._wires: dict[int, Wire] = {}
+        self.pending: dict[int, Sent] = {}
+        self.answers: dict[int, Any] = {}  # a message, CLOSED or DROPPED
+        self.ids: dict[str, list[str]] = {}
+        self._names: dict[str, str] = {}
+        self.generations: dict[str, int] = {}
+        self.view: dict[str, Any] = {}  # the groups as last described
+
+    async def close(self) -> None:
+        for wire in self._wires.values():
+            await wire.close()
+
+    # --- what a script does ---
+
+    async def execute(self, index: int, step: Step) -> None:
+        connection = step["c"]
+        if step["op"] == "close":
+            await self.end(connection)
+        elif step["op"] == "bytes":
+            wire = await self._wire(connection)
+            wire.send_bytes(bytes.fromhex(step["hex"]))
+            ended: asyncio.Future[Any] = asyncio.ensure_future(wire.ended.wait())
+            self.pending[index] = Sent(index, "bytes", 0, connection, None, ended)
+        elif step["op"] == "frame":
+            answer: asyncio.Future[Any] = asyncio.ensure_future(exchange(self._port, bytes.fromhex(step["hex"])))
+            self.pending[index] = Sent(index, "frame", 0, connection, None, answer)
+        else:
+            wire = await self._wire(connection)
+            message = build(request_class(step["api"]), self.resolve(step["body"]))
+            future = wire.send(message, step["v"])
+            self.pending[index] = Sent(index, step["api"], step["v"], connection, step.get("as"), future)
+
+    async def _wire(self, connection: int) -> Wire:
+        wire = self._wires.get(connection)
+        if wire is None or wire.ended.is_set():
+            wire = self._wires[connection] = await Wire.connect(
+                self._port, client_id=CLIENT_IDS.get(connection % 10, f"client{connection}")
+            )
+        return wire
+
+    async def end(self, connection: int) -> None:
+        self.collect()
+        for index, sent in list(self.pending.items()):
+            if sent.connection == connection:
+                self.answers[index] = DROPPED
+                del self.pending[index]
+        wire = self._wires.pop(connection, None)
+        if wire is not None:
+            await wire.close()
+
+    def blocked(self, connection: int) -> bool:
+        return any(sent.connection == connection for sent in self.pending.values())
+
+    def resolve(self, value: Any) -> Any:
+        """Names of the script as values of this server."""
+        if isinstance(value, dict):
+            return {key: self.resolve(each) for key, each in value.items()}
+        if isinstance(value, list):
+            return [self.resolve(each) for each in value]
+        if not isinstance(value, str) or not value.startswith("$"):
+            return value
+        if GROUP.fullmatch(value):
+            return self._prefix + value[1:]
+        if value.startswith("$x"):  # that many of them, too many to write down
+            return "x" * int(value[2:])
+        if value in BLOBS:
+            return BLOBS[value]
+        reference = REFERENCE.fullmatch(value)
+        if reference is None:
+            return value
+        kind, slot, number, offset = reference.groups()
+        if kind == "gen":
+            return self.generations.get(slot, 0) + int(offset or 0)
+        ids = self.ids.get(slot, [])
+        place = len(ids) - 1 if number is None else int(number)
+        return ids[place] if 0 <= place < len(ids) else f"nobody-{slot}"
+
+    # --- what the server did ---
+
+    def collect(self) -> None:
+        """Take the answers that have come."""
+        for index, sent in list(self.pending.items()):
+            if not sent.future.done():
+                continue
+            del self.pending[index]
+            if sent.future.cancelled():
+                self.answers[index] = DROPPED
+                continue
+            error = sent.future.exception()
+            if isinstance(error, ConnectionEnded) or sent.api == "bytes":
+                self.answers[index] = CLOSED
+            elif error is not None:
+                raise error
+            else:
+                self.answers[index] = sent.future.result()
+                if sent.api == "JoinGroup":
+                    self._learn(sent, self.answers[index])
+
+    def _learn(self, sent: Sent, answer: Any) -> None:
+        slot = sent.slot
+        if slot is None:
+            return
+        if answer.error_code in (0, 79) and answer.member_id and answer.member_id not in self._names:
+            ids = self.ids.setdefault(slot, [])
+            self._names[answer.member_id] = f"$id:{slot}#{len(ids)}"
+            ids.append(answer.member_id)
+        if answer.error_code == 0:
+            self.generations[slot] = answer.generation_id
+
+    async def look(self, groups: list[str]) -> None:
+        """Describe the groups, and take the answers that came before."""
+        wire = await self._wire(CONTROL)
+        names = [self._prefix + each for each in groups]
+        if names:
+            answer = await wire.request(DescribeGroupsRequest(groups=names), 5)
+            self.collect()
+            described = self._ordered(self.comparable_value(plain(answer)), {"api": "DescribeGroups"})["groups"]
+            self.view = {each["group_id"][1:]: each for each in described}
+        else:
+            await wire.request(DescribeGroupsRequest(groups=["nobody"]), 5)
+            self.collect()
+
+    async def listed(self) -> list[str]:
+        """The script's groups that ListGroups shows."""
+        answer = await (await self._wire(CONTROL)).request(ListGroupsRequest(), 0)
+        return sorted(each.group_id for each in answer.groups if each.group_id.startswith(self._prefix))
+
+    def outlines(self, groups: list[str]) -> dict[str, Any]:
+        return {each: outline(self.view.get(each)) for each in groups}
+
+    def state(self, group: str) -> str:
+        return str(self.view.get(group, {}).get("group_state", "Dead"))
+
+    # --- what can be compared ---
+
+    def comparable(self, index: int, step: Step) -> Any:
+        """An answer as data that is equal on servers that agree."""
+        answer = self.answers[index]
+        if isinstance(answer, dict):
+            return answer
+        found = self._ordered(self.comparable_value(plain(answer)), step)
+        if step["api"] == "JoinGroup":
+            found["member_id_form"] = UUID.sub("?", answer.member_id)
+        return found
+
+    def _ordered(self, found: Any, step: Step) -> Any:
+        """Lists whose order is free, in one order."""
+        api = step.get("api")
+        if api == "JoinGroup":
+            _sort(found, "members", "member_id")
+        elif api == "ListGroups":
+            _sort(found, "groups", "group_id")
+            if "groups" in found:  # other scripts run at the same time
+                found["groups"] = [each for each in found["groups"] if each.get("group_id", "").startswith("$")]
+        elif api == "DescribeGroups":
+            for group in found.get("groups", []):
+                _sort(group, "members", "member_id")
+            _sort(found, "groups", "group_id")
+        elif api == "DeleteGroups":
+            _sort(found, "results", "group_id")
+        elif api == "OffsetFetch":
+            asked = step["body"].get("groups", [step["body"]])
+            for group in found.get("groups", [found]):
+                if any(each.get("topics") is None for each in asked):
+                    _sort(group, "topics", "name")
+                    for topic in group.get("topics", []):
+                        _sort(topic, "partitions", "partition_index")
+            _sort(found, "groups", "group_id")
+        return found
+
+    def comparable_value(self, value: Any) -> Any:
+        if isinstance(value, dict):
+            found = {name: self.comparable_value(each) for name, each in value.items()}
+            if "error_message" in found:
+                found["error_message"] = "a text"
+            for name in ("node_id", "port"):
+                if name in found:
+                    found[name] = "a number" if found[name] >= 0 else found[name]
+            if found.get("host"):
+                found["host"] = "a host"
+            return found
+        if isinstance(value, list):
+            return [self.comparable_value(each) for each in value]
+        if isinstance(value, str):
+            if value in BLOB_NAMES:
+                return BLOB_NAMES[value]
+            if value in self._names:
+                return self._names[value]
+            if value.startswith(self._prefix):
+                return "$" + value.removeprefix(self._prefix)
+            return f"$x{len(value)}" if value == "x" * len(value) and len(value) > 99 else UUID.sub("?", value)
+        return value
+
+
+def _sort(value: dict[str, Any], listed: str, key: str) -> None:
+    if listed in value:
+        value[listed].sort(key=lambda each: (each.get(key, 0 if key == "partition_index" else ""), repr(each)))
+
+
+def outline(described: dict[str, Any] | None) -> Any:
+    """What must be the same in two descriptions of a group at any time."""
+    if described is None:
+        return None
+    members = [[each.get("member_id"), each.get("group_instance_id")] for each in described.get("members", [])]
+    found = {key: described.get(key) for key in ("group_state", "protocol_type", "protocol_data")}
+    return {**found, "members": sorted(members, key=repr)}

@@ -1,0 +1,80 @@
+"""The rules about known differences, and the page that gives their reasons; how a script is made shorter."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from protocol.codec import decode_request
+from protocol.errors import ProtocolError
+from protocol.headers import decode_request_header
+from tests.conformance.corpus import recordings
+from tests.conformance.frames import bent_frame
+from tests.conformance.known import LISTED, NOT_ANSWERED, Disagreement, known_difference
+from tests.conformance.lockstep import Difference, Outcome
+from tests.conformance.script import APIS, Script, Step, build, plain, request_class
+from tests.conformance.shrink import shrink
+
+PAGE = (Path(__file__).parents[2] / "docs" / "differences.md").read_text()
+
+
+def test_every_rule_has_its_reason_in_the_page() -> None:
+    for known in LISTED:
+        assert f"| {known.name} |" in PAGE
+
+
+def disagreement(step: Step, kafka: object, ours: object) -> Disagreement:
+    return Disagreement([step], 0, 0, kafka, ours, {}, {}, None)
+
+
+@pytest.mark.parametrize("api", ["Heartbeat", "JoinGroup", "SyncGroup", "LeaveGroup", "OffsetFetch", "OffsetCommit"])
+def test_no_rule_forgives_another_error_code(api: str) -> None:
+    body = {"group_id": "$g0", "member_id": "$id:m0", "protocols": [{"name": "range"}], "members": [], "topics": []}
+    found = disagreement(
+        {"op": "send", "api": api, "c": 0, "v": 1, "body": body}, {"error_code": 25}, {"error_code": 27}
+    )
+    assert known_difference(found) is None
+
+
+def test_no_rule_forgives_an_answer_that_comes_too_early() -> None:
+    body = {"group_id": "$g0", "member_id": "$id:m0", "protocols": [{"name": "range"}]}
+    step = {"op": "send", "api": "JoinGroup", "c": 0, "v": 1, "as": "m0", "body": body}
+    assert known_difference(disagreement(step, NOT_ANSWERED, {"generation_id": 1})) is None
+
+
+async def test_a_script_is_shortened_to_the_steps_that_matter() -> None:
+    async def run(script: Script) -> Outcome:
+        numbers = [step["n"] for step in script]
+        bad = 3 in numbers and 11 in numbers and numbers.index(3) < numbers.index(11)
+        difference = Difference(0, {"op": "send", "api": "X"}, "answers differ", {"a": 1}, {"a": 2}) if bad else None
+        return Outcome(difference=difference)
+
+    script: Script = [{"op": "send", "n": number} for number in range(25)]
+    found = (await run(script)).difference
+    assert found is not None
+    short, _ = await shrink(script, found, run)
+    assert [step["n"] for step in short] == [3, 11]
+
+
+def test_a_message_survives_being_written_as_plain_data() -> None:
+    for recording in recordings()[:40]:
+        for step in recording.script:
+            if step["op"] == "send" and "$gen" not in repr(step):
+                message = build(request_class(step["api"]), step["body"])
+                assert build(request_class(step["api"]), plain(message)) == message
+
+
+def test_bent_frames_differ_from_each_other_and_never_crash_a_decoder() -> None:
+    chance = random.Random(1)
+    versions = {name: range(9 if name == "OffsetCommit" else 1) for name in APIS}
+    versions["OffsetCommit"] = range(2, 9)
+    frames = {bent_frame(chance, {**versions, "OffsetFetch": range(1, 9)}) for _ in range(300)}
+    assert len(frames) > 200
+    for frame in frames:
+        try:
+            header, position = decode_request_header(bytes.fromhex(frame)[4:])
+            decode_request(header.api_key, header.api_version, bytes.fromhex(frame)[4:], position)
+        except ProtocolError:
+            pass
