@@ -76,7 +76,7 @@ $(VENV)/.installed: pyproject.toml | $(PY)
 
 $(VENV)/.installed-dev: pyproject.toml | $(PY)
 	@echo "installing the coordinator and what its tests need into $(VENV)"
-	@$(PIP) -e '.[dev]'
+	@$(PIP) -e '.[dev,spark]'
 	@touch $(VENV)/.installed $@
 
 $(PY):
