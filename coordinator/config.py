@@ -14,6 +14,7 @@ Pure: text and mappings in, a frozen `Config` out. The command line reads the fi
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
@@ -34,6 +35,7 @@ _KUBERNETES_SERVICE_LINK: Final = re.compile(
 # Read where it is needed, before there is a Config: which event loop to run on (server.py).
 _OTHER_VARIABLES: Final = frozenset({"COORDINATOR_EVENT_LOOP"})
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
 _LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 
@@ -127,6 +129,15 @@ def _check_advertised(text: str) -> None:
 def _check_http(text: str) -> None:
     if text.lower() not in ("", OFF):
         parse_address(text)
+
+
+def _check_command(text: str) -> None:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ConfigError(f"{text!r} cannot be split into words ({error}); write it as in a shell") from None
+    if text and not words:
+        raise ConfigError(f"{text!r} names no program; leave it empty for the built-in command")
 
 
 def _check_data_dir(text: str) -> None:
@@ -292,6 +303,69 @@ class Config:
         86400000, "How long the sequence numbers of a silent idempotent producer are remembered.", minimum=1
     )
 
+    # --- compaction of the offsets log, and its history ---
+    log_cleaner_min_cleanable_ratio: float = _key(
+        0.5,
+        "Dirty bytes over all bytes of the closed segments: a partition of the offsets log is compacted above this "
+        "(a topic's min.cleanable.dirty.ratio).",
+        minimum=0,
+        maximum=1,
+    )
+    log_cleaner_min_compaction_lag_ms: int = _key(
+        0, "How long a record stays uncompacted (a topic's min.compaction.lag.ms).", long=True, minimum=0
+    )
+    log_cleaner_max_compaction_lag_ms: int = _key(
+        INT64_MAX,
+        "How long a record may stay uncompacted; beyond it the ratio does not count (a topic's max.compaction.lag.ms).",
+        long=True,
+        minimum=1,
+    )
+    log_cleaner_delete_retention_ms: int = _key(
+        86400000,
+        "How long a tombstone stays after the first compaction that met it (a topic's delete.retention.ms).",
+        long=True,
+        minimum=0,
+    )
+    compaction_interval_ms: int = _key(
+        0,
+        "How often the daemon looks whether the offsets log needs compacting; 0: only when `coordinator compact` asks.",
+        ours=True,
+        long=True,
+        minimum=0,
+    )
+    compaction_start_job: bool = _key(
+        False,
+        "Start the compaction job as a child process when one is due. False: make the plan and leave the work to a "
+        "`coordinator compact --watch` that runs beside the daemon.",
+        ours=True,
+    )
+    compaction_command: str = _key(
+        "",
+        "The job that compaction.start.job starts; {data.dir} stands for the data directory. Empty: `coordinator "
+        "compact --data-dir {data.dir}`, in the daemon's own Python.",
+        ours=True,
+        check=_check_command,
+        shape="command",
+    )
+    compaction_plan_expiration_ms: int = _key(
+        3600000,
+        "How long a job may take: a plan whose result has not come by then is given up.",
+        ours=True,
+        long=True,
+        minimum=1000,
+    )
+    history_enable: bool = _key(
+        False,
+        "Keep the past of the offsets log: no compaction passes what `coordinator history extract` has saved.",
+        ours=True,
+    )
+    history_dir: str = _key(
+        "",
+        "Where the history is kept. Empty: `history` in the data directory.",
+        ours=True,
+        shape="directory",
+    )
+
     # --- what others would otherwise work out again ---
     @property
     def listen_address(self) -> Address:
@@ -312,6 +386,10 @@ class Config:
         return parse_topics(self.topics_preload, self.num_partitions)
 
     @property
+    def history_path(self) -> str:
+        return self.history_dir or f"{self.log_dirs}/history"
+
+    @property
     def offsets_retention_ms(self) -> int:
         return self.offsets_retention_minutes * 60_000
 
@@ -322,8 +400,8 @@ class Key:
 
     name: str
     attribute: str
-    type: str  # "int", "long", "boolean" or "string"
-    default: int | bool | str
+    type: str  # "int", "long", "double", "boolean" or "string"
+    default: float | bool | str
     help: str
     ours: bool
     minimum: int | None
@@ -350,7 +428,7 @@ class Key:
             return f"{self.minimum} to {self.maximum}"
         return f"at least {self.minimum}"
 
-    def parse(self, text: str) -> int | bool | str:
+    def parse(self, text: str) -> float | bool | str:
         """The value that `text` stands for; a ConfigError says what would be accepted."""
         text = text.strip()
         if self.type == "boolean":
@@ -366,6 +444,11 @@ class Key:
                 except ConfigError as error:
                     raise ConfigError(f"{self.name}: {error}") from None
             return text
+        if self.type == "double":
+            floor, ceiling = self.minimum or 0, self.maximum if self.maximum is not None else INT64_MAX
+            if not _DECIMAL.fullmatch(text) or not floor <= float(text) <= ceiling:
+                raise ConfigError(f"{self.name} must be a number ({self.valid}), not {text!r}")
+            return float(text)
         if not _INTEGER.fullmatch(text):
             raise ConfigError(f"{self.name} must be a whole number ({self.valid}), not {text!r}")
         number = int(text)
@@ -392,7 +475,7 @@ OTHER_NAMES: Final[Mapping[str, _Unit]] = {
     "log.flush.scheduler.interval.ms": _Unit("log.flush.interval.ms"),
 }
 
-_TYPES: Final = {"int": "int", "bool": "boolean", "str": "string"}
+_TYPES: Final = {"int": "int", "float": "double", "bool": "boolean", "str": "string"}
 
 
 @cache

@@ -18,7 +18,6 @@ KAFKA_PREFIXES: Final = (
     "inter.broker.",
     "leader.",
     "listener.name.",
-    "log.cleaner.",
     "log.message.",
     "metadata.",
     "metrics.",
@@ -54,6 +53,8 @@ KAFKA_KEYS: Final = frozenset(
     group.coordinator.append.linger.ms group.coordinator.new.enable group.coordinator.rebalance.protocols
     group.coordinator.threads host.name initial.broker.registration.timeout.ms internal.metadata.delete.delay.millis
     kafka.metrics.polling.interval.secs kafka.metrics.reporters listener.security.protocol.map
+    log.cleaner.backoff.ms log.cleaner.dedupe.buffer.size log.cleaner.enable log.cleaner.io.buffer.load.factor
+    log.cleaner.io.buffer.size log.cleaner.io.max.bytes.per.second log.cleaner.threads
     log.cleanup.policy log.delete.delay.ms log.dir.failure.timeout.ms
     log.flush.interval.messages log.flush.offset.checkpoint.interval.ms
     log.flush.start.offset.checkpoint.interval.ms log.index.size.max.bytes log.initial.task.delay.ms

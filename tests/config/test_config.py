@@ -50,6 +50,10 @@ SAME_AS_KAFKA = {
     "num.partitions": 1,
     "fetch.max.bytes": 57671680,
     "producer.id.expiration.ms": 86400000,
+    "log.cleaner.min.cleanable.ratio": 0.5,
+    "log.cleaner.min.compaction.lag.ms": 0,
+    "log.cleaner.max.compaction.lag.ms": 9223372036854775807,
+    "log.cleaner.delete.retention.ms": 86400000,
 }
 
 
@@ -137,6 +141,10 @@ MISTAKES = [
     ("http.listen=nowhere", "http.listen: 'nowhere' is not an address; write host:port"),
     ("topics.preload=or ders:3", "topics.preload: 'or ders' is not a topic name"),
     ("topics.preload=orders:0", "topics.preload: 'orders:0' must give a number of partitions of at least 1"),
+    ("log.cleaner.min.cleanable.ratio=1.5", "log.cleaner.min.cleanable.ratio must be a number (0 to 1), not '1.5'"),
+    ("log.cleaner.min.cleanable.ratio=-1", "log.cleaner.min.cleanable.ratio must be a number (0 to 1), not '-1'"),
+    ("log.cleaner.min.cleanable.ratio=nan", "log.cleaner.min.cleanable.ratio must be a number (0 to 1), not 'nan'"),
+    ("compaction.command='a", 'compaction.command: "\'a" cannot be split into words (No closing quotation)'),
     ("log.retention.hours=x", "log.retention.hours sets log.retention.ms, and log.retention.ms must be a whole number"),
 ]
 
