@@ -1,0 +1,218 @@
+"""One place that starts Spark: where it runs, what its workers can import, what a person sees of it.
+
+The master is the one asked for, else what `spark-submit` was told, else all cores of this machine. A Spark of our own
+stays on the loopback interface, keeps quiet on the terminal (its messages go to a file) and tries a task that died
+four times, as a cluster would; on one machine Spark's own default is to give up at once. Workers start with an empty
+module path, so they are told where these packages are; to another machine the packages are sent.
+
+What is missing (the extra, Java) is said in one sentence before Spark gets to say it in sixty. Only DataFrames are
+used on what this returns: no RDD, so a session over Spark Connect would do as well.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+import zipfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LEAST_JAVA: Final = 17
+TASK_ATTEMPTS: Final = 4  # spark.task.maxFailures of a cluster; a local master carries it in its name
+OWN_MASTER: Final = f"local[*,{TASK_ATTEMPTS}]"
+DEFAULT_DRIVER_MEMORY: Final = "2g"
+LOOPBACK: Final = "127.0.0.1"
+
+_PACKAGES: Final = ("coordinator", "protocol")
+_NEEDED: Final = ("pyspark", "pandas", "pyarrow", "numpy")  # pandas: mapInArrow asks for it and uses nothing of it
+_LOCAL: Final = re.compile(r"local(?:\[(?P<threads>\d+|\*)\])?")
+_LOOPBACK_CLUSTER: Final = re.compile(r"spark://(127\.0\.0\.1|localhost)(:\d+)?")
+_JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
+_MEMORY: Final = re.compile(r"\d{1,6}[kmgt]b?", re.IGNORECASE)
+
+# Sooner ready and smaller: most of the work is done in Python workers, and the JVM only moves their columns.
+_JVM_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+
+
+class SparkUnavailableError(Exception):
+    """Spark cannot be started here. The message is one sentence that says what to install or to set."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """How to start Spark."""
+
+    master: str | None = None  # None: what spark-submit was told, else OWN_MASTER
+    driver_memory: str = DEFAULT_DRIVER_MEMORY  # of the JVM; the log's bytes are in the Python workers
+    name: str = "coordinator"
+    log: Path | None = None  # where the JVM's messages go; None: to stderr
+    conf: Mapping[str, str] = field(default_factory=dict)  # anything else, and stronger than what is set here
+
+
+def under_spark_submit() -> bool:
+    """Whether this program was started by `spark-submit`, which then has the say in where it runs."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def is_local(master: str | None) -> bool:
+    """Whether tasks run in processes of this machine, and see its files."""
+    return master is None or master.startswith("local") or _LOOPBACK_CLUSTER.fullmatch(master) is not None
+
+
+def with_retries(master: str) -> str:
+    """`local[N]` with as many attempts for a task as a cluster gives it; any other master as it is."""
+    found = _LOCAL.fullmatch(master)
+    return master if found is None else f"local[{found['threads'] or 1},{TASK_ATTEMPTS}]"
+
+
+def open_session(settings: SessionSettings) -> SparkSession:
+    """A running session, the process's own if it has one. SparkUnavailableError: something is missing."""
+    check_available(settings)
+    # Spark 4 says of itself that it knows pandas 3 only in part. It is imported here, and not used.
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark.errors import PySparkException, PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    conf = session_conf(settings)
+    _prepare_environment(settings)
+    builder = SparkSession.builder.appName(settings.name)
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    try:
+        with _stderr_to(settings.log):
+            session = builder.getOrCreate()
+    except (PySparkException, PySparkRuntimeError, OSError) as error:
+        raise SparkUnavailableError(_did_not_start(error, settings)) from error
+    except Exception as error:  # py4j's own, for whatever the JVM threw
+        if type(error).__module__.partition(".")[0] != "py4j":
+            raise
+        raise SparkUnavailableError(_did_not_start(error, settings)) from error
+    if not is_local(settings.master):
+        send_packages(session)
+    return session
+
+
+def session_conf(settings: SessionSettings) -> dict[str, str]:
+    """Spark's settings for this session, as text."""
+    conf = {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",  # the command draws its own
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, (_root(), os.environ.get("PYTHONPATH")))),
+    }
+    if settings.master is not None or not under_spark_submit():
+        conf["spark.master"] = with_retries(settings.master or OWN_MASTER)
+    if not under_spark_submit():
+        if not _MEMORY.fullmatch(settings.driver_memory):
+            raise SparkUnavailableError(f"a memory of {settings.driver_memory!r} means nothing; say for example 2g")
+        properties = Path(__file__).with_name("log4j2.properties")
+        logging = (f"-Dlog4j2.configurationFile={properties.as_uri()}",) if properties.exists() else ()
+        conf["spark.driver.memory"] = settings.driver_memory
+        conf["spark.driver.extraJavaOptions"] = " ".join((*_JVM_OPTIONS, *logging))
+        if is_local(settings.master):
+            conf["spark.driver.bindAddress"] = conf["spark.driver.host"] = LOOPBACK
+    return conf | dict(settings.conf)
+
+
+def check_available(settings: SessionSettings) -> None:
+    """SparkUnavailableError with the sentence for what is not there; nothing is started."""
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        raise SparkUnavailableError(
+            f"Spark's Python packages are not installed ({', '.join(missing)}); "
+            "install them with: pip install 'kafka-group-coordinator[spark]'"
+        )
+    if under_spark_submit() or (settings.master or "").startswith("sc://"):
+        return  # a JVM is there already
+    version = java_version()
+    if version is None or version < LEAST_JAVA:
+        found = "none was found" if version is None else f"the one found is version {version}"
+        raise SparkUnavailableError(
+            f"Spark needs Java {LEAST_JAVA} or later and {found}; install it "
+            f"(Debian: apt-get install openjdk-{LEAST_JAVA}-jre-headless), or set JAVA_HOME"
+        )
+
+
+def java_version() -> int | None:
+    """The major version of the Java that Spark would start; None if there is none."""
+    home = os.environ.get("JAVA_HOME")
+    program = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
+    if program is None:
+        return None
+    try:
+        done = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = _JAVA_VERSION.search(done.stderr + done.stdout)
+    return int(found[1]) if found else None
+
+
+def send_packages(session: SparkSession) -> None:
+    """Give the workers of a cluster this very version of our packages, installed there or not."""
+    with tempfile.TemporaryDirectory(prefix="coordinator-packages-") as name:
+        session.addArtifacts(str(zipped_packages(Path(name))), pyfile=True)
+
+
+def zipped_packages(directory: Path) -> Path:
+    """Our packages as one zip, for --py-files."""
+    root = Path(_root())
+    target = directory / "coordinator-packages.zip"
+    if root.is_file():  # they came as a zip themselves
+        shutil.copyfile(root, target)
+        return target
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
+        for package in _PACKAGES:
+            for path in sorted((root / package).rglob("*.py")):
+                packed.write(path, path.relative_to(root))
+    return target
+
+
+def _root() -> str:
+    """The directory (or zip) that holds our packages."""
+    return str(Path(__file__).parents[2])
+
+
+def _prepare_environment(settings: SessionSettings) -> None:
+    """What the JVM, and through it its workers, take from the environment of this process."""
+    if under_spark_submit() or not is_local(settings.master):
+        return
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers run whatever python3 the PATH has
+    os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)
+
+
+@contextmanager
+def _stderr_to(log: Path | None) -> Iterator[None]:
+    """The JVM inherits stderr when it starts: hand it a file, and keep the terminal."""
+    if log is None or under_spark_submit():
+        yield
+        return
+    kept = os.dup(2)
+    try:
+        fd = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        try:
+            sys.stderr.flush()
+            os.dup2(fd, 2)
+            yield
+        finally:
+            os.dup2(kept, 2)
+            os.close(fd)
+    finally:
+        os.close(kept)
+
+
+def _did_not_start(error: Exception, settings: SessionSettings) -> str:
+    reason = str(error).strip().partition("\n")[0]
+    where = f"; its messages are in {settings.log}" if settings.log is not None else ""
+    return f"Spark did not start ({reason}){where}"
