@@ -1,0 +1,109 @@
+"""When a log partition is due for cleaning, how far, and which comes first: pure functions over facts of segments.
+
+A log is clean up to a checkpoint, the end of the last round, and dirty behind it. It is due when the dirty part makes
+more than min.cleanable.dirty.ratio of what a round would read, or when something in it is older than
+max.compaction.lag.ms. A round ends at the first segment that must not be touched: the active one; the first dirty one
+with a record younger than min.compaction.lag.ms; the one that holds `not_beyond`. Of several the dirtiest goes first.
+
+As Kafka's LogCleanerManager (cleanableOffsets, maxCompactionDelay, calculateCleanableBytes, grabFilthiestCompactedLog)
+and LogToClean, but for one thing: Kafka never cleans beyond the last stable offset, because a transaction without a
+marker may yet be decided. Ours may (rules.py keeps such a transaction as it is), so that one that hangs for ever, as it
+does in a log taken over from Kafka, does not stop compaction. Who wants Kafka's way gives that offset as `not_beyond`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+NO_LAG_LIMIT: Final = 2**63 - 1
+"""Kafka's default of max.compaction.lag.ms: age alone makes nothing due."""
+
+
+class SegmentFacts(NamedTuple):
+    """A closed segment."""
+
+    base_offset: int
+    size_bytes: int
+    max_timestamp_ms: int  # of its youngest record; -1: none
+    first_timestamp_ms: int  # the latest of its first batch, as for segment.ms; -1: none
+
+
+@dataclass(frozen=True, slots=True)
+class Lags:
+    """The settings, under Kafka's names; times in milliseconds."""
+
+    min_cleanable_dirty_ratio: float = 0.5
+    min_compaction_lag_ms: int = 0
+    max_compaction_lag_ms: int = NO_LAG_LIMIT
+
+
+@dataclass(frozen=True, slots=True)
+class Cleanable:
+    """What a round could do to one log partition."""
+
+    first_dirty_offset: int
+    clean_up_to: int  # exclusive; the base offset of a segment. At most `first_dirty_offset`: there is nothing to do
+    clean_bytes: int
+    dirty_bytes: int  # those that the round would clean
+    delay_ms: int  # for how long the oldest dirty record has been due by age; 0: it is not
+
+    @property
+    def ratio(self) -> float:
+        """Kafka's cleanable ratio, 0 of an empty log."""
+        return self.dirty_bytes / total if (total := self.clean_bytes + self.dirty_bytes) else 0.0
+
+    def is_due(self, lags: Lags) -> bool:
+        return self.dirty_bytes > 0 and (self.delay_ms > 0 or self.ratio > lags.min_cleanable_dirty_ratio)
+
+
+def cleanable(
+    closed: Sequence[SegmentFacts],
+    *,
+    active_base_offset: int,
+    checkpoint: int | None,
+    lags: Lags,
+    now_ms: int,
+    not_beyond: int | None = None,
+) -> Cleanable:
+    """What there is to clean below the active segment. `closed` ascends, from the log's first segment on.
+
+    `checkpoint` is where the last round ended; one that cannot be right (below the start, or beyond the end) counts as
+    none, and all is dirty. `not_beyond` is an offset that must stay as it is: the round ends at its segment's start.
+    """
+
+    def closed_from(offset: int) -> Sequence[SegmentFacts]:
+        """The closed segments from the one that holds `offset` on; each holds all up to the next one's first."""
+        if offset >= active_base_offset:
+            return ()
+        return closed[max((number for number, one in enumerate(closed) if one.base_offset <= offset), default=0) :]
+
+    start = closed[0].base_offset if closed else active_base_offset
+    first_dirty = checkpoint if checkpoint is not None and start <= checkpoint <= active_base_offset else start
+    dirty = closed_from(first_dirty)
+    young_ms = now_ms - max(0, lags.min_compaction_lag_ms)
+    end = active_base_offset
+    if lags.min_compaction_lag_ms > 0:
+        end = min([end, *(segment.base_offset for segment in dirty if segment.max_timestamp_ms > young_ms)])
+    if not_beyond is not None:
+        end = min([end, *(segment.base_offset for segment in closed_from(not_beyond))])
+    return Cleanable(
+        first_dirty_offset=first_dirty,
+        clean_up_to=end,
+        clean_bytes=sum(segment.size_bytes for segment in closed if segment.base_offset < first_dirty),
+        dirty_bytes=sum(segment.size_bytes for segment in dirty if segment.base_offset < end),
+        delay_ms=_delay_ms(dirty, lags, now_ms),
+    )
+
+
+def _delay_ms(dirty: Sequence[SegmentFacts], lags: Lags, now_ms: int) -> int:
+    oldest_ms = min((one.first_timestamp_ms for one in dirty if one.first_timestamp_ms > 0), default=None)
+    limit_ms = now_ms - max(0, lags.max_compaction_lag_ms)
+    return 0 if oldest_ms is None else max(0, limit_ms - oldest_ms)
+
+
+def dirtiest_first(partitions: Iterable[tuple[int, Cleanable]], lags: Lags) -> list[tuple[int, Cleanable]]:
+    """The (partition number, what to clean) that are due, by dirty ratio; equals by number."""
+    due = [(number, found) for number, found in partitions if found.is_due(lags)]
+    return sorted(due, key=lambda one: (-one[1].ratio, one[0]))

@@ -1,0 +1,329 @@
+"""What survives a compaction, and the bytes it survives in: the definition. No disk, no clock, no numpy.
+
+A round cleans the closed segments of one log partition from its first on, all offsets below `clean_up_to`. It reads
+them twice. The first pass finds the newest offset of every key, and tells a `Survey` of the batches that have a
+producer; the `Round` that comes of it then judges each batch by itself, so the second pass may take segments in any
+order and on any machine. Whoever implements it (`plain`, `cleaner`, the two modes on Spark) asks here, and builds what
+it writes with `rewritten_batch` and `empty_batch`: that is why all of them give the same bytes.
+
+The rules are those of Kafka's Cleaner, CleanedTransactionMetadata and MemoryRecords.filterTo (4.4), KIP-534 included:
+
+* A record stays if it is the newest of its key. Records without a key go. Keys are compared as bytes.
+* A tombstone stays too, until the horizon of its batch. The first round that keeps one sets the horizon: attribute
+  bit 6, and now + delete.retention.ms in place of the base timestamp; from then on it does not move.
+* Data of an aborted transaction goes, and its keys count for nothing. Markers are no records and have no keys.
+* A marker stays while any batch of its transaction was there when the round began. The first round that finds none
+  gives it a horizon, as if it were a tombstone; it goes when that is reached.
+* What loses all its records goes, but for the last batch of each producer (Kafka must know its sequence number) and
+  of the round (the end of the log must not move): of these the header stays, with a count of 0.
+* A batch that loses nothing and gets no horizon stays as it is, byte by byte.
+
+Where this differs from Kafka, and why (tests/conformance/live_cleaner.py holds the two against each other):
+
+1. Kafka knows from its transaction index, and its producers' state, what follows the last segment it cleans. We judge
+   from the inputs alone, or a job would not be a function of them. A transaction whose marker lies beyond them is
+   *undecided*: its batches stay as they are and replace nothing, and no tombstone behind the first of them goes. So a
+   transaction that hangs for ever does not stop compaction, as it does in Kafka. A producer's last batch is the last
+   of the inputs: at most one header more than Kafka keeps, until the next round. Idle producers are forgotten after
+   `PRODUCER_ID_EXPIRATION_MS`, by the clock of the plan.
+2. The keys of all inputs are collected, not only those behind the last round's end: nothing is remembered between
+   rounds. What survives is the same.
+3. A group of segments of which nothing is left gives no file. Kafka leaves an empty one, and merges it away later.
+4. Groups are bounded by bytes and by offsets, not by the size of their indexes, which the former bound anyway.
+5. Records are compressed by other implementations of the same codecs: other bytes, the same records.
+6. Kafka stops cleaning a partition when it finds a negative timestamp, sequence or epoch where none may be. They do
+   not concern us, and stay.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import IntFlag
+from typing import Final, NamedTuple, Protocol, TypeVar
+
+import google_crc32c
+
+from protocol.compression import Codec, compress
+from protocol.primitives import read_zigzag, zigzag
+from protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, ControlType
+
+PRODUCER_ID_EXPIRATION_MS: Final = 86_400_000
+"""Kafka's producer.id.expiration.ms: how long a producer that is silent keeps its last batch."""
+
+MAX_RELATIVE_OFFSET: Final = 2**31 - 1
+"""An index has four bytes for an offset, counted from the first of its segment."""
+
+_NO_TIMESTAMP: Final = -1
+_NO_OFFSET: Final = -1
+_HORIZON: Final = 0x40
+_CODEC: Final = 0x07
+_KEPT_ATTRIBUTES: Final = 0x3F  # codec, timestamp type, transactional, control; what else there may be is not copied
+_PREFIX: Final = struct.Struct(">qiibI")  # base offset, length, leader epoch, magic, checksum
+_CHECKED: Final = struct.Struct(">hiqqqhii")  # from the attributes to the count
+
+
+# --- the first pass: transactions and producers -----------------------------------------------------------------------
+
+
+class Fate(IntFlag):
+    """What a batch is besides a batch. Most are nothing of this."""
+
+    ABORTED = 1  # data of a transaction that was aborted
+    UNDECIDED = 2  # data of a transaction whose marker is not among the inputs
+    DONE = 4  # a marker of whose transaction nothing is left
+    LAST_OF_PRODUCER = 8  # holds the producer's last sequence number, or its epoch
+
+
+@dataclass(slots=True)
+class _Producer:
+    """What Kafka's ProducerStateEntry knows, as far as it decides what stays."""
+
+    epoch: int
+    last_data_offset: int = _NO_OFFSET
+    last_timestamp_ms: int = _NO_TIMESTAMP
+    is_in_transaction: bool = False
+
+    def take(self, epoch: int, timestamp_ms: int) -> None:
+        if epoch != self.epoch:  # a new incarnation: the old one's sequence numbers are of no use
+            self.epoch, self.last_data_offset = epoch, _NO_OFFSET
+        self.last_timestamp_ms = timestamp_ms
+
+
+class Survey:
+    """The first pass over the batches of producers. `add` them in log order, then ask for a `Round`."""
+
+    def __init__(self) -> None:
+        self._fates: dict[int, Fate] = {}  # by base offset; most batches have none
+        self._open: dict[int, list[int]] = {}  # producer id -> base offsets of its open transaction's batches
+        self._producers: dict[int, _Producer] = {}
+        self._data: dict[int, tuple[int, int]] = {}  # producer id -> (base, last offset) of its newest data
+        self._markers: dict[int, list[tuple[int, int]]] = {}  # producer id -> (epoch, base offset) of its markers
+
+    @staticmethod
+    def concerns(header: BatchHeader) -> bool:
+        """Whether a batch has to be added. Leave the others out: in an offsets log that is nearly all."""
+        return header.producer_id >= 0 or header.is_transactional or header.is_control
+
+    def add(self, header: BatchHeader, marker: ControlType | None = None) -> None:
+        """The next batch of the log. `marker` is what the first record of a control batch says, if it has one."""
+        producer_id = header.producer_id
+        if header.is_control:
+            self._add_control(header, marker)
+        else:
+            if header.is_transactional:
+                self._open.setdefault(producer_id, []).append(header.base_offset)
+            self._data[producer_id] = (header.base_offset, header.last_offset)
+        if producer_id < 0 or (header.is_control and marker is None):  # an emptied marker is no trace of a producer
+            return
+        producer = self._producers.setdefault(producer_id, _Producer(header.producer_epoch))
+        producer.take(header.producer_epoch, header.max_timestamp)
+        if header.is_control:
+            producer.is_in_transaction = False
+        else:
+            producer.last_data_offset = header.last_offset
+            producer.is_in_transaction |= header.is_transactional
+
+    def _add_control(self, header: BatchHeader, marker: ControlType | None) -> None:
+        self._markers.setdefault(header.producer_id, []).append((header.producer_epoch, header.base_offset))
+        if marker is None:
+            self._fates[header.base_offset] = Fate.DONE
+        elif marker is not ControlType.UNKNOWN:
+            batches = self._open.pop(header.producer_id, ())
+            if not batches:
+                self._fates[header.base_offset] = Fate.DONE
+            if marker is ControlType.ABORT:
+                self._fates.update(dict.fromkeys(batches, Fate.ABORTED))
+
+    @property
+    def first_undecided_offset(self) -> int | None:
+        """Where the oldest transaction begins that has no marker yet. Kafka's last stable offset, if there is one."""
+        return min((batches[0] for batches in self._open.values() if batches), default=None)
+
+    def round(self, *, now_ms: int, delete_retention_ms: int, clean_up_to: int) -> Round:
+        """How the second pass is to judge."""
+        fates = dict(self._fates)
+        for batches in self._open.values():
+            fates.update(dict.fromkeys(batches, Fate.UNDECIDED))
+        for producer_id, producer in self._producers.items():
+            idle_ms = now_ms - producer.last_timestamp_ms
+            if producer.is_in_transaction or idle_ms < PRODUCER_ID_EXPIRATION_MS:
+                for base_offset in self._last_batches(producer_id, producer):
+                    fates[base_offset] = fates.get(base_offset, Fate(0)) | Fate.LAST_OF_PRODUCER
+        return Round(now_ms, delete_retention_ms, clean_up_to, fates, self.first_undecided_offset)
+
+    def _last_batches(self, producer_id: int, producer: _Producer) -> list[int]:
+        if producer.last_data_offset != _NO_OFFSET:
+            return [self._data[producer_id][0]]
+        # Nothing but markers since the epoch changed: they alone tell the epoch.
+        return [base for epoch, base in self._markers.get(producer_id, ()) if epoch == producer.epoch]
+
+
+# --- the second pass: batch by batch ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What decides besides the batch itself. Small, but for logs full of transactions; may be sent to workers."""
+
+    now_ms: int
+    delete_retention_ms: int
+    clean_up_to: int
+    fates: Mapping[int, Fate] = field(default_factory=dict)  # by base offset
+    first_undecided_offset: int | None = None
+
+    def fate(self, header: BatchHeader) -> Fate:
+        return self.fates.get(header.base_offset, Fate(0))
+
+    def counts_keys(self, header: BatchHeader) -> bool:
+        """First pass: whether the records of a batch replace older ones of their keys."""
+        return not header.is_control and not self.fate(header) & (Fate.ABORTED | Fate.UNDECIDED)
+
+    def keeps_verbatim(self, header: BatchHeader) -> bool:
+        """Whether a batch stays as it is whatever it holds: nobody knows yet what it will mean."""
+        return Fate.UNDECIDED in self.fate(header)
+
+    def drops_records(self, header: BatchHeader) -> bool:
+        """Whether all records of a batch go, without a look at them."""
+        if header.is_control:
+            return Fate.DONE in self.fate(header) and self.horizon_is_reached(header)
+        return Fate.ABORTED in self.fate(header)
+
+    def keeps_empty(self, header: BatchHeader) -> bool:
+        """Whether the header of a batch stays when its records are gone."""
+        return Fate.LAST_OF_PRODUCER in self.fate(header) or header.last_offset + 1 == self.clean_up_to
+
+    def keeps_record(self, header: BatchHeader, offset: int, *, newest: int, has_value: bool) -> bool:
+        """Whether a record with a key stays: `newest` is the offset of its key's newest record (-1: none counts).
+
+        For batches that are neither dropped nor kept whole. Of control batches every record stays.
+        """
+        return offset >= newest and (has_value or not self.drops_tombstones(header))
+
+    def drops_tombstones(self, header: BatchHeader) -> bool:
+        """Whether the tombstones of a batch have been there for long enough."""
+        if self.first_undecided_offset is not None and header.base_offset > self.first_undecided_offset:
+            return False  # what they delete may be older, and yet to be committed
+        return self.horizon_is_reached(header)
+
+    def horizon_is_reached(self, header: BatchHeader) -> bool:
+        horizon_ms = horizon_of(header)
+        return horizon_ms is not None and horizon_ms <= self.now_ms
+
+    def new_horizon_ms(self, header: BatchHeader, *, keeps_tombstone: bool) -> int | None:
+        """The horizon that a batch gets in this round; None if it needs none, or has one."""
+        starts = keeps_tombstone or (header.is_control and Fate.DONE in self.fate(header))
+        return self.now_ms + self.delete_retention_ms if starts and horizon_of(header) is None else None
+
+
+def horizon_of(header: BatchHeader) -> int | None:
+    """When the tombstones of a batch, or a marker, may go (KIP-534): it stands where the base timestamp was."""
+    return header.base_timestamp if header.attributes & _HORIZON else None
+
+
+# --- the bytes --------------------------------------------------------------------------------------------------------
+
+
+class Times(NamedTuple):
+    """The times of a batch that is written anew. Timestamp deltas of its records count from `base_ms`."""
+
+    base_ms: int
+    max_ms: int
+    is_horizon: bool
+
+
+def new_times(header: BatchHeader, timestamps_ms: Sequence[int], new_horizon_ms: int | None) -> Times:
+    """The times of what is left of a batch, from the timestamps of the records that are (at least one), in order.
+
+    The base is the horizon, the old one or the new, or the first of these timestamps; the latest of them is the
+    batch's. Where the log's time counts (log append time), all of them are the batch's latest, and that stays.
+    """
+    horizon_ms = horizon_of(header) if new_horizon_ms is None else new_horizon_ms
+    if header.has_log_append_time:
+        first_ms = max_ms = header.max_timestamp
+    else:
+        first_ms, max_ms = timestamps_ms[0], max(_NO_TIMESTAMP, max(timestamps_ms))
+    if horizon_ms is None or horizon_ms < 0:
+        return Times(first_ms, max_ms, False)
+    return Times(horizon_ms, max_ms, True)
+
+
+def retimed_record(record: bytes, timestamp_delta: int) -> bytes:
+    """A record, from its length on, with another timestamp delta; all else as it was."""
+    _, start = read_zigzag(record, 0)
+    _, end = read_zigzag(record, start + 1)
+    body = record[start : start + 1] + zigzag(timestamp_delta) + record[end:]
+    return zigzag(len(body)) + body
+
+
+def rewritten_batch(header: BatchHeader, records: bytes, count: int, times: Times) -> bytes:
+    """What is left of a batch: its header with new times, and `count` records, which have their new deltas already.
+
+    Offsets stay where they were, the last one too, whatever was dropped; so do producer, epoch and sequence number.
+    """
+    attributes = header.attributes & _KEPT_ATTRIBUTES | (_HORIZON if times.is_horizon else 0)
+    if header.codec != Codec.NONE:
+        records = compress(Codec(header.codec), records)
+    return _batch(header, attributes, times.base_ms, times.max_ms, count, records)
+
+
+def empty_batch(header: BatchHeader) -> bytes:
+    """The header alone of a batch that lost all its records: offsets, producer and latest time stay."""
+    attributes = header.attributes & _KEPT_ATTRIBUTES & ~_CODEC
+    return _batch(header, attributes, _NO_TIMESTAMP, header.max_timestamp, 0, b"")
+
+
+def _batch(header: BatchHeader, attributes: int, base_ms: int, max_ms: int, count: int, records: bytes) -> bytes:
+    checked = _CHECKED.pack(
+        attributes,
+        header.last_offset_delta,
+        base_ms,
+        max_ms,
+        header.producer_id,
+        header.producer_epoch,
+        header.base_sequence,
+        count,
+    )
+    crc = google_crc32c.extend(google_crc32c.value(checked), records)
+    length = HEADER_BYTES - LENGTH_END + len(records)
+    prefix = _PREFIX.pack(header.base_offset, length, header.partition_leader_epoch, MAGIC, crc)
+    return b"".join((prefix, checked, records))
+
+
+# --- the files --------------------------------------------------------------------------------------------------------
+
+
+class Sized(Protocol):
+    """A segment, as far as grouping looks at it."""
+
+    @property
+    def base_offset(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+
+
+SegmentT = TypeVar("SegmentT", bound=Sized)
+
+
+def group_segments(inputs: Sequence[SegmentT], segment_bytes: int, clean_up_to: int) -> list[tuple[SegmentT, ...]]:
+    """Which adjacent inputs become one output: as many as fit, by their sizes before cleaning.
+
+    The output has the name of the first. Kafka's Cleaner.groupSegmentsBySize: a segment too large already stays alone,
+    and the end of a segment is taken to be the beginning of the next.
+    """
+    groups: list[list[SegmentT]] = []
+    size_bytes = 0
+    for number, segment in enumerate(inputs):
+        end = inputs[number + 1].base_offset if number + 1 < len(inputs) else clean_up_to
+        if (
+            groups
+            and size_bytes + segment.size_bytes <= segment_bytes
+            and (not segment.size_bytes or end - 1 - groups[-1][0].base_offset <= MAX_RELATIVE_OFFSET)
+        ):
+            groups[-1].append(segment)
+            size_bytes += segment.size_bytes
+        else:
+            groups.append([segment])
+            size_bytes = segment.size_bytes
+    return [tuple(group) for group in groups]
