@@ -25,6 +25,7 @@ from coordinator.properties import PropertiesError, parse_properties
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
+MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes: each node has a range of producer ids of its own (cluster.py)
 ENVIRONMENT_PREFIX: Final = "COORDINATOR_"
 OFF: Final = "off"
 
@@ -119,6 +120,22 @@ def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
     return topics
 
 
+def parse_nodes(text: str) -> dict[int, Address]:
+    """`1@host:port,2@host:port` as a dict from node id to address, in ascending order of the ids."""
+    nodes: dict[int, Address] = {}
+    for entry in filter(None, (entry.strip() for entry in text.split(","))):
+        number, separator, where = entry.partition("@")
+        if not separator or not re.fullmatch("[0-9]{1,9}", number) or int(number) > MAX_NODE_ID:
+            raise ConfigError(f"{entry!r} must be a node id of 0 to {MAX_NODE_ID} and an address, as in 1@host:9092")
+        address = parse_address(where)
+        if address.host in ("0.0.0.0", "::") or not address.port:
+            raise ConfigError(f"{entry!r} has no address that others can connect to; write a host and a port")
+        if int(number) in nodes or address in nodes.values():
+            raise ConfigError(f"{entry!r} repeats an id or an address of another entry; each node has its own")
+        nodes[int(number)] = address
+    return dict(sorted(nodes.items()))
+
+
 def _check_advertised(text: str) -> None:
     if text and parse_listeners(text).host in ("0.0.0.0", "::"):
         raise ConfigError(
@@ -164,6 +181,14 @@ class Config:
     )
     node_id: int = _key(1, "The number under which clients see this broker.", minimum=0)
     cluster_id: str = _key("", "The cluster id that clients see. Empty: made at the first start and kept.", ours=True)
+    cluster_nodes: str = _key(
+        "",
+        "All nodes of the cluster, this one among them, under the addresses that clients and other nodes connect to; "
+        "the same on every node. Empty: this node is alone.",
+        ours=True,
+        check=parse_nodes,
+        shape="id@host:port,...",
+    )
     log_dirs: str = _key(
         "data", "The directory that holds everything durable.", check=_check_data_dir, shape="directory"
     )
@@ -375,6 +400,11 @@ class Config:
     def advertised_address(self) -> Address | None:
         """None: advertise what was bound."""
         return parse_listeners(self.advertised_listeners) if self.advertised_listeners else None
+
+    @property
+    def node_addresses(self) -> dict[int, Address]:
+        """By node id. Empty: this node is alone."""
+        return parse_nodes(self.cluster_nodes)
 
     @property
     def http_address(self) -> Address | None:
@@ -599,6 +629,17 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"message.max.bytes ({config.message_max_bytes}) is above socket.request.max.bytes "
             f"({config.socket_request_max_bytes}), so such a batch could never arrive; raise the second"
+        )
+    nodes = config.node_addresses
+    if nodes and config.node_id not in nodes:
+        raise ConfigError(
+            f"cluster.nodes has the nodes {', '.join(map(str, nodes))}, but node.id is {config.node_id}; "
+            "set node.id to the one that this is, or add it to cluster.nodes on every node"
+        )
+    if nodes and config.advertised_address not in (None, nodes[config.node_id]):
+        raise ConfigError(
+            f"advertised.listeners is {config.advertised_address}, but cluster.nodes has this node at "
+            f"{nodes[config.node_id]}; remove advertised.listeners, since cluster.nodes is what clients are told"
         )
     wanted = config.preloaded_topics
     if len(wanted) > config.max_topics or sum(wanted.values()) > config.max_partitions:

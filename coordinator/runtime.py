@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from coordinator.api.handler import Api
+    from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.connection import Connection
     from coordinator.core import GroupCoordinator
@@ -53,14 +54,12 @@ class Runtime:
         loop: asyncio.AbstractEventLoop,
         handlers: Mapping[int, Api],
         *,
-        node_id: int,
+        cluster: Cluster,
         cluster_id: str,
     ) -> None:
         self.config = config
-        self.node_id = node_id
+        self.cluster = cluster
         self.cluster_id = cluster_id
-        self.advertised_host = ""
-        self.advertised_port = 0
         self.core: GroupCoordinator
         self.topics: Topics
         self.offsets_log: OffsetsLog

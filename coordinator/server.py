@@ -28,6 +28,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.cluster import Cluster
 from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.data_dir import DataDir, DataDirError
@@ -161,12 +162,8 @@ class Server:
             HANDLERS,
         )  # late: the port is bound, and refused if taken, before the rest loads
 
-        runtime = self._runtime = Runtime(
-            config, loop, HANDLERS, node_id=config.node_id, cluster_id=data_dir.cluster_id
-        )
-        advertised = config.advertised_address
-        runtime.advertised_host = advertised.host if advertised else _reachable(self.host)
-        runtime.advertised_port = advertised.port if advertised and advertised.port else self.port
+        cluster = self._cluster()
+        runtime = self._runtime = Runtime(config, loop, HANDLERS, cluster=cluster, cluster_id=data_dir.cluster_id)
         self._open_logs(runtime, data_dir.path, loop)
         runtime.core = GroupCoordinator(
             config,
@@ -189,13 +186,22 @@ class Server:
             "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d",
             self.host,
             self.port,
-            runtime.advertised_host,
-            runtime.advertised_port,
+            cluster.me.host,
+            cluster.me.port,
             data_dir.path,
             config.offsets_topic_num_partitions,
             runtime.core.group_count,
             sum(runtime.load_ms.values()),
         )
+
+    def _cluster(self) -> Cluster:
+        """Who else there is, and where clients find this node. Its port is bound."""
+        config = self.config
+        if nodes := config.node_addresses:
+            return Cluster.of(nodes, config.node_id)
+        advertised = config.advertised_address
+        host = advertised.host if advertised else _reachable(self.host)
+        return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
 
     def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         config, fs = self.config, RealFileSystem()

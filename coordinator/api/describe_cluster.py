@@ -1,4 +1,4 @@
-"""DescribeCluster, versions 0 and 1: one node, which is also the controller."""
+"""DescribeCluster, versions 0 and 1: all nodes, whether they are up or not, and which of them is the controller."""
 
 from __future__ import annotations
 
@@ -25,9 +25,10 @@ CONTROLLERS: Final = 2
 def handle(node: Node, request: DescribeClusterRequest, ticket: Ticket, now_ms: int) -> None:
     response = DescribeClusterResponse(endpoint_type=request.endpoint_type, cluster_id=node.cluster_id)
     if request.endpoint_type == BROKERS:
-        response.controller_id = node.node_id
+        response.controller_id = node.cluster.controller.id
         response.brokers = [
-            DescribeClusterBroker(broker_id=node.node_id, host=node.advertised_host, port=node.advertised_port)
+            DescribeClusterBroker(broker_id=each.id, host=each.host, port=each.port)
+            for each in node.cluster.nodes.values()
         ]
         if request.include_cluster_authorized_operations:
             response.cluster_authorized_operations = ALL_CLUSTER_OPERATIONS

@@ -1,7 +1,8 @@
-"""FindCoordinator (key 10): which node coordinates a group. Here it is this one, whatever the group.
+"""FindCoordinator (key 10): which node coordinates a group: the owner of its partition of the offsets log.
 
-The id is not looked at, not even an empty one, and loading is no reason to refuse. Transactions and share groups are
-not coordinated here: INVALID_REQUEST says so at once, where a retriable error would have a transactional producer try
+Every node can tell, for an empty id too, and loading is no reason to refuse; nor is that the owner may be down, since
+nobody else can take its place and clients try again until it is back. Transactions and share groups are not coordinated
+here: INVALID_REQUEST says so at once, where a retriable error would have a transactional producer try
 until its timeout. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
 """
 
@@ -16,6 +17,7 @@ from protocol.messages.find_coordinator import Coordinator, FindCoordinatorRespo
 
 if TYPE_CHECKING:
     from coordinator.api.node import Node
+    from coordinator.cluster import ClusterNode
     from coordinator.effects import Ticket
     from protocol.messages.find_coordinator import FindCoordinatorRequest
 
@@ -36,18 +38,19 @@ def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: 
         why = "This coordinator is shutting down."
         found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
     else:
-        found = [
-            Coordinator(
-                key=key,
-                node_id=node.node_id,
-                host=node.advertised_host,
-                port=node.advertised_port,
-                error_code=int(ErrorCode.NONE),
-                error_message="",
-            )
-            for key in keys
-        ]
+        found = [_found(key, node.cluster.coordinator(node.core.partition_for(key))) for key in keys]
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
+
+
+def _found(key: str, owner: ClusterNode) -> Coordinator:
+    return Coordinator(
+        key=key,
+        node_id=owner.id,
+        host=owner.host,
+        port=owner.port,
+        error_code=int(ErrorCode.NONE),
+        error_message="",
+    )
 
 
 def _refused(key: str, error: ErrorCode, why: str) -> Coordinator:

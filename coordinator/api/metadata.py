@@ -1,4 +1,4 @@
-"""Metadata: this node, which leads everything, and the topics.
+"""Metadata: the nodes of the cluster, whether they are up or not, and the topics with their leaders.
 
 Version 0 has no null list: an empty one asks for all topics; later an empty list asks for none. Versions 10 and 11
 carry topic ids that nobody may use yet, so asking by id or without a name is an invalid request there. Before version
@@ -33,9 +33,12 @@ def handle(node: Node, request: MetadataRequest, ticket: Ticket, now_ms: int) ->
     if asked is not None and not asked and ticket.version == 0:
         asked = None
     response = MetadataResponse(
-        brokers=[MetadataResponseBroker(node_id=node.node_id, host=node.advertised_host, port=node.advertised_port)],
+        brokers=[
+            MetadataResponseBroker(node_id=each.id, host=each.host, port=each.port)
+            for each in node.cluster.nodes.values()
+        ],
         cluster_id=node.cluster_id,
-        controller_id=node.node_id,
+        controller_id=node.cluster.controller.id,
         cluster_authorized_operations=(
             ALL_CLUSTER_OPERATIONS if request.include_cluster_authorized_operations else NOT_ASKED
         ),

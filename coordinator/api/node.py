@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from coordinator.effects import Effects, Ticket
 
 if TYPE_CHECKING:
+    from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.core import GroupCoordinator
     from coordinator.topics.effects import TopicEffects
@@ -19,10 +20,8 @@ class Node(Protocol):
     config: Config
     core: GroupCoordinator
     topics: Topics
-    node_id: int
+    cluster: Cluster
     cluster_id: str
-    advertised_host: str
-    advertised_port: int
 
     def execute(self, effects: Effects) -> None:
         """Send the replies and hand the appends to the offsets log."""

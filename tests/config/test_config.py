@@ -86,6 +86,24 @@ def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
     assert getattr(config, key.attribute) == key.parse(written)
 
 
+def test_the_nodes_of_a_cluster_are_told_by_id_in_order() -> None:
+    config = load(overrides=["cluster.nodes=3@[::1]:7, 1@a:9", "node.id=3"])
+    assert list(config.node_addresses.items()) == [(1, Address("a", 9)), (3, Address("::1", 7))]
+    assert Config().node_addresses == {}
+
+
+def test_a_node_is_one_of_the_nodes_of_its_cluster() -> None:
+    with pytest.raises(ConfigError, match=r"cluster.nodes has the nodes 2, 3, but node.id is 1; set node.id to the"):
+        load(overrides=["cluster.nodes=2@a:1,3@b:1"])
+
+
+def test_a_node_of_a_cluster_advertises_what_the_others_know() -> None:
+    same = ["cluster.nodes=1@a:9,2@b:9", "advertised.listeners=a:9"]
+    assert load(overrides=same).advertised_address == Address("a", 9)
+    with pytest.raises(ConfigError, match=r"remove advertised.listeners, since cluster.nodes is what clients are told"):
+        load(overrides=["cluster.nodes=1@a:9,2@b:9", "advertised.listeners=c:9"])
+
+
 def test_a_config_cannot_be_changed() -> None:
     with pytest.raises(FrozenInstanceError):
         Config().group_max_size = 3  # type: ignore[misc]
@@ -137,6 +155,12 @@ MISTAKES = [
     ("listeners=SSL://a:1", "listeners: 'SSL://a:1' asks for the protocol SSL, but only PLAINTEXT is served"),
     ("listeners=a:1,b:2", "listeners: 'a:1,b:2' names 2 listeners, but exactly one is served; write one host:port"),
     ("advertised.listeners=:9092", "advertised.listeners: ':9092' is no address that a client can connect to"),
+    ("cluster.nodes=1", "cluster.nodes: '1' must be a node id of 0 to 8388606 and an address, as in 1@host:9092"),
+    ("cluster.nodes=8388607@a:1", "cluster.nodes: '8388607@a:1' must be a node id of 0 to 8388606"),
+    ("cluster.nodes=1@:9092", "cluster.nodes: '1@:9092' has no address that others can connect to"),
+    ("cluster.nodes=1@a:0", "cluster.nodes: '1@a:0' has no address that others can connect to"),
+    ("cluster.nodes=1@a:1,1@b:1", "cluster.nodes: '1@b:1' repeats an id or an address of another entry"),
+    ("cluster.nodes=1@a:1,2@a:1", "cluster.nodes: '2@a:1' repeats an id or an address of another entry"),
     ("log.dirs=/a,/b", "log.dirs: '/a,/b' must be exactly one directory"),
     ("http.listen=nowhere", "http.listen: 'nowhere' is not an address; write host:port"),
     ("topics.preload=or ders:3", "topics.preload: 'or ders' is not a topic name"),

@@ -24,6 +24,7 @@ from coordinator.api import (
     offset_fetch,
     sync_group,
 )
+from coordinator.cluster import Cluster as Nodes
 from coordinator.config import Config
 from coordinator.core import GroupCoordinator
 from coordinator.effects import Effects, Producer, Ticket
@@ -81,10 +82,8 @@ class Cluster:
     """See the module. `partitions` are those of the offsets log."""
 
     topics: Any = None
-    node_id = 1
+    cluster = Nodes.alone(1, "coordinator.example", 9092)
     cluster_id = "test"
-    advertised_host = "coordinator.example"
-    advertised_port = 9092
 
     def __init__(self, config: Config | None = None, *, partitions: int = 2, loaded: bool = True) -> None:
         self.config = config if config is not None else Config()

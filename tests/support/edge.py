@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from coordinator.api.handler import Api, Handle
+from coordinator.cluster import Cluster
 from coordinator.config import Config
 from coordinator.connection import Connection
 from coordinator.runtime import Runtime
@@ -132,7 +133,7 @@ class Edge:
             self.config,
             cast("asyncio.AbstractEventLoop", self.loop),
             self.handlers,
-            node_id=1,
+            cluster=Cluster.alone(1),
             cluster_id="edge",
         )
 

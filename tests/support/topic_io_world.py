@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.api.handler import Api
+from coordinator.cluster import Cluster
 from coordinator.config import Config
 from coordinator.effects import Ticket
 from coordinator.log.fs import FileSystem, RealFileSystem
@@ -60,10 +61,8 @@ class _Node:
 
     def __init__(self, **config: Any) -> None:
         self.config = Config(**config)
-        self.node_id = 1
+        self.cluster = Cluster.alone(1, "broker.test", 9092)
         self.cluster_id = "test-cluster"
-        self.advertised_host = "broker.test"
-        self.advertised_port = 9092
         self.core: Any = None
         self.deleted: list[DeletedPartitions] = []
         self._correlation = count(1)

@@ -14,6 +14,7 @@ from itertools import count
 from typing import Any
 
 from coordinator.api.handler import Api
+from coordinator.cluster import Cluster
 from coordinator.config import Config
 from coordinator.effects import Ticket
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
@@ -49,16 +50,14 @@ class TopicsWorld:
 
     def __init__(self, *, tails_bytes: int = 1 << 20, segment_bytes: int = 1 << 20, **config: Any) -> None:
         self.config = Config(**config)
-        self.node_id = 1
+        self.cluster = Cluster.alone(1, "broker.test", 9092)
         self.cluster_id = "test-cluster"
-        self.advertised_host = "broker.test"
-        self.advertised_port = 9092
         self.now_ms = 1_000_000
         self.core: Any = None
         ids = count(1)
         self.topics = Topics(
             self.config,
-            node_id=self.node_id,
+            node_id=1,
             new_topic_id=lambda: next(ids).to_bytes(16, "big"),
             now_ms=self.now_ms,
             tails_bytes=tails_bytes,
