@@ -1,4 +1,4 @@
-"""Where partitions end: asked of their leaders, for the lag of a group."""
+"""Where partitions begin and end: asked of their leaders, for the lag of a group and for what may be restored."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from protocol.messages.list_offsets import (
 )
 
 LATEST: Final = -1
+EARLIEST: Final = -2
 CONSUMER: Final = -1  # the replica id of everyone who is not a broker
 
 
 def log_end_offsets(client: Client, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
     """The end of each partition that exists and has a leader; the others are left out."""
+    return log_offsets(client, partitions, LATEST)
+
+
+def log_offsets(client: Client, partitions: Iterable[tuple[str, int]], timestamp: int) -> dict[tuple[str, int], int]:
+    """The offset of each partition at LATEST or EARLIEST; partitions without a leader are left out."""
     wanted = set(partitions)
     if not wanted:
         return {}
@@ -35,7 +41,7 @@ def log_end_offsets(client: Client, partitions: Iterable[tuple[str, int]]) -> di
             topics=[
                 ListOffsetsTopic(
                     name=name,
-                    partitions=[ListOffsetsPartition(partition_index=index, timestamp=LATEST) for index in indexes],
+                    partitions=[ListOffsetsPartition(partition_index=index, timestamp=timestamp) for index in indexes],
                 )
                 for name, indexes in topics.items()
             ],

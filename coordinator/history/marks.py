@@ -43,9 +43,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What `marks.json` says. `cluster_id` is that of the data directory it was extracted from; empty if it has none."""
+    """What `marks.json` says."""
 
-    cluster_id: str = ""
+    cluster_id: str = ""  # of the data directory it was extracted from; empty if that has none
     offsets_partitions: int = 0  # of the offsets log: a group's partition follows from it
     partitions: dict[int, Mark] = field(default_factory=dict)
 

@@ -1,0 +1,202 @@
+"""The questions about one group's commits: what was committed when, how fast, and where it stands still.
+
+Each takes the group's `Commits` and gives plain values; nothing here reads files or prints. Only commits that took
+effect count: not those of transactions that were aborted or are open. Progress is the difference to the commit before
+it of the same partition; the first commit of a partition, and the first after its offset was deleted, has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from coordinator.history.commits import NEVER, Commits, Ints
+
+MAX_CELLS: Final = 20_000_000  # partitions times windows
+DEFAULT_WINDOWS: Final = 60
+AGAIN: Final = 2  # commits without progress that make "again and again"
+
+
+class QuestionError(Exception):
+    """The question cannot be answered as it was asked. One sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which partitions, and which time (ms since the epoch, both ends included)."""
+
+    topics: Sequence[str] = ()  # none: all
+    partitions: Sequence[int] = ()
+    since_ms: int = -NEVER
+    until_ms: int = NEVER
+
+    def mask(self, commits: Commits) -> npt.NDArray[np.bool_]:
+        """Which commits are meant."""
+        wanted = np.array(
+            [
+                (not self.topics or topic in self.topics) and (not self.partitions or partition in self.partitions)
+                for topic, partition in commits.keys
+            ],
+            np.bool_,
+        )
+        inside = (commits.timestamp_ms >= self.since_ms) & (commits.timestamp_ms <= self.until_ms)
+        mask: npt.NDArray[np.bool_] = inside & wanted[commits.key] if len(wanted) else inside
+        return mask
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """One commit or deletion, for a list of them."""
+
+    timestamp_ms: int
+    topic: str
+    partition: int
+    offset: int | None  # None: deleted
+    change: int | None  # None: there was no offset before
+    metadata: str
+    leader_epoch: int | None
+    log_offset: int
+    transaction: str | None  # "committed", or "not committed": aborted or still open
+
+
+def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Committed], int]:
+    """The newest `limit` commits and deletions that are meant, oldest first, and how many there are in all."""
+    before = _before(commits)
+    rows = np.flatnonzero(selection.mask(commits))
+    found = []
+    for row in rows[len(rows) - min(limit, len(rows)) :].tolist():
+        topic, partition = commits.keys[commits.key[row]]
+        gone = bool(commits.is_tombstone[row])
+        prior = before[row]
+        known = prior >= 0 and not commits.is_tombstone[prior]
+        counted = commits.counts_from[row] != NEVER
+        in_transaction = commits.producer_id[row] >= 0
+        epoch = int(commits.leader_epoch[row])
+        found.append(
+            Committed(
+                int(commits.timestamp_ms[row]),
+                topic,
+                partition,
+                None if gone else int(commits.offset[row]),
+                int(commits.offset[row] - commits.offset[prior]) if known and not gone and counted else None,
+                "" if gone else commits.metadata[row].as_py() or "",
+                epoch if epoch >= 0 else None,
+                int(commits.log_offset[row]),
+                ("committed" if counted else "not committed") if in_transaction else None,
+            )
+        )
+    return found, len(rows)
+
+
+def _before(commits: Commits) -> Ints:
+    """For each element the one before it of its partition that took effect; -1: none."""
+    counted = np.flatnonzero(commits.counted)
+    before = np.full(len(commits), -1, np.int64)
+    earlier = commits.take(counted).previous()
+    before[counted] = np.where(earlier >= 0, counted[earlier], -1)
+    return before
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Commits and progress for each partition (first axis) and window (second)."""
+
+    keys: list[tuple[str, int]]
+    window_ms: int
+    starts_ms: Ints
+    commits: Ints
+    progress: Ints
+
+
+def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
+    """How many commits and how much progress in each window; windows begin at multiples of their length.
+
+    Without a beginning, the windows before the newest commit that is meant. QuestionError: there would be too many.
+    """
+    before = _before(commits)
+    rows = np.flatnonzero(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
+    if not len(rows):
+        return Rate([], window_ms, np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty((0, 0), np.int64))
+    times = commits.timestamp_ms[rows]
+    last = int(times.max()) // window_ms
+    first = int(times.min()) // window_ms
+    if selection.since_ms == -NEVER:
+        first = max(first, last - DEFAULT_WINDOWS + 1)
+    rows = rows[times // window_ms >= first]
+    numbers, place = np.unique(commits.key[rows], return_inverse=True)
+    shape = (len(numbers), last - first + 1)
+    if shape[0] * shape[1] > MAX_CELLS:
+        raise QuestionError(
+            f"that would be {shape[1]} windows for each of {shape[0]} partitions; take a longer --window or less time"
+        )
+    cell = (place, commits.timestamp_ms[rows] // window_ms - first)
+    prior = before[rows]
+    known = (prior >= 0) & ~commits.is_tombstone[prior]
+    counts = np.zeros(shape, np.int64)
+    progress = np.zeros(shape, np.int64)
+    np.add.at(counts, cell, 1)
+    np.add.at(progress, cell, np.where(known, commits.offset[rows] - commits.offset[prior], 0))
+    starts = np.arange(first, last + 1, dtype=np.int64) * window_ms
+    return Rate([commits.keys[number] for number in numbers], window_ms, starts, counts, progress)
+
+
+class Standstill(Enum):
+    """How a partition stands still; the value is for people."""
+
+    STUCK = "committed without progress"
+    SILENT = "no longer committed"
+
+
+@dataclass(frozen=True, slots=True)
+class Stalled:
+    """A partition that stands still."""
+
+    topic: str
+    partition: int
+    kind: Standstill
+    offset: int
+    since_ms: int  # of one that is stuck: when this offset was first committed; of a silent one: its last commit
+    last_commit_ms: int
+    commits_since: int  # of the same offset, after it was first committed
+
+
+def stalled(commits: Commits, selection: Selection, for_ms: int, now_ms: int) -> list[Stalled]:
+    """The partitions that have not moved for so long at `now_ms`, those that stand longest first."""
+    rows = np.flatnonzero(selection.mask(commits) & commits.counted & (commits.timestamp_ms <= now_ms))
+    chosen = commits.take(rows)
+    if not len(rows):
+        return []
+    before = chosen.previous()
+    moved = (before < 0) | chosen.is_tombstone[before] | (chosen.offset != chosen.offset[before])
+    indexes = np.arange(len(rows))
+    last = _last(indexes, chosen.key, len(chosen.keys))
+    last_move = _last(indexes[moved], chosen.key[moved], len(chosen.keys))
+    total = np.cumsum(np.bincount(chosen.key, minlength=len(chosen.keys)))  # of the commits in key order
+    rank = np.empty(len(rows), np.int64)
+    rank[np.argsort(chosen.key, kind="stable")] = indexes
+    found = []
+    for number, (topic, partition) in enumerate(chosen.keys):
+        newest, move = int(last[number]), int(last_move[number])
+        if newest < 0 or chosen.is_tombstone[newest]:
+            continue
+        again = int(total[number] - 1 - rank[move])
+        newest_ms, moved_ms = int(chosen.timestamp_ms[newest]), int(chosen.timestamp_ms[move])
+        if now_ms - newest_ms >= for_ms:
+            kind, since_ms = Standstill.SILENT, newest_ms
+        elif now_ms - moved_ms >= for_ms and again >= AGAIN:
+            kind, since_ms = Standstill.STUCK, moved_ms
+        else:
+            continue
+        found.append(Stalled(topic, partition, kind, int(chosen.offset[newest]), since_ms, newest_ms, again))
+    return sorted(found, key=lambda each: (each.since_ms, each.topic, each.partition))
+
+
+def _last(rows: Ints, key: Ints, keys: int) -> Ints:
+    last = np.full(keys, -1, np.int64)
+    last[key] = rows
+    return last
