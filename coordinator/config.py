@@ -20,21 +20,15 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Final, NamedTuple
 
+from coordinator.environment import setting_variables, variable_of
 from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
 from coordinator.properties import PropertiesError, parse_properties
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes: each node has a range of producer ids of its own (cluster.py)
-ENVIRONMENT_PREFIX: Final = "COORDINATOR_"
 OFF: Final = "off"
 
-# What Kubernetes puts into the environment of every pod when some service is called "coordinator".
-_KUBERNETES_SERVICE_LINK: Final = re.compile(
-    r"COORDINATOR_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)"
-)
-# Read where it is needed, before there is a Config: which event loop to run on (server.py).
-_OTHER_VARIABLES: Final = frozenset({"COORDINATOR_EVENT_LOOP"})
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
 _LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -442,7 +436,7 @@ class Key:
 
     @property
     def environment(self) -> str:
-        return ENVIRONMENT_PREFIX + self.attribute.upper()
+        return variable_of(self.name)
 
     @property
     def valid(self) -> str:
@@ -534,10 +528,11 @@ def load(
 ) -> Config:
     """Settings from all sources, weakest first: `file_text`, `environ`, `overrides` ("key=value"), `flags` by key name.
 
-    `warn` gets at most one sentence, about keys of Kafka's that mean nothing here.
+    `warn` gets at most one sentence about keys of Kafka's that mean nothing here, and one about such variables.
     """
     values: dict[str, Any] = {}
     unused: list[str] = []
+    unused_variables: list[str] = []
 
     def take(entries: Iterable[tuple[str, str, str]]) -> None:
         """One source: (key, text, where it stands). Other names for a key never beat the key itself in one source."""
@@ -557,11 +552,13 @@ def load(
         except PropertiesError as error:
             raise ConfigError(f"{file_name} is not a properties file: {error}") from None
         take((entry.key, entry.value, f"{file_name}, line {entry.line}") for entry in entries)
-    take(_from_environment(environ or {}))
+    take(_from_environment(environ or {}, unused_variables))
     take(_from_overrides(overrides))
     take((name, text, "on the command line") for name, text in (flags or {}).items())
     if unused and warn is not None:
         warn(f"ignored settings of Kafka's that mean nothing here: {', '.join(sorted(set(unused)))}")
+    if unused_variables and warn is not None:
+        warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
     config = Config(**values)
     _check_together(config)
     return config
@@ -601,13 +598,16 @@ def _nearest(name: str) -> str:
     return f"did you mean {close[0]}?" if close else "`coordinator config` lists them all"
 
 
-def _from_environment(environ: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
-    for variable in sorted(environ):
-        if not variable.startswith(ENVIRONMENT_PREFIX) or variable in _OTHER_VARIABLES:
-            continue
-        if not _KUBERNETES_SERVICE_LINK.fullmatch(variable):
-            name = variable.removeprefix(ENVIRONMENT_PREFIX).lower().replace("_", ".")
-            yield name, environ[variable], f"in the environment, {variable}"
+def _from_environment(environ: Mapping[str, str], unused: list[str]) -> Iterable[tuple[str, str, str]]:
+    for variable in setting_variables(environ):
+        if variable.is_ours or _is_known(variable.key):
+            yield variable.key, variable.value, f"in the environment, {variable.name}"
+        else:
+            unused.append(variable.name)
+
+
+def _is_known(name: str) -> bool:
+    return name in keys() or name in OTHER_NAMES or name in KAFKA_KEYS or name.startswith(KAFKA_PREFIXES)
 
 
 def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:

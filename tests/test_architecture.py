@@ -25,6 +25,7 @@ OFFSETS_CORE = (
     "partition",
     "replay",
     "scan",
+    "settled",
     "store",
 )
 
@@ -62,7 +63,7 @@ IMPURE = frozenset(
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "protocol": frozenset(),
     "coordinator.effects": frozenset(),
-    "coordinator.config": frozenset({"coordinator.kafka_keys", "coordinator.properties"}),
+    "coordinator.config": frozenset({"coordinator.environment", "coordinator.kafka_keys", "coordinator.properties"}),
     "coordinator.cluster": frozenset(),
     "coordinator.purgatory.timing_wheel": frozenset(),
     "coordinator.purgatory.purgatory": frozenset({"coordinator.purgatory.timing_wheel"}),

@@ -23,6 +23,7 @@ from coordinator.config import (
     parse_address,
     parse_topics,
 )
+from coordinator.environment import setting_variables
 from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
 
 # Kafka's documented defaults, for the keys where ours must not differ.
@@ -355,3 +356,34 @@ def test_every_setting_is_read_by_something() -> None:
         if isinstance(method, ast.FunctionDef) and method.name in words:  # a property that others use reads for them
             words |= {node.attr for node in ast.walk(method) if isinstance(node, ast.Attribute)}
     assert [key.name for key in keys().values() if key.attribute not in words] == []
+
+
+def test_variables_of_kafkas_images_set_the_same_keys() -> None:
+    assert load(environ={"KAFKA_GROUP_MAX_SIZE": "7"}).group_max_size == 7
+
+
+def test_of_two_variables_for_one_key_ours_holds() -> None:
+    assert load(environ={"KAFKA_GROUP_MAX_SIZE": "7", "COORDINATOR_GROUP_MAX_SIZE": "8"}).group_max_size == 8
+
+
+def test_variables_of_kafkas_images_that_name_no_setting_get_one_warning() -> None:
+    said: list[str] = []
+    variables = {"KAFKA_HEAP_OPTS": "-Xmx1g", "KAFKA_CLUSTER___NAME__X": "a", "KAFKA_GROUP_MAX_SIZE": "7"}
+    assert load(environ=variables, warn=said.append).group_max_size == 7
+    assert said == [
+        "ignored variables in the environment that name no setting: KAFKA_CLUSTER___NAME__X, KAFKA_HEAP_OPTS"
+    ]
+
+
+def test_a_wrong_value_in_a_variable_of_kafkas_images_is_an_error_that_names_it() -> None:
+    with pytest.raises(ConfigError, match=r"KAFKA_GROUP_MAX_SIZE"):
+        load(environ={"KAFKA_GROUP_MAX_SIZE": "many"})
+
+
+@pytest.mark.parametrize(
+    ("variable", "key"),
+    [("COORDINATOR_A_B", "a.b"), ("KAFKA_A__B_C", "a_b.c"), ("KAFKA_A___B", "a-b"), ("COORDINATOR_A___B__C", "a-b_c")],
+)
+def test_underscores_in_a_variable_stand_for_dots_underscores_and_dashes(variable: str, key: str) -> None:
+    (found,) = setting_variables({variable: "x"})
+    assert (found.key, found.value) == (key, "x")
