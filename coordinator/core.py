@@ -16,7 +16,7 @@ and is to be loaded again from the log (`take_broken_partitions`), and `take_fau
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.effects import Effects, Producer, Ticket
@@ -42,6 +42,7 @@ from coordinator.offsets.fetch import fetch_offsets
 from coordinator.offsets.partition import OffsetsPartition, PartitionState
 from coordinator.offsets.replay import Replay
 from coordinator.offsets.scan import schedule_scan
+from coordinator.offsets.settled import Row, settled
 from coordinator.purgatory.group_timers import GroupTimers
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
@@ -85,11 +86,12 @@ class GroupCoordinator:
         topic_partition_exists: Callable[[str, int], bool],
         wall_offset_ms: int,
         on_rebalance: Callable[[Rebalance], None] = lambda rebalance: None,
+        owns: Callable[[int], bool] = lambda partition: True,
     ) -> None:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime keeps it right
         self.metrics = Counters()
         self.unknown_records = 0  # records of kinds that are not ours, met while loading
-        self._directory = Directory(partitions)
+        self._directory = Directory(partitions, owns)
         self._groups = self._directory.groups
         self._timers = GroupTimers()
         self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance)
@@ -152,6 +154,8 @@ class GroupCoordinator:
                     append.durable(event)
                     continue
                 group.in_flight -= 1
+                if append.writes_group:
+                    group.record_offset = append.last_offset
                 append.durable(event)
                 if not group.in_flight:
                     self._check_waiting(("group", group.group_id), event)
@@ -272,6 +276,11 @@ class GroupCoordinator:
         return None if group is None else HeartbeatMemo.of(group, member_id, group_instance_id, generation)
 
     # -- what others look at -------------------------------------------------------------------------------------
+
+    def settled(self, partition: int, below_offset: int) -> Iterator[list[Row]] | None:
+        """What memory has from the log of a partition below an offset; None while it is not served from here."""
+        shard = self._directory.partitions[partition]
+        return settled(shard, below_offset) if shard.state is PartitionState.ACTIVE else None
 
     @property
     def is_down(self) -> bool:
@@ -484,6 +493,7 @@ class GroupCoordinator:
 class CreateGroup(InFlight):
     """The record of a group that its first JoinGroup made is on its way."""
 
+    writes_group = True
     __slots__ = ()
 
     def durable(self, event: Event) -> None:

@@ -228,11 +228,10 @@ class Runtime:
         self.core.wall_offset_ms = int(time.time() * 1000) - self.now_ms()
 
     async def load_all(self) -> None:
-        """Replay every partition of the offsets log into the core. Requests meanwhile are answered 'loading'."""
-        partitions = range(self.config.offsets_topic_num_partitions)
-        for partition in partitions:
+        """Replay the offsets log into the core. Requests meanwhile are answered 'loading'."""
+        for partition in self.offsets_log.logs:
             self.core.load_begin(partition)
-        for partition in partitions:
+        for partition in self.offsets_log.logs:
             await self._load(partition)
 
     async def _load(self, partition: int) -> None:

@@ -172,6 +172,7 @@ class Server:
             topic_partition_exists=runtime.topics.partition_exists,
             wall_offset_ms=int(time.time() * 1000) - runtime.now_ms(),
             on_rebalance=runtime.on_rebalance,
+            owns=cluster.owns_offsets_partition,
         )
         self._start_http()
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
@@ -207,15 +208,23 @@ class Server:
         config, fs = self.config, RealFileSystem()
         try:
             runtime.offsets_log = OffsetsLog.open(
-                path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
+                path,
+                config,
+                fs,
+                loop=loop,
+                on_durable=runtime.on_durable,
+                on_failed=runtime.on_failed,
+                owns=runtime.cluster.owns_offsets_partition,
             )
+            offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
             runtime.topic_io = TopicIO(
                 loop,
                 path,
                 config,
                 fs,
                 on_effects=runtime.on_topic_effects,
-                internal_logs={OFFSETS_TOPIC: runtime.offsets_log.logs},
+                cluster=runtime.cluster,
+                internal_logs={OFFSETS_TOPIC: offsets_logs},
             )
             runtime.topics = runtime.topic_io.topics
             runtime.topic_io.start()

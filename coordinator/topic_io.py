@@ -24,6 +24,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.cluster import Cluster
 from coordinator.log.errors import CorruptLogError, LogError, OffsetOutOfRangeError
 from coordinator.log.flusher import Flusher
 from coordinator.pool import Pool, ThreadPool
@@ -79,7 +80,8 @@ class TopicIO:
         fs: FileSystem,
         *,
         on_effects: OnEffects,
-        internal_logs: Mapping[str, Sequence[Log]] | None = None,
+        cluster: Cluster | None = None,
+        internal_logs: Mapping[str, Sequence[Log | None]] | None = None,
         new_topic_id: Callable[[], bytes] | None = None,
         readers: Pool | None = None,
         changer: Pool | None = None,
@@ -92,7 +94,7 @@ class TopicIO:
         self.store = TopicStore(data_dir, config, fs)
         self.topics = Topics(
             config,
-            node_id=config.node_id,
+            cluster=cluster or Cluster.alone(config.node_id),
             new_topic_id=new_topic_id or random_topic_id,
             now_ms=self._now_ms(),
         )
@@ -129,12 +131,13 @@ class TopicIO:
         """Read the catalogue, finish what a crash interrupted, open every log. TopicStoreError says what to mend."""
         store, topics = self.store, self.topics
         for name, logs in self._internal_logs.items():
-            views: Sequence[LogView] = logs
+            views: Sequence[LogView | None] = logs
             for partition, log in zip(
                 topics.add_internal(name, uuid.uuid5(_INTERNAL_IDS, name).bytes, views), logs, strict=True
             ):
-                partition.refresh()
-                self._logs[partition] = log
+                if log is not None:
+                    partition.refresh()
+                    self._logs[partition] = log
         facts, deleted = store.load_catalogue()
         topics.producer_ids.restore(store.load_producer_ids())
         store.finish_deletions(deleted, [row.name for row in facts])

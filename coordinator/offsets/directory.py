@@ -1,18 +1,20 @@
 """Where a group is found: the partitions of the offsets log, all groups of all of them, and who cannot serve.
 
 A group that is in `groups` belongs to an active partition, so the common case is one look into one dict. The partition
-of a group comes from its id by Kafka's hash, remembered for ids that are asked for again. Source: spec 0.3, 9.3.
+of a group comes from its id by Kafka's hash, remembered for ids that are asked for again. A partition that another node
+owns is there, but never loaded: all that is said of its groups is NOT_COORDINATOR. Source: spec 0.3, 9.3.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from coordinator.group.checks import fits
 from coordinator.group.group import Group
 from coordinator.group.state import GroupState
-from coordinator.offsets.partition import OffsetsPartition, partition_for
+from coordinator.offsets.partition import OffsetsPartition, PartitionState, partition_for
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -27,11 +29,14 @@ class Directory:
 
     __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions")
 
-    def __init__(self, partitions: int) -> None:
+    def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
         self.is_down = False  # stopping: nobody is served any more
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.partitions = [OffsetsPartition(number, self.groups, self.groups_by_state) for number in range(partitions)]
+        for shard in self.partitions:
+            if not owns(shard.partition):
+                shard.state = PartitionState.NOT_OWNED
 
         @lru_cache(REMEMBERED_IDS)
         def remembered(group_id: str) -> int:

@@ -1,4 +1,4 @@
-"""The partitions of the offsets log: records gathered, made durable together, and read back at start.
+"""The partitions of the offsets log that a node owns: records gathered, made durable together, and read back at start.
 
 An append only gathers; it gets the next offsets of its partition at once. When a flush round starts, what gathered for
 a partition since the last one becomes one record batch (several, where it is much), is written and synced, and
@@ -156,19 +156,19 @@ class _Partition:
 
 
 class OffsetsLog:
-    """All partitions of `__consumer_offsets` of one node. Every method belongs to the loop thread."""
+    """The partitions of `__consumer_offsets` of one node, by number. Every method belongs to the loop thread."""
 
     def __init__(
         self,
-        logs: Sequence[Log],
+        logs: Mapping[int, Log],
         config: Config,
         loop: EventLoop,
         on_durable: Callable[[int, int], None],
         on_failed: OnFailed,
         flusher: Callable[[Callable[..., None], Callable[..., None]], Flusher] | None = None,
     ) -> None:
-        self.logs: tuple[Log, ...] = tuple(logs)
-        self._partitions = [_Partition(number, log) for number, log in enumerate(logs)]
+        self.logs: Mapping[int, Log] = dict(logs)
+        self._partitions = {number: _Partition(number, log) for number, log in logs.items()}
         self._loop = loop
         self._tell_durable = on_durable
         self._tell_failed = on_failed
@@ -198,22 +198,25 @@ class OffsetsLog:
         loop: EventLoop,
         on_durable: Callable[[int, int], None],
         on_failed: OnFailed,
+        owns: Callable[[int], bool] = lambda partition: True,
     ) -> Self:
-        """Open or create every partition, saying what had to be cut. CorruptLogError if durable records are damaged."""
+        """Open or create the partitions that this node owns, saying what had to be cut.
+
+        CorruptLogError if durable records are damaged. The directories of other partitions are not touched.
+        """
         log_config = LogConfig(
             segment_bytes=config.offsets_topic_segment_bytes,
             segment_ms=config.log_roll_ms,
             index_interval_bytes=config.log_index_interval_bytes,
         )
-        logs: list[Log] = []
+        logs: dict[int, Log] = {}
         try:
-            for partition in range(config.offsets_topic_num_partitions):
-                log = Log.open(data_dir / f"{OFFSETS_TOPIC}-{partition}", log_config, fs)
-                logs.append(log)
+            for partition in filter(owns, range(config.offsets_topic_num_partitions)):
+                log = logs[partition] = Log.open(data_dir / f"{OFFSETS_TOPIC}-{partition}", log_config, fs)
                 for message in log.recovery.messages():
                     _logger.warning(message)
         except BaseException:
-            for log in logs:
+            for log in logs.values():
                 log.abandon()
             raise
         return cls(logs, config, loop, on_durable, on_failed)
@@ -304,7 +307,7 @@ class OffsetsLog:
         await future
 
     def _is_idle(self, partition: int | None) -> bool:
-        parts = self._partitions if partition is None else self._partitions[partition : partition + 1]
+        parts = self._partitions.values() if partition is None else (self._partitions[partition],)
         return all(part.next_offset == part.log.high_watermark and part.refusing is None for part in parts)
 
     def _wake_waiting(self) -> None:
@@ -319,7 +322,7 @@ class OffsetsLog:
     async def close(self) -> None:
         """Make durable what is queued, tell its fate, and close the logs in order. Blocks as long as the disk does."""
         self._flusher.close()
-        for log in self.logs:
+        for log in self.logs.values():
             try:
                 log.close()
             except OSError as error:  # the next start checks the log's end instead of trusting it

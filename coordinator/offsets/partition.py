@@ -4,8 +4,9 @@ Appends are numbered here: each record takes the next offset, as it will in the 
 `appended` and `append_failed` take it off the front or cut it off the end, and each `InFlight` says what follows. A
 failure takes everything behind it along, since the log drops it too.
 
-States: loading until its log has been read, then active; failed if the log cannot be understood. While it is not
-active it has no groups, and every request hears why. Sources: spec 0.3, 12.4 - 12.7.
+States: loading until its log has been read, then active; failed if the log cannot be understood; not owned if it is
+another node's, or the process is ending. While it is not active it has no groups, and every request hears why.
+Sources: spec 0.3, 12.4 - 12.7.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from coordinator.topics.partition import LogView, Partition
 from coordinator.topics.settings import TopicSettings, settings_of
 
 if TYPE_CHECKING:
+    from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.topics.tail_cache import TailBudget
     from protocol.messages.metadata import MetadataResponseTopic
@@ -80,9 +81,10 @@ class Topic:
 class Catalogue:
     """Topics by name and by id."""
 
-    def __init__(self, config: Config, budget: TailBudget) -> None:
+    def __init__(self, config: Config, budget: TailBudget, cluster: Cluster) -> None:
         self._config = config
         self._budget = budget
+        self._cluster = cluster
         self._by_id: dict[bytes, Topic] = {}
         self._collisions: dict[str, str] = {}  # collision key -> the name that has it
         self.topics: dict[str, Topic] = {}
@@ -93,19 +95,33 @@ class Catalogue:
     def make(self, name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str]) -> Topic:
         """A topic that is not in the catalogue yet."""
         topic = Topic(name, topic_id, configs, settings_of(configs, self._config))
-        topic.partitions = [Partition(topic, index, self._budget) for index in range(partitions)]
+        topic.partitions = [self._partition(topic, index) for index in range(partitions)]
         return topic
 
-    def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView]) -> Topic:
-        """A topic that somebody else keeps."""
+    def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> Topic:
+        """A topic that somebody else keeps: the logs of its partitions, None for those on other nodes."""
         topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
         topic.is_internal = True
-        topic.partitions = [Partition(topic, index, self._budget, view) for index, view in enumerate(views)]
+        topic.partitions = [
+            Partition(
+                topic,
+                index,
+                self._budget,
+                leader=self._cluster.ownership.owner_of_offsets_partition(index),
+                is_local=view is not None,
+                view=view,
+            )
+            for index, view in enumerate(views)
+        ]
         return topic
+
+    def _partition(self, topic: Topic, index: int) -> Partition:
+        leader = self._cluster.ownership.owner_of_topic_partition(topic.name, index)
+        return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
 
     def more_partitions(self, topic: Topic, count: int) -> list[Partition]:
         """The partitions that `topic` lacks to have `count`, not yet its own."""
-        return [Partition(topic, index, self._budget) for index in range(len(topic.partitions), count)]
+        return [self._partition(topic, index) for index in range(len(topic.partitions), count)]
 
     def add(self, topic: Topic) -> None:
         """`topic` exists now."""

@@ -20,6 +20,7 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.topics.catalogue import Catalogue, Topic
     from coordinator.topics.effects import Outbox
@@ -33,7 +34,7 @@ class Parts:
     """What a change may look at and change."""
 
     config: Config
-    node_id: int
+    cluster: Cluster
     catalogue: Catalogue
     producing: Producing
     fetching: Fetching
@@ -51,11 +52,13 @@ class Parts:
         """The job that makes a change durable."""
         add, without = tuple(add), tuple(without)
         catalogue = self.catalogue
+        created = (*(partition for topic in add for partition in topic.partitions), *create)
+        removed = (partition for topic in without for partition in topic.partitions)
         return ChangeCatalogue(
             document=catalogue.document(add=add, without=without, partitions=partitions, configs=configs),
             previous=catalogue.document(),
-            create=(*(partition for topic in add for partition in topic.partitions), *create),
-            remove=tuple(partition for topic in without for partition in topic.partitions),
+            create=tuple(partition for partition in created if partition.is_local),
+            remove=tuple(partition for partition in removed if partition.is_local),
         )
 
 

@@ -94,8 +94,8 @@ def _check(asked: CreatePartitionsTopic, topic: Topic, parts: Parts, total: int)
                 ErrorCode.INVALID_REPLICA_ASSIGNMENT,
                 f"{more} new partitions need {more} assignments, not {len(asked.assignments)}",
             )
-        for assignment in asked.assignments:
-            refusal = check_replicas(assignment.broker_ids, parts.node_id)
+        for index, assignment in enumerate(asked.assignments, present):
+            refusal = check_replicas(assignment.broker_ids, topic.name, index, parts.cluster)
             if refusal is not None:
                 return refusal
     return too_many_partitions(total, more, parts.config.max_partitions)

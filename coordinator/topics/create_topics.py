@@ -1,8 +1,8 @@
 """Creating topics: the CreateTopics request, and topics that come to be because a client asked for their metadata.
 
 The checks are Kafka's, in its order: name twice in the request, name, collision, existence, settings, then counts and
-assignments. This is a cluster of one node: a replication factor of 1 or "default" (-1), assignments that name this node
-alone. `validate_only` checks and changes nothing.
+assignments. Each partition is on one node, which a rule names: a replication factor of 1 or "default" (-1), assignments
+that say what the rule says. `validate_only` checks and changes nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from protocol.messages.create_topics import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from coordinator.cluster import Cluster
     from coordinator.effects import Ticket
     from coordinator.topics.catalogue import Topic
     from coordinator.topics.changes import Parts
@@ -193,7 +194,7 @@ def partitions_asked_for(asked: CreatableTopic, parts: Parts) -> tuple[int, Refu
     """How many partitions a new topic shall have, or why that is not possible."""
     count, factor = asked.num_partitions, asked.replication_factor
     if asked.assignments:
-        return len(asked.assignments), _check_assignments(asked, parts.node_id)
+        return len(asked.assignments), _check_assignments(asked, parts.cluster)
     if factor < DEFAULT or factor == 0:
         return 0, (
             ErrorCode.INVALID_REPLICATION_FACTOR,
@@ -204,12 +205,13 @@ def partitions_asked_for(asked: CreatableTopic, parts: Parts) -> tuple[int, Refu
     if factor > REPLICATION_FACTOR:
         return 0, (
             ErrorCode.INVALID_REPLICATION_FACTOR,
-            f"there is one broker, so a replication factor of {factor} is not possible; use 1 or -1",
+            f"there is one {'broker' if parts.cluster.is_alone else 'copy of each partition'}, so a replication "
+            f"factor of {factor} is not possible; use 1 or -1",
         )
     return (parts.config.num_partitions if count == DEFAULT else count), None
 
 
-def _check_assignments(asked: CreatableTopic, node_id: int) -> Refusal | None:
+def _check_assignments(asked: CreatableTopic, cluster: Cluster) -> Refusal | None:
     if asked.replication_factor != DEFAULT:
         return ErrorCode.INVALID_REQUEST, "with assignments, the replication factor must be -1"
     if asked.num_partitions != DEFAULT:
@@ -222,7 +224,7 @@ def _check_assignments(asked: CreatableTopic, node_id: int) -> Refusal | None:
                 f"partition {assignment.partition_index} is assigned more than once",
             )
         seen.add(assignment.partition_index)
-        refusal = check_replicas(assignment.broker_ids, node_id)
+        refusal = check_replicas(assignment.broker_ids, asked.name, assignment.partition_index, cluster)
         if refusal is not None:
             return refusal
     if seen != set(range(len(asked.assignments))):
@@ -230,13 +232,17 @@ def _check_assignments(asked: CreatableTopic, node_id: int) -> Refusal | None:
     return None
 
 
-def check_replicas(broker_ids: Sequence[int], node_id: int) -> Refusal | None:
-    """Whether a partition can have its replicas on these brokers: there is one."""
+def check_replicas(broker_ids: Sequence[int], topic: str, partition: int, cluster: Cluster) -> Refusal | None:
+    """Whether a partition can have its replicas on these brokers: there is one copy, at the node that the rule says."""
     if not broker_ids:
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition needs a broker"
     if len(set(broker_ids)) != len(broker_ids):
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a broker is named twice for one partition"
-    unknown = [broker for broker in broker_ids if broker != node_id]
+    unknown = [broker for broker in broker_ids if broker not in cluster.nodes]
     if unknown:
-        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"there is no broker {unknown[0]}; the only one is {node_id}"
+        known = f"the only one is {cluster.node_id}" if cluster.is_alone else f"there are {sorted(cluster.nodes)}"
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"there is no broker {unknown[0]}; {known}"
+    owner = cluster.ownership.owner_of_topic_partition(topic, partition)
+    if list(broker_ids) != [owner]:
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {partition} of '{topic}' can be on broker {owner} only"
     return None

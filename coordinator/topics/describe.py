@@ -68,8 +68,11 @@ _SERVER_FACTS: Final = (
 # -- metadata ----------------------------------------------------------------------------------------------------
 
 
-def describe_topic(topic: Topic, node_id: int) -> MetadataResponseTopic:
-    """A topic of a Metadata answer, shared between answers: it must not be changed."""
+def describe_topic(topic: Topic) -> MetadataResponseTopic:
+    """A topic of a Metadata answer, shared between answers: it must not be changed.
+
+    Of a partition on another node nothing is known but that this node leads it, whether it is up or not.
+    """
     if topic.described is None:
         topic.described = MetadataResponseTopic(
             name=topic.name,
@@ -79,11 +82,11 @@ def describe_topic(topic: Topic, node_id: int) -> MetadataResponseTopic:
                 MetadataResponsePartition(
                     error_code=ErrorCode.LEADER_NOT_AVAILABLE if partition.is_offline else ErrorCode.NONE,
                     partition_index=partition.index,
-                    leader_id=-1 if partition.is_offline else node_id,
+                    leader_id=-1 if partition.is_offline else partition.leader,
                     leader_epoch=LEADER_EPOCH,
-                    replica_nodes=[node_id],
-                    isr_nodes=[] if partition.is_offline else [node_id],
-                    offline_replicas=[node_id] if partition.is_offline else [],
+                    replica_nodes=[partition.leader],
+                    isr_nodes=[] if partition.is_offline else [partition.leader],
+                    offline_replicas=[partition.leader] if partition.is_offline else [],
                 )
                 for partition in topic.partitions
             ],
@@ -205,7 +208,7 @@ def _entries_of(
         if name == "" and asked.resource_type == BROKER:
             return [], ErrorCode.NONE, None  # defaults for all brokers, set while they run: there are none
         if name != str(node_id):
-            return [], ErrorCode.INVALID_REQUEST, f"the only broker is {node_id}, not {name[:20]!r}"
+            return [], ErrorCode.INVALID_REQUEST, f"this is broker {node_id}, not {name[:20]!r}"
         if asked.resource_type == BROKER:
             return list(_broker_entries(config)), ErrorCode.NONE, None
         return [], ErrorCode.NONE, None  # levels of Java loggers: there are none

@@ -315,7 +315,10 @@ def _slot(asked: FetchPartition, topic: Topic | None, missing: ErrorCode) -> _Sl
         return _Slot(asked, None, missing)
     if not 0 <= asked.partition < len(topic.partitions):
         return _Slot(asked, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    return _Slot(asked, topic.partitions[asked.partition], check_leader_epoch(asked.current_leader_epoch))
+    partition = topic.partitions[asked.partition]
+    if not partition.is_local:
+        return _Slot(asked, None, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return _Slot(asked, partition, check_leader_epoch(asked.current_leader_epoch))
 
 
 def check_leader_epoch(epoch: int) -> ErrorCode:

@@ -78,6 +78,8 @@ class Offsets:
         partition = self._catalogue.partition(topic, index)
         if partition is None:
             return None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not partition.is_local:
+            return None, ErrorCode.NOT_LEADER_OR_FOLLOWER
         if partition.is_offline:
             return None, ErrorCode.KAFKA_STORAGE_ERROR
         partition.refresh()

@@ -4,6 +4,8 @@ The partition gives offsets itself: a batch takes the next ones when it is accep
 them. Readers see what lies below the high watermark, which moves when the executor says so. If a write fails, nothing
 from its offset on has happened: the offsets, the sequence numbers and the cached batches are taken back together.
 
+A partition that another node leads is known here, for Metadata, and has no log: it is not `is_local`.
+
 A partition of an internal topic belongs to somebody else (the offsets log): `view` shows its log, and `refresh` copies
 the few facts a reader needs.
 """
@@ -64,7 +66,9 @@ class Partition:
         "high_watermark",
         "index",
         "is_deleted",
+        "is_local",
         "is_offline",
+        "leader",
         "log_start_offset",
         "next_offset",
         "pending",
@@ -76,9 +80,20 @@ class Partition:
         "view",
     )
 
-    def __init__(self, topic: Topic, index: int, budget: TailBudget, view: LogView | None = None) -> None:
+    def __init__(
+        self,
+        topic: Topic,
+        index: int,
+        budget: TailBudget,
+        *,
+        leader: int,
+        is_local: bool,
+        view: LogView | None = None,
+    ) -> None:
         self.topic = topic
         self.index = index
+        self.leader = leader  # the id of the node that has its log
+        self.is_local = is_local  # whether that is this node
         self.log_start_offset = 0
         self.next_offset = 0
         self.high_watermark = 0
@@ -174,4 +189,6 @@ class Partition:
 
     def __repr__(self) -> str:
         state = "deleted" if self.is_deleted else "offline" if self.is_offline else f"{len(self.pending)} in flight"
+        if not self.is_local:
+            state = f"on node {self.leader}"
         return f"<Partition {self.directory} {self.log_start_offset}..{self.high_watermark} {state}>"

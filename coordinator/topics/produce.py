@@ -1,8 +1,8 @@
 """Produce: check a batch, give it its offsets, answer when it is durable.
 
-The checks are Kafka's, in its order: the partition exists; exactly one batch of magic 2 (zstd only for clients that
-know it); the acks; internal topics; transactions, which are refused; offsets, size, checksum and counts of the batch;
-then the producer's sequence. A repeated batch is answered with the offset of the first, once that one is durable.
+The checks are Kafka's, in its order: the partition exists and this node leads it; exactly one batch of magic 2 (zstd
+only for clients that know it); the acks; internal topics; transactions, which are refused; offsets, size, checksum and
+counts of the batch; then the producer's sequence. A repeated batch is answered with the offset of the first, once that one is durable.
 
 With one node acks=1 and acks=-1 are the same promise: the topic's flush policy. acks=0 gets no answer; if such a batch
 is refused or lost the connection is closed, which is the only thing such a client notices.
@@ -110,6 +110,8 @@ class Producing:
         """Accept the batch for one partition, or say why not."""
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
+        if not partition.is_local:
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER, None
         records = data.records or b""
         error, reason, size = _check_form(records, zstd_allowed)
         if error is not ErrorCode.NONE:

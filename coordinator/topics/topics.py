@@ -32,6 +32,7 @@ from protocol.error_codes import ErrorCode
 from protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
+    from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.effects import Ticket
     from coordinator.topics.changes import Change
@@ -64,23 +65,23 @@ class Topics:
         self,
         config: Config,
         *,
-        node_id: int,
+        cluster: Cluster,
         new_topic_id: Callable[[], bytes],
         now_ms: int,
         tails_bytes: int = TAILS_BYTES,
     ) -> None:
         self.config = config
-        self.node_id = node_id
+        self.cluster = cluster
         self.new_topic_id = new_topic_id
         self.tails = TailBudget(tails_bytes, min(TAIL_BYTES, tails_bytes))
-        self.catalogue = Catalogue(config, self.tails)
+        self.catalogue = Catalogue(config, self.tails, cluster)
         self.producer_ids = ProducerIds()
         self._wheel: TimingWheel[DelayedOperation[Outbox]] = TimingWheel(now_ms)
         self.fetches: Purgatory[Outbox] = Purgatory("fetch", self._wheel)
         self.producing = Producing(config, self.catalogue)
         self.fetching = Fetching(config, self.catalogue, self.fetches)
         self.offsets = Offsets(self.catalogue, self.fetching)
-        parts = Parts(config, node_id, self.catalogue, self.producing, self.fetching, new_topic_id)
+        parts = Parts(config, cluster, self.catalogue, self.producing, self.fetching, new_topic_id)
         self.changes = ChangeQueue(parts)
         self._wanted: dict[str, None] = {}  # topics on their way to be created automatically
         self._scan_at_ms = now_ms + config.log_retention_check_interval_ms
@@ -100,27 +101,27 @@ class Topics:
         return self.catalogue.partition(topic, partition) is not None
 
     def restore(self, topics: Iterable[TopicFacts], deleted: Iterable[DeletedTopic]) -> list[Partition]:
-        """At start: the catalogue as it was written. Returns all partitions, whose logs are to be opened."""
+        """At start: the catalogue as it was written. Returns the partitions whose logs are to be opened."""
         partitions = []
         for facts in topics:
             topic = self.catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs)
             self.catalogue.add(topic)
-            partitions += topic.partitions
+            partitions += [partition for partition in topic.partitions if partition.is_local]
         self.catalogue.deleted = list(deleted)
         return partitions
 
     def add_missing(self, wanted: Mapping[str, int]) -> list[Partition]:
-        """At start: topics the operator wants. Returns the partitions of those that were not there."""
+        """At start: topics the operator wants. Returns the partitions here of those that were not there."""
         partitions = []
         for name, count in wanted.items():
             if name not in self.catalogue.topics:
                 topic = self.catalogue.make(name, self.new_topic_id(), count, {})
                 self.catalogue.add(topic)
-                partitions += topic.partitions
+                partitions += [partition for partition in topic.partitions if partition.is_local]
         return partitions
 
-    def add_internal(self, name: str, topic_id: bytes, views: Sequence[LogView]) -> list[Partition]:
-        """A topic of somebody else's logs, to be read by clients."""
+    def add_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> list[Partition]:
+        """A topic of somebody else's logs, to be read by clients; None is a log on another node."""
         topic = self.catalogue.make_internal(name, topic_id, views)
         self.catalogue.add(topic)
         return topic.partitions
@@ -154,6 +155,7 @@ class Topics:
                 for topic in self.catalogue.topics.values()
                 if not topic.is_internal
                 for partition in topic.partitions
+                if partition.is_local
             ]
         items = []
         silent_since_ms = out.now_ms - self.config.producer_id_expiration_ms
@@ -232,7 +234,7 @@ class Topics:
         """The topics of a Metadata answer; None asks for all. Missing ones may come to be because of this."""
         effects = NOTHING
         if asked is None:
-            described = [describe_topic(topic, self.node_id) for topic in self.catalogue.topics.values()]
+            described = [describe_topic(topic) for topic in self.catalogue.topics.values()]
         elif any(each.topic_id != ZERO_UUID for each in asked):
             ids = dict.fromkeys(each.topic_id for each in asked if each.topic_id != ZERO_UUID)
             described = [self._described_by_id(topic_id) for topic_id in ids]
@@ -243,7 +245,7 @@ class Topics:
             for name in dict.fromkeys(each.name or "" for each in asked):
                 topic = self.catalogue.topics.get(name)
                 if topic is not None:
-                    described.append(describe_topic(topic, self.node_id))
+                    described.append(describe_topic(topic))
                 elif names.why_invalid(name) is not None:
                     described.append(missing_topic(name, ErrorCode.INVALID_TOPIC_EXCEPTION))
                 else:
@@ -261,7 +263,7 @@ class Topics:
         topic = self.catalogue.by_id(topic_id)
         if topic is None:
             return missing_topic(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
-        return describe_topic(topic, self.node_id)
+        return describe_topic(topic)
 
     def _create_automatically(self, missing: Sequence[str], now_ms: int) -> TopicEffects:
         new = [name for name in missing if name not in self._wanted]
@@ -294,7 +296,7 @@ class Topics:
 
     def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         """DescribeConfigs."""
-        return describe_configs(request, self.catalogue, self.config, self.node_id)
+        return describe_configs(request, self.catalogue, self.config, self.cluster.node_id)
 
     # -- what the executor reports -------------------------------------------------------------------------------
 

@@ -43,7 +43,7 @@ class World:
         self.told: list[Told] = []
         self.until: list[int] = []  # where the fault of a refused append ends
         config = Config(offsets_topic_num_partitions=3, **settings)  # type: ignore[arg-type]
-        logs = [Log.open(DATA / f"__consumer_offsets-{number}", LogConfig(), fs) for number in range(3)]
+        logs = {number: Log.open(DATA / f"__consumer_offsets-{number}", LogConfig(), fs) for number in range(3)}
         self.log = OffsetsLog(
             logs,
             config,

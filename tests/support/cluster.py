@@ -82,10 +82,17 @@ class Cluster:
     """See the module. `partitions` are those of the offsets log."""
 
     topics: Any = None
-    cluster = Nodes.alone(1, "coordinator.example", 9092)
     cluster_id = "test"
 
-    def __init__(self, config: Config | None = None, *, partitions: int = 2, loaded: bool = True) -> None:
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        partitions: int = 2,
+        loaded: bool = True,
+        nodes: Nodes | None = None,
+    ) -> None:
+        self.cluster = nodes if nodes is not None else Nodes.alone(1, "coordinator.example", 9092)
         self.config = config if config is not None else Config()
         self.clock = Clock()
         self.log = MemoryOffsetsLog(partitions)
@@ -494,6 +501,7 @@ class Cluster:
             topic_partition_exists=self._exists,
             wall_offset_ms=self.clock.wall_offset_ms,
             on_rebalance=self.rebalances.append,
+            owns=self.cluster.owns_offsets_partition,
         )
 
     def _new_uuid(self) -> str:
@@ -511,6 +519,8 @@ class Cluster:
 
     def load(self) -> None:
         for partition, log in enumerate(self.log.partitions):
+            if not self.cluster.owns_offsets_partition(partition):
+                continue
             self.core.load_begin(partition)
             for header, records in self.log.replay(partition):
                 self.core.load_batch(partition, header, records)

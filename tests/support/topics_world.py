@@ -48,16 +48,23 @@ UNANSWERED = object()
 class TopicsWorld:
     """Implements `coordinator.api.node.Node`, as far as the topics' handlers use it."""
 
-    def __init__(self, *, tails_bytes: int = 1 << 20, segment_bytes: int = 1 << 20, **config: Any) -> None:
+    def __init__(
+        self,
+        *,
+        tails_bytes: int = 1 << 20,
+        segment_bytes: int = 1 << 20,
+        cluster: Cluster | None = None,
+        **config: Any,
+    ) -> None:
         self.config = Config(**config)
-        self.cluster = Cluster.alone(1, "broker.test", 9092)
+        self.cluster = cluster if cluster is not None else Cluster.alone(1, "broker.test", 9092)
         self.cluster_id = "test-cluster"
         self.now_ms = 1_000_000
         self.core: Any = None
         ids = count(1)
         self.topics = Topics(
             self.config,
-            node_id=1,
+            cluster=self.cluster,
             new_topic_id=lambda: next(ids).to_bytes(16, "big"),
             now_ms=self.now_ms,
             tails_bytes=tails_bytes,
@@ -163,7 +170,7 @@ class TopicsWorld:
             {key.replace("_", "."): value for key, value in configs.items()},
         )
         self.topics.catalogue.add(topic)
-        self._open(topic.partitions)
+        self._open(partition for partition in topic.partitions if partition.is_local)
 
     def partition(self, topic: str, index: int = 0) -> Partition:
         found = self.topics.catalogue.partition(topic, index)

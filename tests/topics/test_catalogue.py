@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coordinator.cluster import Cluster
 from coordinator.config import Config
 from coordinator.topics import names
 from coordinator.topics.catalogue import Catalogue, CatalogueError, DeletedTopic, TopicFacts, parse_document
@@ -18,7 +19,7 @@ CONFIGS = st.dictionaries(st.sampled_from(["retention.ms", "segment.bytes"]), st
 
 
 def catalogue() -> Catalogue:
-    return Catalogue(Config(), TailBudget(0, 0))
+    return Catalogue(Config(), TailBudget(0, 0), Cluster.alone(1))
 
 
 @given(
