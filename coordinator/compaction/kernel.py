@@ -232,7 +232,7 @@ def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) 
     is_broken = np.zeros(len(count), np.bool_)
     step = 0
     active = int(np.searchsorted(-descending, 0))  # of the sorted batches, how many have a record `step`
-    while active > _FEW or (active and descending[0] - step < _FEW):
+    while active > _FEW:
         at = position[:active]
         length, behind, fault = _varints(source, at)
         following = behind + length
