@@ -42,6 +42,7 @@ class InFlight:
 
     __slots__ = ("deadline_ms", "group", "last_offset", "sequence")
 
+    writes_group = False  # whether it is the record of its group, alone
     group: Group | None
     sequence: int  # the how manieth append of its partition
     last_offset: int

@@ -50,6 +50,7 @@ class Group:
         "protocol_type",
         "rebalance",
         "rebalances",
+        "record_offset",
         "shard",
         "state",
         "state_timestamp_ms",
@@ -80,6 +81,7 @@ class Group:
         self.sync_timer: Timer | None = None
         self.in_flight = 0  # appends of this group that are not durable yet
         self.is_recorded = False  # something of it is durable; until then it is not listed
+        self.record_offset = -1  # where its newest durable record stands in the log; -1: it has none
         self.rebalance: Rebalance | None = None  # the one that runs
         self.rebalances: deque[Rebalance] | None = None  # those that ended
 

@@ -126,6 +126,7 @@ def _become_empty(group: Group, event: Event) -> None:
 class EmptyGroup(InFlight):
     """The record of a group without members is on its way. The group is Empty whether it arrives or not."""
 
+    writes_group = True
     __slots__ = ("response", "ticket")
 
     def __init__(self) -> None:

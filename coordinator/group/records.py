@@ -63,10 +63,11 @@ def _record(group: Group, protocol: str | None, leader: str | None, members: lis
     return encode_group_key(group.group_id), encode_group_value(value)
 
 
-def load_group(group_id: str, value: GroupValue, shard: Shard) -> Group:
+def load_group(group_id: str, value: GroupValue, record_offset: int, shard: Shard) -> Group:
     """The group that a record describes: Stable if it has members, else Empty. Sessions are started by the caller."""
     group = Group(group_id, shard, value.current_state_timestamp_ms)
     group.is_recorded = True
+    group.record_offset = record_offset
     group.generation = value.generation
     group.protocol_name = value.protocol
     group.protocol_type = sys.intern(value.protocol_type) if value.protocol_type else None

@@ -90,9 +90,17 @@ def _take_over(group: Group, old: Member, new_id: str) -> Member:
     return member
 
 
+class CorrectGroup(InFlight):
+    """The group record, once more: what the log says has to be put right. Nobody waits for it."""
+
+    __slots__ = ()
+    writes_group = True
+
+
 class ReplaceStaticMember(InFlight):
     """The group record with the new member id is on its way; the JoinGroup that brought it is parked."""
 
+    writes_group = True
     __slots__ = ("generation", "is_undone", "knows_skip_assignment", "member", "old", "old_leader", "ticket")
 
     def __init__(
@@ -128,7 +136,7 @@ class ReplaceStaticMember(InFlight):
         group.is_recorded = True
         if self.is_undone and group.state is STABLE:
             # It came after all, too late: the log names a member that is not one. Write what is true.
-            event.append(group, (group_record(group),), InFlight())
+            event.append(group, (group_record(group),), CorrectGroup())
         elif self._is_current(group):
             group.take_join(self.member)
             session = self.member.session

@@ -59,6 +59,7 @@ def _has_synced(group: Group, member: Member) -> None:
 class StoreAssignment(InFlight):
     """The group record with the leader's assignments is on its way."""
 
+    writes_group = True
     __slots__ = ("assignments", "generation")
 
     def __init__(self, generation: int, assignments: dict[str, bytes]) -> None:

@@ -208,6 +208,7 @@ def _revive(dead: Group) -> None:
     group.protocol_type = dead.protocol_type
     group.generation = dead.generation
     group.is_recorded = dead.is_recorded
+    group.record_offset = dead.record_offset
     group.rebalances = dead.rebalances
     group.compute_subscribed_topics()
     shard.add(group)

@@ -66,6 +66,10 @@ class OffsetStore:
         """Topic -> partition -> offset of one group; not to be changed by the caller."""
         return self._committed.get(group_id, _NOTHING)
 
+    def group_ids(self) -> list[str]:
+        """The groups that have committed offsets, as of now."""
+        return list(self._committed)
+
     def remove(self, group_id: str, topic: str, partition: int) -> None:
         """A tombstone became durable: the committed offset is gone, and so is what open transactions have for it."""
         topics = self._committed.get(group_id)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from coordinator.compaction.memory_check import MemoryCheck
 from coordinator.config import Config
 from coordinator.group.state import EMPTY, STABLE
 from protocol.error_codes import ErrorCode
@@ -240,6 +241,24 @@ class RandomGroups(RuleBasedStateMachine):
                 and call.answer.member_id in group.members
             }
             assert len(told) <= 1 or group.group_id in self.deleted
+
+    @invariant()
+    def memory_says_where_the_log_has_everything(self) -> None:
+        """What a compaction is checked against: rows from memory, for a part of the log and for all of it."""
+        for partition, log in enumerate(self.cluster.log.partitions):
+            batches = list(self.cluster.log.replay(partition))
+            for cut in {len(batches) // 2, len(batches)}:
+                below = batches[cut][0].base_offset if cut < len(batches) else log.high_watermark
+                check = MemoryCheck()
+                for header, records in batches[:cut]:
+                    check.add_compacted(header, records)
+                check.begin_rows()
+                for rows in self.cluster.core.settled(partition, below) or ():
+                    for row in rows:
+                        check.add_row(row)
+                for header, records in batches[cut:]:
+                    check.add_tail(header, records)
+                assert check.difference() is None
 
     def teardown(self) -> None:
         """With a log that works again and time, whoever still waits is answered."""

@@ -1,0 +1,101 @@
+"""Does a compacted log say what a running daemon holds in memory? Asked before new files may take the old ones' place.
+
+Three things come in, in this order: the compacted part, read by the same code that reads it at a start
+(`coordinator.offsets.replay`); rows from memory whose records stand in that part (`coordinator.offsets.settled`), taken
+while the daemon went on working; and the tail of the live log behind that part, up to what was durable when the last
+row had been taken.
+
+  - Each row must be found in the compacted part, at the same log offset and with the same content.
+  - Each key that the compacted part leaves alive and of which no row came must be written again, deleted, or decided by
+    a marker in the tail: memory has moved on, durably.
+
+If both hold, a restart on the compacted part plus the tail gives, for every committed offset and every group whose
+newest record stands in the compacted part, what memory held; and nothing comes back that memory had forgotten. It says
+nothing about the tail itself, which a swap does not touch, and nothing about open transactions. Of a group it compares
+where its newest record stands, not its members: between two records memory runs ahead of the log, rightly.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.offsets.replay import Replay, committed_offset, state_key
+from protocol.offsets_records import decode_key, encode_group_key, encode_offset_key
+
+if TYPE_CHECKING:
+    from coordinator.offsets.settled import GroupRow, OffsetRow, Row
+    from protocol.record_batch import BatchHeader, Record
+
+
+class MemoryCheck:
+    """Of one log partition: `add_compacted` for all of it, `begin_rows`, `add_row` for each, `add_tail`, `difference`.
+
+    What cannot be read raises DecodeError, here as at a start.
+    """
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._compacted = Replay()
+        self._unseen: set[bytes] = set()  # state keys alive in the compacted part of which no row came
+        self._difference: str | None = None
+
+    def add_compacted(self, header: BatchHeader, records: list[Record]) -> None:
+        """The next batch of the compacted part."""
+        self._compacted.add(header, records)
+
+    def begin_rows(self) -> None:
+        """The compacted part is complete."""
+        self._unseen = {*self._compacted.offsets, *self._compacted.groups}
+
+    def add_row(self, row: Row) -> None:
+        """The next row from memory."""
+        self.rows += 1
+        if len(row) == 2:
+            self._check_group(row)
+        else:
+            self._check_offset(row)
+
+    def _check_offset(self, row: OffsetRow) -> None:
+        group_id, topic, partition, log_offset, *content = row
+        key = encode_offset_key(group_id, topic, partition)
+        self._unseen.discard(key)
+        for value, found_at in self._compacted.records_of(key):
+            if found_at == log_offset:
+                if list(committed_offset(value, found_at)[:5]) != content:
+                    self._say(f"{_named(key)} at log offset {log_offset} differs from what is in memory")
+                return
+        self._say(f"{_named(key)} at log offset {log_offset} is in memory and not in the result")
+
+    def _check_group(self, row: GroupRow) -> None:
+        group_id, log_offset = row
+        key = state_key(encode_group_key(group_id))
+        self._unseen.discard(key)
+        found = self._compacted.groups.get(key)
+        if found is None or found[1] != log_offset:
+            self._say(f"{_named(key)} at log offset {log_offset} is in memory and not in the result")
+
+    def add_tail(self, header: BatchHeader, records: list[Record]) -> None:
+        """The next batch of the live log behind the compacted part."""
+        if header.is_control:
+            self._unseen.difference_update(self._compacted.pending_keys(header.producer_id))
+            return
+        for record in records:
+            if record.key is not None:
+                self._unseen.discard(state_key(record.key))
+
+    def difference(self) -> str | None:
+        """The first thing that differs, as a clause of a sentence; None if nothing does."""
+        if self._difference is None and self._unseen:
+            key = min(self._unseen)
+            found = self._compacted.offsets.get(key) or self._compacted.groups[key]
+            self._say(f"{_named(key)} at log offset {found[1]} is in the result and not in memory")
+        return self._difference
+
+    def _say(self, clause: str) -> None:
+        self._difference = self._difference or clause
+
+
+def _named(key: bytes) -> str:
+    decoded = decode_key(key)
+    kind = "the offset of group" if len(decoded) > 1 else "the record of group"
+    return f"{kind} {', '.join(repr(part) for part in decoded)}"
