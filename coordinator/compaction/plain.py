@@ -56,7 +56,8 @@ def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path
         round_ = survey(paths).round(
             now_ms=plan.now_ms, delete_retention_ms=plan.delete_retention_ms, clean_up_to=part.clean_up_to
         )
-        newest = newest_offsets(paths, round_)
+        newest, open_keys = newest_offsets(paths, round_)
+        round_ = round_.with_open_keys(open_keys)
         counts: Counter[str] = Counter(keys=len(newest))
         outputs: list[OutputSegment] = []
         out_dir.mkdir(parents=True, exist_ok=True)
@@ -117,9 +118,10 @@ def _decode(data: bytes, position: int, header: BatchHeader, name: str) -> list[
         raise InputError(f"{name} at byte {position}: {error}") from None
 
 
-def newest_offsets(paths: Sequence[Path], round_: Round) -> dict[bytes, int]:
-    """The offset of the newest record of every key."""
+def newest_offsets(paths: Sequence[Path], round_: Round) -> tuple[dict[bytes, int], dict[bytes, int]]:
+    """The offset of the newest record of every key, and of the first undecided one of those that have any."""
     newest: dict[bytes, int] = {}
+    undecided: dict[bytes, int] = {}
     for path in paths:
         data = path.read_bytes()
         for position, header in iter_batches(data):
@@ -127,7 +129,11 @@ def newest_offsets(paths: Sequence[Path], round_: Round) -> dict[bytes, int]:
                 for record in _decode(data, position, header, path.name):
                     if record.key is not None:
                         newest[record.key] = record.offset
-    return newest
+            elif round_.keeps_verbatim(header):
+                for record in _decode(data, position, header, path.name):
+                    if record.key is not None:
+                        undecided.setdefault(record.key, record.offset)
+    return newest, undecided
 
 
 def clean_segment(path: Path, round_: Round, newest: dict[bytes, int], counts: Counter[str]) -> Iterator[bytes]:
@@ -146,17 +152,17 @@ def clean_segment(path: Path, round_: Round, newest: dict[bytes, int], counts: C
         elif round_.drops_records(header):
             counts["aborted_dropped"] += header.record_count
         else:
-            counts["tombstones_kept"] += sum(record.value is None for record in kept)
-            counts["tombstones_dropped"] += sum(_is_due(record, header, round_, newest) for record in records)
+            tombstones = [record for record in kept if record.value is None]
+            counts["tombstones_kept"] += len(tombstones)
+            counts["tombstones_dropped"] += sum(_is_newest_tombstone(each, newest) for each in records)
+            counts["tombstones_dropped"] -= sum(_is_newest_tombstone(each, newest) for each in tombstones)
         if batch is not None:
             yield batch
 
 
-def _is_due(record: Record, header: BatchHeader, round_: Round, newest: dict[bytes, int]) -> bool:
-    """Whether a record is a tombstone that goes because its time has come, not because something replaced it."""
-    if record.value is not None or record.key is None or round_.keeps_verbatim(header):
-        return False
-    return record.offset >= newest.get(record.key, -1) and round_.drops_tombstones(header)
+def _is_newest_tombstone(record: Record, newest: dict[bytes, int]) -> bool:
+    """A tombstone that only its horizon can remove."""
+    return record.value is None and record.key is not None and record.offset == newest.get(record.key)
 
 
 def _kept(header: BatchHeader, records: list[Record], round_: Round, newest: dict[bytes, int]) -> list[Record]:
@@ -167,7 +173,7 @@ def _kept(header: BatchHeader, records: list[Record], round_: Round, newest: dic
         for record in records
         if record.key is not None
         and round_.keeps_record(
-            header, record.offset, newest=newest.get(record.key, -1), has_value=record.value is not None
+            header, record.key, record.offset, newest=newest.get(record.key, -1), has_value=record.value is not None
         )
     ]
 

@@ -22,7 +22,7 @@ Where this differs from Kafka, and why (tests/conformance/live_cleaner.py holds 
 
 1. Kafka knows from its transaction index, and its producers' state, what follows the last segment it cleans. We judge
    from the inputs alone, or a job would not be a function of them. A transaction whose marker lies beyond them is
-   *undecided*: its batches stay as they are and replace nothing, and no tombstone behind the first of them goes. So a
+   *undecided*: its batches stay as they are and replace nothing, and later tombstones of its keys stay, too. So a
    transaction that hangs for ever does not stop compaction, as it does in Kafka. A producer's last batch is the last
    of the inputs: at most one header more than Kafka keeps, until the next round. Idle producers are forgotten after
    `PRODUCER_ID_EXPIRATION_MS`, by the clock of the plan.
@@ -39,7 +39,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntFlag
 from typing import Final, NamedTuple, Protocol, TypeVar
 
@@ -138,11 +138,11 @@ class Survey:
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """Where the oldest transaction begins that has no marker yet. Kafka's last stable offset, if there is one."""
+        """Where the oldest transaction begins that has no marker yet: Kafka's last stable offset, if there is one."""
         return min((batches[0] for batches in self._open.values() if batches), default=None)
 
     def round(self, *, now_ms: int, delete_retention_ms: int, clean_up_to: int) -> Round:
-        """How the second pass is to judge."""
+        """How the second pass is to judge, but for `with_open_keys`."""
         fates = dict(self._fates)
         for batches in self._open.values():
             fates.update(dict.fromkeys(batches, Fate.UNDECIDED))
@@ -151,7 +151,7 @@ class Survey:
             if producer.is_in_transaction or idle_ms < PRODUCER_ID_EXPIRATION_MS:
                 for base_offset in self._last_batches(producer_id, producer):
                     fates[base_offset] = fates.get(base_offset, Fate(0)) | Fate.LAST_OF_PRODUCER
-        return Round(now_ms, delete_retention_ms, clean_up_to, fates, self.first_undecided_offset)
+        return Round(now_ms, delete_retention_ms, clean_up_to, fates)
 
     def _last_batches(self, producer_id: int, producer: _Producer) -> list[int]:
         if producer.last_data_offset != _NO_OFFSET:
@@ -171,7 +171,7 @@ class Round:
     delete_retention_ms: int
     clean_up_to: int
     fates: Mapping[int, Fate] = field(default_factory=dict)  # by base offset
-    first_undecided_offset: int | None = None
+    open_keys: Mapping[bytes, int] = field(default_factory=dict)  # key -> its first record that is undecided
 
     def fate(self, header: BatchHeader) -> Fate:
         return self.fates.get(header.base_offset, Fate(0))
@@ -194,18 +194,20 @@ class Round:
         """Whether the header of a batch stays when its records are gone."""
         return Fate.LAST_OF_PRODUCER in self.fate(header) or header.last_offset + 1 == self.clean_up_to
 
-    def keeps_record(self, header: BatchHeader, offset: int, *, newest: int, has_value: bool) -> bool:
+    def with_open_keys(self, open_keys: Mapping[bytes, int]) -> Round:
+        """The same with the keys of undecided records (`keeps_verbatim`), each with its first offset. Mostly none."""
+        return replace(self, open_keys=open_keys)
+
+    def keeps_record(self, header: BatchHeader, key: bytes, offset: int, *, newest: int, has_value: bool) -> bool:
         """Whether a record with a key stays: `newest` is the offset of its key's newest record (-1: none counts).
 
         For batches that are neither dropped nor kept whole. Of control batches every record stays.
         """
-        return offset >= newest and (has_value or not self.drops_tombstones(header))
-
-    def drops_tombstones(self, header: BatchHeader) -> bool:
-        """Whether the tombstones of a batch have been there for long enough."""
-        if self.first_undecided_offset is not None and header.base_offset > self.first_undecided_offset:
-            return False  # what they delete may be older, and yet to be committed
-        return self.horizon_is_reached(header)
+        if has_value:
+            return offset >= newest
+        if self.open_keys and offset > self.open_keys.get(key, offset):
+            return True  # the transaction may be committed yet, and must find that its offset was deleted
+        return offset >= newest and not self.horizon_is_reached(header)
 
     def horizon_is_reached(self, header: BatchHeader) -> bool:
         horizon_ms = horizon_of(header)
