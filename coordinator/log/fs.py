@@ -63,6 +63,9 @@ class FileSystem(Protocol):
     def rename(self, old: Path, new: Path) -> None:
         """Rename, replacing `new` in one step; durable after `fsync_dir`."""
 
+    def link(self, old: Path, new: Path) -> None:
+        """Give a file a second name in another directory; durable after `fsync_dir` of that."""
+
     def unlink(self, path: Path) -> None: ...
 
     def rmdir(self, path: Path) -> None: ...
@@ -147,6 +150,9 @@ class RealFileSystem:
 
     def rename(self, old: Path, new: Path) -> None:
         old.replace(new)
+
+    def link(self, old: Path, new: Path) -> None:
+        new.hardlink_to(old)
 
     def unlink(self, path: Path) -> None:
         path.unlink()

@@ -17,17 +17,19 @@ from __future__ import annotations
 import errno
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 from typing import Self
 
+from coordinator.log import swap
 from coordinator.log.checkpoint import Checkpoint
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.log.fs import FileSystem, RealFileSystem
 from coordinator.log.recovery import RecoveryReport, recover, segment_bases
 from coordinator.log.segment import Entry, Segment, segment_path
+from coordinator.log.staging import PreparedSwap, Replaced, SwapRefusedError
 from protocol.record_batch import BatchHeader, read_header, read_records
 
 _base_offset = attrgetter("base_offset")
@@ -67,6 +69,9 @@ class Log:
         self._checkpoint = checkpoint
         self._closed = False
         self._is_suspect = False  # a write or sync failed: nothing goes on before `cut_back`
+        self._swap: swap.Intent | None = None  # decided, and not yet forgotten by the disk
+        self._swap_is_applied = False
+        self._swap_in_doubt = False  # a crash might carry out a replacement that was given up
 
     def __repr__(self) -> str:
         return (
@@ -200,6 +205,7 @@ class Log:
         offset = max(offset, self.log_start_offset)
         if offset >= self.log_end_offset:
             return
+        self.finish_swap()  # doing it again later would bring back what is cut now
         with self._suspect_if_it_fails():
             if offset < self._checkpoint.recovery_point:
                 self._write_checkpoint(recovery_point=offset)
@@ -239,6 +245,7 @@ class Log:
         offset = min(offset, self.high_watermark)
         if offset <= self.log_start_offset:
             return 0
+        self.finish_swap()  # doing it again later would miss what goes now
         self._write_checkpoint(log_start_offset=offset)  # first: a crash while files go must not bring records back
         self.log_start_offset = offset
         segments = self.segments
@@ -251,6 +258,56 @@ class Log:
         if count:
             self.fs.fsync_dir(self.directory)
         return count
+
+    def replace_segments(self, prepared: PreparedSwap, at_step: swap.AtStep = swap.no_step) -> None:
+        """Put prepared segments in the place of the log's first ones, durably; then call `finish_swap`.
+
+        Readers that have begun go on with the segments they have. SwapRefusedError: these are not the log's first
+        segments any more, or not all of it is settled. An OSError before the commit point leaves everything as it was;
+        one behind it is told as well, but the replacement stands (`is_swapping`), and `finish_swap` does the rest.
+        """
+        if self._is_suspect:
+            raise OSError(errno.EIO, "an earlier write failed and was not cut back yet", str(self.directory))
+        self.finish_swap()
+        count = len(prepared.replaces)
+        old = self.segments
+        facts = tuple([Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in old[:count]])
+        if not count or facts != prepared.replaces or len(old) == count or old[count].base_offset > self.high_watermark:
+            raise SwapRefusedError(f"{self.directory.name} has changed since the replacement of segments was prepared")
+        try:
+            swap.commit(self.fs, self.directory, at_step)
+        except OSError:
+            self._swap_in_doubt = True
+            self._give_up_swap()
+            raise
+        self._swap, self._swap_is_applied = prepared.intent, False
+        self.segments = (*prepared.segments, *old[count:])
+        self._apply_swap(prepared.intent, at_step)
+
+    def _apply_swap(self, intent: swap.Intent, at_step: swap.AtStep) -> None:
+        if not self._swap_is_applied:
+            swap.apply(self.fs, self.directory, intent, at_step, verify=False)
+            self._swap_is_applied = True
+
+    @property
+    def is_swapping(self) -> bool:
+        """Whether a replacement of segments has been decided and is not yet forgotten: `finish_swap` does that."""
+        return self._swap is not None
+
+    def finish_swap(self, at_step: swap.AtStep = swap.no_step) -> None:
+        """Complete and forget a replacement of segments; does nothing if there is none."""
+        if self._swap is not None:
+            self._apply_swap(self._swap, at_step)
+            swap.finish(self.fs, self.directory, at_step)
+            self._swap = None
+        if self._swap_in_doubt:
+            swap.withdraw(self.fs, self.directory)
+            self._swap_in_doubt = False
+
+    def _give_up_swap(self) -> None:
+        with suppress(OSError):  # whoever must be sure tries it again
+            swap.withdraw(self.fs, self.directory)
+            self._swap_in_doubt = False
 
     def save_checkpoint(self) -> None:
         """Note durably how far the log is synced; called now and then, so that damage below it can be told later."""

@@ -15,6 +15,8 @@ Recovered bytes may be in the kernel's memory only: the last process was killed,
 that process may have failed, and the kernel believes pages clean that the device never got. So what lies beyond the
 recovery point is written once more, and all is synced, names too, before anyone may treat it as durable.
 
+What a crash left of a replacement of segments is settled first (`redo.py`).
+
 Files that are none of ours (`*.snapshot`, `leader-epoch-checkpoint`, `partition.metadata`, anything unknown) are left
 alone, so a directory taken from Kafka opens as it is.
 """
@@ -31,6 +33,8 @@ from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.fs import FileSystem
 from coordinator.log.index import IndexDamagedError
+from coordinator.log.redo import is_needed
+from coordinator.log.redo import recover as redo_swap
 from coordinator.log.segment import (
     BATCH_HEADER_BYTES,
     SIZE_PREFIX_BYTES,
@@ -76,6 +80,7 @@ class RecoveryReport:
     cuts: list[Cut] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    swapped: str = ""  # whose replacement of segments was carried out again: a plan's id
 
     @property
     def cut_bytes(self) -> int:
@@ -83,6 +88,8 @@ class RecoveryReport:
 
     def messages(self) -> list[str]:
         lines = [str(cut) for cut in self.cuts]
+        if self.swapped:
+            lines.append(f"finished the replacement of segments that {self.swapped} had begun")
         if self.rebuilt:
             lines.append(f"rebuilt the indexes of {', '.join(self.rebuilt)}")
         if self.removed:
@@ -104,9 +111,15 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem) -> Recov
     report = RecoveryReport(directory)
     if not fs.is_dir(directory):
         fs.mkdir(directory)
+    names = fs.listdir(directory)
+    if is_needed(names):
+        intent, strays = redo_swap(fs, directory)
+        report.swapped = intent.plan_id if intent else ""
+        report.removed += strays
+        names = fs.listdir(directory)
     checkpoint = Checkpoint.read(fs, directory)
     start = checkpoint.log_start_offset if checkpoint else 0
-    bases = _tidy(directory, fs, report)
+    bases = _tidy(directory, names, fs, report)
     if not bases and checkpoint:
         raise CorruptLogError(
             directory, 0, f"no segment is left; restore them, or remove {CHECKPOINT_NAME} to start an empty log"
@@ -140,9 +153,8 @@ def segment_bases(names: list[str]) -> list[int]:
     return sorted(int(name[:20]) for name in names if _SEGMENT_NAME.fullmatch(name))
 
 
-def _tidy(directory: Path, fs: FileSystem, report: RecoveryReport) -> list[int]:
+def _tidy(directory: Path, names: list[str], fs: FileSystem, report: RecoveryReport) -> list[int]:
     """The segments' first offsets, in order. Removes indexes without a log, and a checkpoint half written."""
-    names = fs.listdir(directory)
     bases = segment_bases(names)
     for name in names:
         orphan = _INDEX_NAME.fullmatch(name)

@@ -140,6 +140,11 @@ class Segment:
     def __repr__(self) -> str:
         return f"<Segment {self.path.name} {self.base_offset}..{self.next_offset} {self.size_bytes} bytes>"
 
+    @property
+    def first_timestamp(self) -> int:
+        """The latest of the first batch: the age of a segment counts from it. -1: there is none."""
+        return self._rolling_timestamp
+
     # opening
 
     @classmethod
@@ -161,7 +166,21 @@ class Segment:
         """An existing file, nothing of it believed yet: call `load` or `scan` next."""
         return cls(fs, path, fs.open(path), index_interval_bytes)
 
-    def load(self) -> None:
+    @classmethod
+    def open_staged(cls, fs: FileSystem, path: Path, suffix: str, index_interval_bytes: int) -> Segment:
+        """A finished file that is to become `path`: it and its indexes still have `suffix` behind their names. Loaded.
+
+        Errors as `load`.
+        """
+        segment = cls(fs, path, fs.open(path.with_name(path.name + suffix)), index_interval_bytes)
+        try:
+            segment.load(suffix)
+        except BaseException:
+            segment.file.close()
+            raise
+        return segment
+
+    def load(self, suffix: str = "") -> None:
         """Believe a file that was synced when it was finished: its indexes, and the few batches behind their end.
 
         IndexDamagedError: an index does not fit, because it or the log is damaged; `scan` builds it, or tells.
@@ -170,7 +189,7 @@ class Segment:
         size = self.file.size()
         if size == 0:
             return
-        index = OffsetIndex.load(self._fs, self.path.with_suffix(".index"), log_bytes=size)
+        index = OffsetIndex.load(self._fs, self.path.with_suffix(".index" + suffix), log_bytes=size)
         last = index.last()
         start = last[1] if last else 0
 
@@ -183,7 +202,7 @@ class Segment:
             raise IndexDamagedError(f"{self.path.stem}.index does not fit the log")  # or the log is damaged: scan tells
         last_offset = self._last_offset_before(start, end)
         time_index = TimeIndex.load(
-            self._fs, self.path.with_suffix(".timeindex"), max_relative_offset=last_offset - self.base_offset
+            self._fs, self.path.with_suffix(".timeindex" + suffix), max_relative_offset=last_offset - self.base_offset
         )
         youngest = time_index.last()
         if youngest is None:
@@ -280,12 +299,12 @@ class Segment:
         self.file.fdatasync()
         self.save_indexes(durable=True, final=True)
 
-    def save_indexes(self, *, durable: bool = False, final: bool = False) -> None:
+    def save_indexes(self, *, durable: bool = False, final: bool = False, suffix: str = "") -> None:
         """Bring the index files up to date; a finished segment's last time entry is its youngest record."""
         if final and self.size_bytes:
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
-        self.index.save(self._fs, self.path.with_suffix(".index"), durable=durable)
-        self.time_index.save(self._fs, self.path.with_suffix(".timeindex"), durable=durable)
+        self.index.save(self._fs, self.path.with_suffix(".index" + suffix), durable=durable)
+        self.time_index.save(self._fs, self.path.with_suffix(".timeindex" + suffix), durable=durable)
 
     def cut(self, position: int, next_offset: int) -> None:
         """Drop every batch from `position` on, here and in the file; durable after `file.fsync`."""

@@ -223,9 +223,9 @@ def test_files_of_kafka_and_of_others_are_left_alone(tmp_path: Path) -> None:
         "00000000000000000005.snapshot",
         "leader-epoch-checkpoint",
         "partition.metadata",
-        "00000000000000000000.log.deleted",
         "00000000000000000000.txnindex",
         "notes.txt",
+        "notes.log.deleted",
     ]
     for name in others:
         (directory / name).write_bytes(b"\0garbage")

@@ -3,7 +3,8 @@
 Bytes are safe after a successful `fdatasync` or `fsync` of their file, names after `fsync_dir` of their directory. A
 failed sync drops the unsynced bytes as Linux may: they can still be read, a later sync succeeds and saves nothing of
 them. `crash()` gives the file system as the next boot would find it: of the unsynced writes any sectors may have
-arrived, in any order; of the unsynced names any first few changes. With `rng=None` everything unsynced is gone.
+arrived, in any order; of the unsynced names any first few changes, or with `reorders_names` any changes at all, as
+POSIX allows. With `rng=None` everything unsynced is gone.
 
 Faults: `fail` makes the n-th next call of an operation fail; `capacity` is the size of the disk; `crash_after` switches
 the machine off at the n-th operation from now, in the middle of a write if it is one. `ignored` operations lie: they
@@ -41,9 +42,22 @@ class Directory:
     entries: dict[str, Inode | Directory] = field(default_factory=dict)
     durable: dict[str, Inode | Directory] = field(default_factory=dict)
     unsynced: list[dict[str, Inode | Directory]] = field(default_factory=list)  # the entries after each change
+    changes: list[dict[str, Inode | Directory | None]] = field(default_factory=list)  # each change by itself
 
-    def changed(self) -> None:
+    def change(self, **names: Inode | Directory | None) -> None:
+        """Names that are something else from now on, or (None) nothing, in one step."""
+        for name, node in names.items():
+            if node is None:
+                del self.entries[name]
+            else:
+                self.entries[name] = node
         self.unsynced.append(dict(self.entries))
+        self.changes.append(names)
+
+    def sync(self) -> None:
+        self.durable = dict(self.entries)
+        self.unsynced.clear()
+        self.changes.clear()
 
 
 @dataclass
@@ -67,7 +81,8 @@ def _write(buffer: bytearray, position: int, data: bytes | None) -> None:
 class LossyFileSystem:
     """Implements `coordinator.log.fs.FileSystem`. Thread-safe."""
 
-    def __init__(self, *, seed: int = 0) -> None:
+    def __init__(self, *, seed: int = 0, reorders_names: bool = False) -> None:
+        self.reorders_names = reorders_names
         self.root = Directory()
         self.counts: Counter[str] = Counter()
         self.ignored: set[str] = set()
@@ -97,8 +112,8 @@ class LossyFileSystem:
         """What the next boot finds. This instance is off afterwards."""
         with self._lock:
             self.is_off = True
-            survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30))
-            survivor.root = _survivor(self.root, rng, {})
+            survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30), reorders_names=self.reorders_names)
+            survivor.root = _survivor(self.root, rng, {}, self.reorders_names)
             return survivor
 
     def durable_size(self, path: Path) -> int:
@@ -115,8 +130,8 @@ class LossyFileSystem:
             if inode is None:
                 if not create:
                     raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
-                inode = directory.entries[path.name] = Inode()
-                directory.changed()
+                inode = Inode()
+                directory.change(**{path.name: inode})
             if isinstance(inode, Directory):
                 raise IsADirectoryError(errno.EISDIR, "is a directory", str(path))
             return LossyFile(self, path, inode)
@@ -142,16 +157,24 @@ class LossyFileSystem:
             parent = self._directory(path.parent)
             if path.name in parent.entries:
                 raise FileExistsError(errno.EEXIST, "exists", str(path))
-            parent.entries[path.name] = Directory()
-            parent.changed()
+            parent.change(**{path.name: Directory()})
 
     def rename(self, old: Path, new: Path) -> None:
         with self._lock:
             self._enter("rename", old)
             assert old.parent == new.parent, "the log renames within a directory only"
             directory = self._directory(old.parent)
-            directory.entries[new.name] = directory.entries.pop(old.name)
-            directory.changed()
+            if old.name not in directory.entries:
+                raise FileNotFoundError(errno.ENOENT, "no such file", str(old))
+            directory.change(**{old.name: None, new.name: directory.entries[old.name]})
+
+    def link(self, old: Path, new: Path) -> None:
+        with self._lock:
+            self._enter("link", new)
+            inode, directory = self._inode(old), self._directory(new.parent)
+            if new.name in directory.entries:
+                raise FileExistsError(errno.EEXIST, "exists", str(new))
+            directory.change(**{new.name: inode})
 
     def unlink(self, path: Path) -> None:
         with self._lock:
@@ -159,8 +182,7 @@ class LossyFileSystem:
             directory = self._directory(path.parent)
             if not isinstance(directory.entries.get(path.name), Inode):
                 raise FileNotFoundError(errno.ENOENT, "no such file", str(path))
-            del directory.entries[path.name]
-            directory.changed()
+            directory.change(**{path.name: None})
 
     def rmdir(self, path: Path) -> None:
         with self._lock:
@@ -168,16 +190,13 @@ class LossyFileSystem:
             if self._directory(path).entries:
                 raise OSError(errno.ENOTEMPTY, "not empty", str(path))
             parent = self._directory(path.parent)
-            del parent.entries[path.name]
-            parent.changed()
+            parent.change(**{path.name: None})
 
     def fsync_dir(self, path: Path) -> None:
         with self._lock:
             self._enter("fsync_dir", path)
             if "fsync_dir" not in self.ignored:
-                directory = self._directory(path)
-                directory.durable = dict(directory.entries)
-                directory.unsynced.clear()
+                self._directory(path).sync()
 
     def free_bytes(self, path: Path) -> int:
         return 1 << 40 if self.capacity is None else self.capacity - _bytes_in(self.root)
@@ -311,27 +330,46 @@ class LossyFile:
         self._fs._held.discard(self._path)
 
 
-def _bytes_in(directory: Directory) -> int:
-    return sum(
-        _bytes_in(node) if isinstance(node, Directory) else len(node.content) for node in directory.entries.values()
-    )
+def _bytes_in(directory: Directory, seen: set[int] | None = None) -> int:
+    """A file counts once, whatever names it has."""
+    seen = set() if seen is None else seen
+    total = 0
+    for node in directory.entries.values():
+        if isinstance(node, Directory):
+            total += _bytes_in(node, seen)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            total += len(node.content)
+    return total
 
 
-def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, Inode]) -> Directory:
+def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, Inode], reorders: bool) -> Directory:
     """A directory as it is after the crash; one inode stays one inode, whatever names it has."""
     entries = directory.durable
     if rng is not None and directory.unsynced and rng.random() < 0.6:
-        entries = rng.choice(directory.unsynced)
+        entries = _some_changes(directory, rng) if reorders else rng.choice(directory.unsynced)
     kept: dict[str, Inode | Directory] = {}
     for name, node in entries.items():
         if isinstance(node, Directory):
-            kept[name] = _survivor(node, rng, made)
+            kept[name] = _survivor(node, rng, made, reorders)
         else:
             if id(node) not in made:
                 content = _survivor_content(node, rng)
                 made[id(node)] = Inode(bytearray(content), bytearray(content))
             kept[name] = made[id(node)]
     return Directory(dict(kept), dict(kept))
+
+
+def _some_changes(directory: Directory, rng: random.Random) -> dict[str, Inode | Directory]:
+    entries = dict(directory.durable)
+    for change in directory.changes:
+        if rng.random() < 0.5:
+            for name, node in change.items():
+                if node is None:
+                    entries.pop(name, None)
+                else:
+                    entries[name] = node
+    return entries
 
 
 def _survivor_content(inode: Inode, rng: random.Random | None) -> bytearray:
