@@ -138,12 +138,13 @@ class TopicIO:
                 if log is not None:
                     partition.refresh()
                     self._logs[partition] = log
-        facts, deleted = store.load_catalogue()
-        topics.producer_ids.restore(store.load_producer_ids())
-        store.finish_deletions(deleted, [row.name for row in facts])
-        partitions = topics.restore(facts, [])
-        wanted = topics.add_missing(self._config.preloaded_topics)
-        if wanted or deleted:
+        stored = store.load_catalogue()
+        first_id = topics.cluster.first_producer_id(int(time.time()))
+        topics.producer_ids.restore(max(store.load_producer_ids(), first_id))
+        store.finish_deletions(stored.deleted, [row.name for row in stored.topics])
+        partitions = topics.restore(stored)
+        is_new, wanted = topics.begin(self._config.preloaded_topics)
+        if is_new or stored.deleted:
             store.save_catalogue(topics.catalogue.document())
         checkpoint = store.load_producers()
         for partition in (*partitions, *wanted):

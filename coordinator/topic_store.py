@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.log.fs import FileSystem, read_whole, write_atomically
 from coordinator.log.log import Log, LogConfig, remove_tree
-from coordinator.topics.catalogue import CatalogueError, DeletedTopic, TopicFacts, parse_document
+from coordinator.topics.catalogue import CatalogueError, DeletedTopic, Document, parse_document
 from coordinator.topics.names import (
     DELETED_SUFFIX,
     STRAY_SUFFIX,
@@ -55,11 +55,11 @@ class TopicStore:
 
     # -- the small files -----------------------------------------------------------------------------------------
 
-    def load_catalogue(self) -> tuple[list[TopicFacts], list[DeletedTopic]]:
+    def load_catalogue(self) -> Document:
         """The catalogue as it was written last; empty when there is none yet."""
         path = self.data_dir / CATALOGUE_NAME
         if not self._fs.exists(path):
-            return [], []
+            return Document([], [], "", 0)
         try:
             return parse_document(read_whole(self._fs, path).decode())
         except (CatalogueError, UnicodeDecodeError) as error:

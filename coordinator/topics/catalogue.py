@@ -4,6 +4,10 @@ A change of the catalogue is written to disk before it holds; the document says 
 catalogue is the old one or the new one. `deleted` names topics whose directories may still be there: they are cleaned
 up at the next start, and forgotten with the next change after they are known to be gone.
 
+In a cluster the document is the controller's, and the other nodes follow it. `revision` counts its changes, so that a
+node knows whether it has the newest; `lineage` is drawn once, when a catalogue begins, so that nobody takes a newer one
+for his own newer one: a controller that lost its disk would otherwise have the others delete every topic.
+
 Internal topics are listed like others and are not in the document: their owner keeps them.
 """
 
@@ -48,6 +52,15 @@ class DeletedTopic(NamedTuple):
     partitions: int
 
 
+class Document(NamedTuple):
+    """Everything that the document says."""
+
+    topics: list[TopicFacts]
+    deleted: list[DeletedTopic]
+    lineage: str
+    revision: int
+
+
 class Topic:
     """A topic and its partitions."""
 
@@ -89,6 +102,8 @@ class Catalogue:
         self._collisions: dict[str, str] = {}  # collision key -> the name that has it
         self.topics: dict[str, Topic] = {}
         self.deleted: list[DeletedTopic] = []  # gone, but their directories could not be renamed yet
+        self.lineage = ""
+        self.revision = 0
         self.user_topics = 0
         self.user_partitions = 0
 
@@ -175,6 +190,8 @@ class Catalogue:
         without: Iterable[Topic] = (),
         partitions: Mapping[str, int] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
+        lineage: str | None = None,
+        revision: int | None = None,
     ) -> str:
         """The catalogue as text, as it will be after a change."""
         add, without = tuple(add), tuple(without)
@@ -195,8 +212,10 @@ class Catalogue:
         deleted_rows = [
             json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
         ]
+        lineage = json.dumps(self.lineage if lineage is None else lineage)
         return (
-            f'{{"version": {FORMAT_VERSION},\n"topics": [\n{_LINES.join(rows)}\n],\n'
+            f'{{"version": {FORMAT_VERSION}, "lineage": {lineage}, '
+            f'"revision": {self.revision if revision is None else revision},\n"topics": [\n{_LINES.join(rows)}\n],\n'
             f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
         )
 
@@ -205,7 +224,7 @@ def _topic_row(name: str, topic_id: bytes, partitions: int, configs: Mapping[str
     return json.dumps({"name": name, "id": topic_id.hex(), "partitions": partitions, "configs": dict(configs)})
 
 
-def parse_document(text: str) -> tuple[list[TopicFacts], list[DeletedTopic]]:
+def parse_document(text: str) -> Document:
     """What `Catalogue.document` wrote. CatalogueError when it did not."""
     try:
         content = json.loads(text)
@@ -216,6 +235,9 @@ def parse_document(text: str) -> tuple[list[TopicFacts], list[DeletedTopic]]:
             for row in content["topics"]
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
+        lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
+        if not isinstance(lineage, str) or type(revision) is not int or revision < 0:
+            raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, CatalogueError):
             raise
@@ -227,7 +249,7 @@ def parse_document(text: str) -> tuple[list[TopicFacts], list[DeletedTopic]]:
             raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
     if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
         raise CatalogueError("it is damaged (a topic is in it twice)")
-    return topics, deleted
+    return Document(topics, deleted, lineage, revision)
 
 
 def _count(row: Mapping[str, Any]) -> int:

@@ -48,17 +48,25 @@ class Parts:
         partitions: Mapping[str, int] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         create: Iterable[Partition] = (),
+        lineage: str | None = None,
+        revision: int | None = None,
     ) -> ChangeCatalogue:
-        """The job that makes a change durable."""
+        """The job that makes a change durable; by default the next one of this catalogue."""
         add, without = tuple(add), tuple(without)
         catalogue = self.catalogue
         created = (*(partition for topic in add for partition in topic.partitions), *create)
         removed = (partition for topic in without for partition in topic.partitions)
+        lineage = catalogue.lineage if lineage is None else lineage
+        revision = catalogue.revision + 1 if revision is None else revision
         return ChangeCatalogue(
-            document=catalogue.document(add=add, without=without, partitions=partitions, configs=configs),
+            document=catalogue.document(
+                add=add, without=without, partitions=partitions, configs=configs, lineage=lineage, revision=revision
+            ),
             previous=catalogue.document(),
             create=tuple(partition for partition in created if partition.is_local),
             remove=tuple(partition for partition in removed if partition.is_local),
+            lineage=lineage,
+            revision=revision,
         )
 
 
@@ -78,10 +86,11 @@ class Change(Protocol):
 class ChangeQueue:
     """Runs changes one at a time."""
 
-    def __init__(self, parts: Parts) -> None:
+    def __init__(self, parts: Parts, on_changed: Callable[[Outbox], None] = lambda out: None) -> None:
         self._parts = parts
+        self._on_changed = on_changed
         self._waiting: deque[Change] = deque()
-        self._current: Change | None = None
+        self._current: tuple[Change, ChangeCatalogue] | None = None
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._current is not None)
@@ -93,14 +102,17 @@ class ChangeQueue:
 
     def done(self, outcome: Changed | ReadFailure, out: Outbox) -> None:
         """The executor has performed the `ChangeCatalogue` of the change that is running."""
-        change, self._current = self._current, None
-        if change is not None:
+        current, self._current = self._current, None
+        if current is not None:
+            change, job = current
             if isinstance(outcome, ReadFailure):
                 change.failed(self._parts, outcome.error, out)
             else:
                 for partition, opened in outcome.opened.items():
                     partition.opened(opened)
+                self._parts.catalogue.lineage, self._parts.catalogue.revision = job.lineage, job.revision
                 change.succeeded(self._parts, outcome, out)
+                self._on_changed(out)
         self._go_on(out)
 
     def _go_on(self, out: Outbox) -> None:
@@ -108,5 +120,5 @@ class ChangeQueue:
             change = self._waiting.popleft()
             job = change.begin(self._parts, out)
             if job is not None:
-                self._current = change
+                self._current = change, job
                 out.do(job)

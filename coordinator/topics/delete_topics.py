@@ -20,6 +20,8 @@ from protocol.messages.delete_topics import (
 from protocol.primitives import ZERO_UUID
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from coordinator.effects import Ticket
     from coordinator.topics.catalogue import Topic
     from coordinator.topics.changes import Parts
@@ -60,17 +62,7 @@ class DeleteTopics:
         return parts.plan(without=self._topics)
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
-        left_over = {partition.topic for partition in changed.left_over}
-        for topic in self._topics:
-            parts.catalogue.remove(topic)
-            if topic in left_over:
-                parts.catalogue.deleted.append(DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)))
-            for partition in topic.partitions:
-                partition.is_deleted = True
-                partition.tail.clear()
-                parts.producing.deleted(partition, out)
-                parts.fetching.changed(partition, out)
-            out.deleted(topic.name, tuple(range(len(topic.partitions))))
+        forget_topics(self._topics, parts, changed, out)
         out.reply(self._ticket, self._response)
 
     def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
@@ -79,6 +71,21 @@ class DeleteTopics:
                 result.error_code = error
                 result.error_message = "the deletion could not be written to disk"
         out.reply(self._ticket, self._response)
+
+
+def forget_topics(topics: Iterable[Topic], parts: Parts, changed: Changed, out: Outbox) -> None:
+    """These topics are gone from the durable catalogue: let everyone know who waits for them or has offsets of them."""
+    left_over = {partition.topic for partition in changed.left_over}
+    for topic in topics:
+        parts.catalogue.remove(topic)
+        if topic in left_over:
+            parts.catalogue.deleted.append(DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)))
+        for partition in topic.partitions:
+            partition.is_deleted = True
+            partition.tail.clear()
+            parts.producing.deleted(partition, out)
+            parts.fetching.changed(partition, out)
+        out.deleted(topic.name, tuple(range(len(topic.partitions))))
 
 
 def _find(asked: DeleteTopicState, parts: Parts) -> Topic | None:

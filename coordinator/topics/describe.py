@@ -49,6 +49,7 @@ ALL_CLUSTER_OPERATIONS: Final = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12)
 _SERVER_TYPES: Final = {
     "int": ConfigType.INT,
     "long": ConfigType.LONG,
+    "double": ConfigType.DOUBLE,
     "boolean": ConfigType.BOOLEAN,
     "string": ConfigType.STRING,
 }

@@ -96,6 +96,8 @@ class ChangeCatalogue:
     previous: str
     create: tuple[Partition, ...]
     remove: tuple[Partition, ...]
+    lineage: str
+    revision: int
 
 
 class Changed(NamedTuple):
@@ -146,7 +148,10 @@ class DeletedPartitions(NamedTuple):
 
 
 class TopicEffects(NamedTuple):
-    """Everything one event asks for. `notes` are for the log: what an operator should know and no client is told."""
+    """Everything one event asks for. `notes` are for the log: what an operator should know and no client is told.
+
+    `wanted` are topics that a client would have created by asking for them: the controller is to hear of it.
+    """
 
     replies: tuple[Reply, ...] = ()
     appends: tuple[TopicAppend, ...] = ()
@@ -155,6 +160,7 @@ class TopicEffects(NamedTuple):
     disconnects: tuple[Disconnect, ...] = ()
     deleted: tuple[DeletedPartitions, ...] = ()
     notes: tuple[str, ...] = ()
+    wanted: tuple[str, ...] = ()
 
 
 NOTHING: Final = TopicEffects()

@@ -2,7 +2,8 @@
 
 The checks are Kafka's, in its order: the partition exists and this node leads it; exactly one batch of magic 2 (zstd
 only for clients that know it); the acks; internal topics; transactions, which are refused; offsets, size, checksum and
-counts of the batch; then the producer's sequence. A repeated batch is answered with the offset of the first, once that one is durable.
+counts of the batch; then the producer's sequence. A repeated batch is answered with the offset of the first, once that
+one is durable.
 
 With one node acks=1 and acks=-1 are the same promise: the topic's flush policy. acks=0 gets no answer; if such a batch
 is refused or lost the connection is closed, which is the only thing such a client notices.

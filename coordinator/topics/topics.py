@@ -15,7 +15,7 @@ from coordinator.purgatory.purgatory import DelayedOperation, Purgatory, run_due
 from coordinator.purgatory.timing_wheel import TimingWheel
 from coordinator.topics import names
 from coordinator.topics.alter_configs import AlterConfigs
-from coordinator.topics.catalogue import Catalogue, DeletedTopic, TopicFacts
+from coordinator.topics.catalogue import Catalogue, Document
 from coordinator.topics.changes import ChangeQueue, Parts
 from coordinator.topics.create_partitions import CreatePartitions
 from coordinator.topics.create_topics import AutoCreateTopics, CreateTopics
@@ -100,25 +100,35 @@ class Topics:
         """Whether clients can see this partition."""
         return self.catalogue.partition(topic, partition) is not None
 
-    def restore(self, topics: Iterable[TopicFacts], deleted: Iterable[DeletedTopic]) -> list[Partition]:
+    def restore(self, stored: Document) -> list[Partition]:
         """At start: the catalogue as it was written. Returns the partitions whose logs are to be opened."""
         partitions = []
-        for facts in topics:
+        self.catalogue.lineage, self.catalogue.revision = stored.lineage, stored.revision
+        for facts in stored.topics:
             topic = self.catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs)
             self.catalogue.add(topic)
             partitions += [partition for partition in topic.partitions if partition.is_local]
-        self.catalogue.deleted = list(deleted)
         return partitions
 
-    def add_missing(self, wanted: Mapping[str, int]) -> list[Partition]:
-        """At start: topics the operator wants. Returns the partitions here of those that were not there."""
-        partitions = []
+    def begin(self, wanted: Mapping[str, int]) -> tuple[bool, list[Partition]]:
+        """At start: topics the operator wants. Whether the catalogue is another now, and the new partitions to open.
+
+        Only the controller makes topics; the others get the catalogue from it.
+        """
+        partitions: list[Partition] = []
+        if not self.cluster.is_controller:
+            return False, partitions
+        is_new = not self.cluster.is_alone and not self.catalogue.lineage
+        if not self.catalogue.lineage:
+            self.catalogue.lineage = self.new_topic_id().hex()
         for name, count in wanted.items():
             if name not in self.catalogue.topics:
                 topic = self.catalogue.make(name, self.new_topic_id(), count, {})
                 self.catalogue.add(topic)
                 partitions += [partition for partition in topic.partitions if partition.is_local]
-        return partitions
+                self.catalogue.revision += 1
+                is_new = True
+        return is_new, partitions
 
     def add_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> list[Partition]:
         """A topic of somebody else's logs, to be read by clients; None is a log on another node."""

@@ -31,13 +31,15 @@ def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]
     for number, (name, (partitions, configs)) in enumerate(topics.items()):
         if not names.is_internal(name):
             written.add(written.make(name, number.to_bytes(16, "big"), partitions, configs))
+    written.lineage, written.revision = "c0ffee", 41
     written.deleted = [DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone]
-    facts, deleted = parse_document(written.document())
+    facts, deleted, lineage, revision = parse_document(written.document())
     assert facts == [
         TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
         for topic in written.topics.values()
     ]
     assert deleted == written.deleted
+    assert (lineage, revision) == ("c0ffee", 41)
 
 
 def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
@@ -48,7 +50,7 @@ def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
     document = known.document(
         add=[new], without=[known.topics["a"]], partitions={"b": 7}, configs={"b": {"retention.ms": "1"}}
     )
-    facts, deleted = parse_document(document)
+    facts, deleted, *_ = parse_document(document)
     assert facts == [
         TopicFacts("b", b"b" * 16, 7, {"retention.ms": "1"}),
         TopicFacts("c", b"c" * 16, 2, {}),

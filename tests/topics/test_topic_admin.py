@@ -176,7 +176,7 @@ def test_settings_of_a_topic_are_kept(world: TopicsWorld) -> None:
         topic(configs=[CreatableTopicConfig(name="retention.ms", value="5000")]),
     )
     assert world.partition("orders").topic.settings.retention_ms == 5000
-    [facts], _ = parse_document(world.document)
+    [facts] = parse_document(world.document).topics
     assert facts.configs == {"retention.ms": "5000"}
 
 
@@ -188,7 +188,7 @@ def test_changes_run_one_after_another_each_on_what_the_last_one_left(world: Top
     world.release(ChangeCatalogue)
     assert world.answer(first).topics[0].error_code == 0
     assert [each.error_code for each in world.answer(second).topics] == [ErrorCode.TOPIC_ALREADY_EXISTS, 0]
-    facts, _ = parse_document(world.document)
+    facts = parse_document(world.document).topics
     assert [row.name for row in facts] == ["a", "b"]
 
 
@@ -228,7 +228,7 @@ def test_a_topic_is_deleted_by_id(world: TopicsWorld) -> None:
 def test_the_document_remembers_a_deleted_topic_until_it_is_cleaned_up(world: TopicsWorld) -> None:
     create(world, topic("orders", 2))
     delete(world, by_name("orders"))
-    topics, deleted = parse_document(world.document)
+    topics, deleted, *_ = parse_document(world.document)
     assert (topics, [(row.name, row.partitions) for row in deleted]) == ([], [("orders", 2)])
     create(world, topic("other"))
     assert parse_document(world.document)[1] == []
