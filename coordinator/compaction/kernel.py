@@ -77,7 +77,7 @@ class Records:
         return self.slices(self.value_at, self.value_len, which)
 
     def slices(self, at: Int64s, length: Int32s, which: npt.NDArray[Any] | None = None) -> pa.BinaryArray:
-        """Bytes of `data` as an Arrow column; a negative length is null.
+        """Bytes of `data` as an Arrow column; a negative length is null, wherever it is said to be.
 
         Arrow copies runs of bytes fast, if it is told of a column [this, gap, next, gap, ...] and takes every second.
         """
@@ -86,6 +86,7 @@ class Records:
         count = len(at)
         if not count:
             return pa.array([], pa.binary())
+        at = np.clip(at, 0, len(self.data))  # of nulls it may say anything
         order = None
         if (at[1:] < at[:-1] + np.maximum(length[:-1], 0)).any():  # compressed batches stand behind the segment
             order = np.argsort(at, kind="stable")
