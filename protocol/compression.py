@@ -45,6 +45,11 @@ def compress(codec: Codec, data: bytes) -> bytes:
         return data
     if codec is Codec.SNAPPY:
         return _compress_xerial(data)
+    if codec is Codec.LZ4:
+        # Blocks that refer to those before them, cramjam's default, are refused by Kafka's Lz4BlockInputStream.
+        compressor = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
+        compressor.compress(data)
+        return bytes(compressor.finish())
     return bytes(_module(codec).compress(data))
 
 

@@ -278,6 +278,14 @@ def test_snappy_is_written_as_a_stream_and_read_as_a_stream_or_a_block() -> None
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(data))) == data
 
 
+def test_lz4_is_written_in_blocks_that_stand_alone_as_kafka_demands() -> None:
+    data = b"".join(b"%d" % number for number in range(60_000))
+    packed = compress(Codec.LZ4, data)
+    assert packed[:4] == b"\x04\x22\x4d\x18"
+    assert packed[4] & 0b1110_0000 == 0b0110_0000, "version 1, independent blocks: Lz4BlockInputStream takes no other"
+    assert decompress(Codec.LZ4, packed) == data
+
+
 @pytest.mark.parametrize("codec", COMPRESSED)
 def test_what_expands_beyond_the_bound_is_refused(codec: Codec) -> None:
     bomb = compress(codec, bytes(1_000_000))
