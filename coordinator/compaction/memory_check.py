@@ -44,7 +44,9 @@ class MemoryCheck:
         self._compacted.add(header, records)
 
     def begin_rows(self) -> None:
-        """The compacted part is complete."""
+        """The compacted part is complete. Also to begin again, if memory was loaded anew meanwhile."""
+        self.rows = 0
+        self._difference = None
         self._unseen = {*self._compacted.offsets, *self._compacted.groups}
 
     def add_row(self, row: Row) -> None:

@@ -96,18 +96,21 @@ class Answer:
 
     nonce: str
     plan_ids: tuple[str, ...]  # plans that wait for a job: made for this request, or open already
-    reason: str  # a sentence: what was planned, or why nothing was
+    reason: str  # a sentence: what was planned, why nothing was, or what is being done about it
+    is_final: bool = True  # False: the daemon works on it, and says so now and then
+    written_ms: int = 0  # since the epoch
 
     @classmethod
     def from_json(cls, value: object) -> Self:
         """RequestError if `value` is no answer."""
-        facts = _facts(value, "an answer", {"nonce", "plan_ids", "reason"})
+        facts = _facts(value, "an answer", {"nonce", "plan_ids", "reason", "is_final", "written_ms"})
         plan_ids = facts["plan_ids"]
         _demand(isinstance(facts["nonce"], str) and isinstance(facts["reason"], str), "an answer has texts")
         _demand(
             isinstance(plan_ids, list) and all(isinstance(one, str) for one in plan_ids), "an answer names plans by id"
         )
-        return cls(facts["nonce"], tuple(plan_ids), facts["reason"])
+        _demand(isinstance(facts["is_final"], bool) and _is_int(facts["written_ms"]), "an answer is final or not")
+        return cls(facts["nonce"], tuple(plan_ids), facts["reason"], facts["is_final"], facts["written_ms"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +208,32 @@ def withdraw(data_dir: Path, request: Request) -> None:
 
 
 def wait_for_answer(
-    data_dir: Path, request: Request, *, timeout_s: float = 55.0, sleep: Callable[[float], None] = time.sleep
+    data_dir: Path,
+    request: Request,
+    *,
+    timeout_s: float = 55.0,
+    sleep: Callable[[float], None] = time.sleep,
+    on_news: Callable[[str], None] = lambda reason: None,
 ) -> Answer:
-    """Ask, and return the answer. RequestError if none comes in time, or something else is asked for already."""
+    """Ask, and return the answer. RequestError if none comes in time, or something else is asked for already.
+
+    `timeout_s` is how long the daemon may be silent: planning a big log takes long, and meanwhile it says so, which is
+    handed to `on_news`.
+    """
     ask(data_dir, request)
     path = compaction_dir(data_dir) / ANSWER_NAME.format(request.nonce)
     deadline = time.monotonic() + timeout_s
+    heard: Answer | None = None
     try:
         while time.monotonic() < deadline:
             value = read_json(path)
             if value is not None:
-                return Answer.from_json(value)
+                found = Answer.from_json(value)
+                if found.is_final:
+                    return found
+                if found != heard:
+                    heard, deadline = found, time.monotonic() + timeout_s
+                    on_news(found.reason)
             sleep(POLL_S)
     finally:
         withdraw(data_dir, request)
@@ -243,9 +261,11 @@ def read_request(data_dir: Path) -> Request | None:
 
 
 def answer(data_dir: Path, reply: Answer) -> None:
-    """Answer, and take the request away if it is still the one. OSError: it cannot be said."""
+    """Answer, and if that is final, take the request away if it is still the one. OSError: it cannot be said."""
     directory = compaction_dir(data_dir)
     write_atomically(RealFileSystem(), directory / ANSWER_NAME.format(reply.nonce), encode(reply))
+    if not reply.is_final:
+        return
     with contextlib.suppress(RequestError):
         waiting = read_request(data_dir)
         if waiting is not None and waiting.nonce == reply.nonce:
