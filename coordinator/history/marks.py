@@ -15,16 +15,15 @@ Standard library only: the daemon's planner reads this file.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
 
-from coordinator.log.fs import FileSystem, RealFileSystem, write_atomically
+from coordinator.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 
 HISTORY_DIR: Final = "history"
 MARKS_NAME: Final = "marks.json"
 VERSION: Final = 1
-MAX_FILE_BYTES: Final = 16 << 20
 
 
 class MarksError(Exception):
@@ -39,6 +38,7 @@ class Mark:
     last_segment: int = -1  # where the newest extracted segment begins; -1: none
     compacted_to: int = 0  # the log below this offset was compacted before it was extracted
     whole_since_ms: int = -1  # from after this time on nothing is missing; -1: nothing is missing at all
+    newest_ms: int = -1  # the newest timestamp in the history
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,11 @@ class Marks:
 _BEGINNING: Final = Mark()
 
 
-def read_marks(history_dir: Path) -> Marks | None:
+def read_marks(history_dir: Path, fs: FileSystem | None = None) -> Marks | None:
     """The marks of a history; None if there is none yet. MarksError: the file is damaged, or cannot be read."""
     path = history_dir / MARKS_NAME
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
+        data = path.read_bytes() if fs is None else read_whole(fs, path)  # the first needs no right to write
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -106,8 +105,7 @@ def _marks(facts: Any) -> Marks:
         raise ValueError(facts["version"])
     partitions = {}
     for number, mark in facts["partitions"].items():
-        values = {name: _int(mark[name]) for name in ("next_offset", "last_segment", "compacted_to", "whole_since_ms")}
-        partitions[int(number)] = Mark(**values)
+        partitions[int(number)] = Mark(**{each.name: _int(mark[each.name]) for each in fields(Mark)})
     if not isinstance(facts["cluster_id"], str):
         raise TypeError
     return Marks(facts["cluster_id"], _int(facts["offsets_partitions"]), partitions)

@@ -1,0 +1,309 @@
+"""Extraction: closed segments of the offsets log become Parquet files, each exactly once however often one tries.
+
+A closed segment never changes, and compaction does not pass the mark, so a segment's files are a function of it:
+their names come from its first offset, their bytes from its records. Each file is written beside its place, synced and
+renamed; when all files of a segment are in place and their directories synced, the mark moves over it. Cut short
+anywhere, the next run does the segment again and writes the same bytes; what lies beyond the mark and is not written
+again is removed. So the result is that of one run that was never interrupted.
+
+One task a segment: `due` says which, `extract_segment` does one (in this process, or in a Spark task), `advance` moves
+the marks over those that are done. Within a file rows are sorted by group, then log offset: one group's rows lie
+together, which makes files smaller and questions about one group cheap.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from coordinator.compaction.kernel import Records
+from coordinator.history.layout import (
+    LOCK_NAME,
+    all_files,
+    commits_path,
+    day_of,
+    groups_path,
+    transactions_path,
+)
+from coordinator.history.marks import Mark, Marks, read_marks, write_marks
+from coordinator.history.rows import rows_of
+from coordinator.history.segments import open_segments, partition_dir, partitions_in, segment_bases
+from coordinator.history.source import Source
+from coordinator.log.fs import FileSystem, RealFileSystem, write_atomically
+
+ROWS_PER_GROUP: Final = 65_536  # of a Parquet row group: what one question must at least read
+
+
+class ExtractError(Exception):
+    """Nothing more can be extracted. One sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One segment to extract: its records from `start` on; behind it the next segment begins at `end`."""
+
+    partition: int
+    base_offset: int  # which names the segment
+    start: int
+    end: int
+    clean_up_to: int  # below this log offset the log has been compacted, as far as its cleaner says
+
+
+@dataclass(frozen=True, slots=True)
+class Extracted:
+    """What a segment gave. Times are in ms; -1: there was none."""
+
+    task: Task
+    commits: int
+    groups: int
+    files: int
+    bytes_read: int
+    bytes_written: int
+    gap_end: int  # the log offset behind the last gap; 0: none
+    newest_ms: int
+    newest_compacted_ms: int  # of the records that lie where the log was compacted
+    damages: tuple[tuple[int, str], ...]  # position and reason of what was skipped
+
+
+def extract(
+    source: Source,
+    *,
+    fs: FileSystem | None = None,
+    skip_corrupt: bool = False,
+    on_segment: Callable[[Extracted], None] = lambda _: None,
+) -> list[Extracted]:
+    """Extract every closed segment that is not in the history yet, one after another.
+
+    Raises ExtractError, SegmentsError, MarksError (one sentence each), CorruptBatchError (file and position), OSError.
+    What was done before that stays done.
+    """
+    fs = fs or RealFileSystem()
+    done: list[Extracted] = []
+    with locked(source, fs):
+        marks = begin(source, fs)
+        for partition in partitions_in(source.data_dir):
+            tasks = due(source, marks, partition)
+            marks = forget_leftovers(source, marks, partition, tasks, fs)
+            for task in tasks:
+                extracted = extract_segment(source, task, fs=fs, skip_corrupt=skip_corrupt)
+                marks = advance(marks, extracted)
+                write_marks(source.history_dir, marks, fs)
+                on_segment(extracted)
+                done.append(extracted)
+    return done
+
+
+@contextmanager
+def locked(source: Source, fs: FileSystem) -> Iterator[None]:
+    """One extraction at a time. ExtractError: another one runs, or the directory cannot be used."""
+    history_dir = source.history_dir
+    if source.would_stop_kafka:
+        raise ExtractError(
+            f"{source.data_dir} belongs to a Kafka, which does not start with a directory in it that it does not know; "
+            "say with --history-dir where the history is to be"
+        )
+    try:
+        make_directory(fs, history_dir)
+        lock = fs.lock(history_dir / LOCK_NAME)
+    except BlockingIOError:
+        raise ExtractError(f"another extraction writes to {history_dir}; wait for it to end") from None
+    except OSError as error:
+        raise ExtractError(
+            f"the history directory {history_dir} cannot be used ({error.strerror or error}); make it writable, "
+            "or choose another with --history-dir"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.close()
+
+
+def begin(source: Source, fs: FileSystem) -> Marks:
+    """The marks so far; written before anything else, so that files without marks mean that somebody removed them."""
+    marks = read_marks(source.history_dir, fs)
+    if marks is None:
+        if any(all_files(source.history_dir, partition, fs) for partition in partitions_in(source.data_dir)):
+            raise ExtractError(
+                f"{source.history_dir} holds a history without its marks.json; restore that from a copy, "
+                "or move the directory away to begin anew"
+            )
+        marks = Marks(source.cluster_id, source.offsets_partitions)
+        write_marks(source.history_dir, marks, fs)
+    if marks.cluster_id != source.cluster_id:
+        raise ExtractError(
+            f"{source.history_dir} is the history of cluster {marks.cluster_id or 'without an id'}, "
+            f"but {source.data_dir} belongs to {source.cluster_id or 'one without an id'}; "
+            "choose another directory with --history-dir"
+        )
+    return marks
+
+
+def due(source: Source, marks: Marks, partition: int) -> list[Task]:
+    """The closed segments of a partition that are not in the history, ascending.
+
+    If a write failed at the very moment a segment was rolled, the log is cut back behind it and goes on with a segment
+    that begins inside what was extracted: then the newest extracted segment is done again.
+    """
+    mark = marks.of(partition)
+    bases = segment_bases(partition_dir(source.data_dir, partition))
+    if not bases:
+        return []
+    if bases[-1] < mark.last_segment:
+        raise ExtractError(
+            f"the log of partition {partition} in {source.data_dir} ends before its history; if the log was restored "
+            f"from a copy, move {source.history_dir} away to begin anew"
+        )
+    from_offset = mark.next_offset
+    if any(mark.last_segment < base < from_offset for base in bases):
+        from_offset = mark.last_segment
+    clean_up_to = source.cleaner_checkpoint().get(partition, 0)
+    return [
+        Task(partition, base, max(base, from_offset), following, clean_up_to)
+        for base, following in pairwise(bases)
+        if following > from_offset
+    ]
+
+
+def forget_leftovers(source: Source, marks: Marks, partition: int, tasks: list[Task], fs: FileSystem) -> Marks:
+    """Remove files at or beyond the mark that no task writes again; step the mark back where `due` did."""
+    mark = marks.of(partition)
+    if tasks and tasks[0].start < mark.next_offset:
+        mark = Mark(tasks[0].start, tasks[0].start, mark.compacted_to, mark.whole_since_ms, mark.newest_ms)
+        marks = marks.with_mark(partition, mark)
+        write_marks(source.history_dir, marks, fs)
+    starts = {task.start for task in tasks}
+    for file in all_files(source.history_dir, partition, fs):
+        if file.start >= mark.next_offset and file.start not in starts:
+            fs.unlink(file.path)
+    return marks
+
+
+def extract_segment(
+    source: Source, task: Task, *, fs: FileSystem | None = None, skip_corrupt: bool = False
+) -> Extracted:
+    """Write the files of one segment, durably; marks are not touched."""
+    fs = fs or RealFileSystem()
+    directory = partition_dir(source.data_dir, task.partition)
+    with open_segments(directory, task.start) as segments:
+        segment = next((each for each in segments if each.base_offset == task.base_offset), None)
+        if segment is None or segment.next_base != task.end:
+            raise ExtractError(
+                f"segment {task.base_offset} in {directory} was replaced while it was extracted; run this again"
+            )
+        batches, records, damages = segment.read(skip_corrupt=skip_corrupt)
+        bytes_read = segment.path.stat().st_size if not len(batches) else int(batches.size.sum())
+    rows = rows_of(batches, records, log_partition=task.partition, from_offset=task.start)
+    files = dict(_files_of(source.history_dir, task, rows.commits, rows.groups, rows.transactions))
+    written = 0
+    for path, table in files.items():
+        data = parquet_bytes(table)
+        make_directory(fs, path.parent)
+        write_atomically(fs, path, data)
+        written += len(data)
+    for file in all_files(source.history_dir, task.partition, fs):
+        if file.start == task.start and file.path not in files:
+            fs.unlink(file.path)  # of an earlier try, before the log was cut back
+            fs.fsync_dir(file.path.parent)
+    return Extracted(
+        task,
+        rows.commits.num_rows,
+        rows.groups.num_rows,
+        len(files),
+        bytes_read,
+        written,
+        *_whole(records, task),
+        tuple((damage.position, damage.reason) for damage in damages),
+    )
+
+
+def advance(marks: Marks, extracted: Extracted) -> Marks:
+    """The marks with that segment in the history. It must be the next one of its partition."""
+    task = extracted.task
+    mark = marks.of(task.partition)
+    compacted_to = mark.compacted_to
+    whole_since_ms = mark.whole_since_ms
+    if extracted.gap_end:
+        compacted_to = max(compacted_to, extracted.gap_end, task.clean_up_to)
+        whole_since_ms = max(whole_since_ms, mark.newest_ms)
+    if task.start < compacted_to:
+        below = extracted.newest_ms if task.end <= compacted_to else extracted.newest_compacted_ms
+        whole_since_ms = max(whole_since_ms, below)
+    moved = Mark(task.end, task.start, compacted_to, whole_since_ms, max(mark.newest_ms, extracted.newest_ms))
+    return marks.with_mark(task.partition, moved)
+
+
+def _files_of(
+    history_dir: Path, task: Task, commits: pa.Table, groups: pa.Table, transactions: pa.Table
+) -> Iterator[tuple[Path, pa.Table]]:
+    for day, own in _by_day(commits):
+        yield commits_path(history_dir, day, task.partition, task.start), _by_group(own)
+    if groups.num_rows:
+        yield groups_path(history_dir, task.partition, task.start), _by_group(groups)
+    if transactions.num_rows:
+        yield transactions_path(history_dir, task.partition, task.start), transactions
+
+
+def _by_day(commits: pa.Table) -> Iterator[tuple[int, pa.Table]]:
+    days = day_of(commits["timestamp_ms"].to_numpy())
+    # Days that no calendar has share the file of the nearest one that it has.
+    days = np.clip(days, _FIRST_DAY, _LAST_DAY)
+    found = np.unique(days)
+    for day in found.tolist():
+        yield day, commits if len(found) == 1 else commits.filter(pa.array(days == day))
+
+
+_FIRST_DAY: Final = -719_162  # 0001-01-01
+_LAST_DAY: Final = 2_932_896  # 9999-12-31
+
+
+def _by_group(table: pa.Table) -> pa.Table:
+    names = table["group"].combine_chunks().dictionary_encode()
+    names = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
+    rank = np.empty(len(names.dictionary), np.int64)
+    rank[pc.sort_indices(names.dictionary).to_numpy()] = np.arange(len(names.dictionary))
+    order = np.argsort(rank[names.indices.to_numpy()], kind="stable")
+    return table.take(pa.array(order))
+
+
+def parquet_bytes(table: pa.Table) -> bytes:
+    """A Parquet file; the same rows give the same bytes, with one version of pyarrow."""
+    data = io.BytesIO()
+    # The Arrow schema is left out: what Parquet itself says of the columns is enough, and names no version.
+    pq.write_table(table, data, compression="zstd", row_group_size=ROWS_PER_GROUP, store_schema=False)
+    return data.getvalue()
+
+
+def _whole(records: Records, task: Task) -> tuple[int, int, int]:
+    """(end of the last gap in the offsets of a segment, newest timestamp, newest where the log was compacted)."""
+    inside = records.offset >= task.start
+    offsets, times = records.offset[inside], records.timestamp[inside]
+    if not len(offsets):
+        return task.end, -1, -1
+    around = np.concatenate(([task.start - 1], offsets, [task.end]))
+    gaps = np.flatnonzero(np.diff(around) > 1)
+    gap_end = int(around[gaps[-1] + 1]) if len(gaps) else 0
+    compacted = times[offsets < max(gap_end, task.clean_up_to)] if gap_end else times[:0]
+    return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
+
+
+def make_directory(fs: FileSystem, path: Path) -> None:
+    """Make a directory and those above it; durable on return."""
+    if fs.is_dir(path):
+        return
+    if path.parent != path:
+        make_directory(fs, path.parent)
+    try:
+        fs.mkdir(path)
+    except FileExistsError:  # another task was faster
+        return
+    fs.fsync_dir(path.parent)

@@ -1,0 +1,115 @@
+"""Where the tables of a history lie, and what their names say.
+
+    HISTORY_DIR/
+      marks.json                                        how far each partition has been extracted
+      commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
+      groups/lp=3/seg-<offset>.parquet                   states of groups
+      transactions/lp=3/seg-<offset>.parquet             ends of transactions
+
+A file holds what one segment of the log said (on one day); its name is the first log offset it may hold, so doing the
+same segment again gives the same names. Only files below the mark of their partition count. Plain Parquet in hive
+layout: anything that reads that reads this.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Final
+
+from coordinator.log.fs import FileSystem, RealFileSystem
+
+COMMITS_DIR: Final = "commits"
+GROUPS_DIR: Final = "groups"
+TRANSACTIONS_DIR: Final = "transactions"
+LOCK_NAME: Final = ".lock"
+
+_FILE: Final = re.compile(r"seg-(\d{20})\.parquet")
+_DATE: Final = re.compile(r"date=(\d{4}-\d{2}-\d{2})")
+_DAY_MS: Final = 86_400_000
+_EPOCH: Final = date(1970, 1, 1)
+_REAL: Final = RealFileSystem()
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A Parquet file of one partition."""
+
+    path: Path
+    start: int  # the first log offset it may hold
+
+
+def file_name(start: int) -> str:
+    """The file of the segment that begins at a log offset."""
+    return f"seg-{start:020d}.parquet"
+
+
+def commits_path(history_dir: Path, day: int, partition: int, start: int) -> Path:
+    """`day`: whole days since 1970 in UTC; days that no calendar has go to the nearest it has."""
+    ordinal = min(max(_EPOCH.toordinal() + day, date.min.toordinal()), date.max.toordinal())
+    return history_dir / COMMITS_DIR / f"date={date.fromordinal(ordinal)}" / f"lp={partition}" / file_name(start)
+
+
+def groups_path(history_dir: Path, partition: int, start: int) -> Path:
+    return history_dir / GROUPS_DIR / f"lp={partition}" / file_name(start)
+
+
+def transactions_path(history_dir: Path, partition: int, start: int) -> Path:
+    return history_dir / TRANSACTIONS_DIR / f"lp={partition}" / file_name(start)
+
+
+def day_of(timestamp_ms: int) -> int:
+    """Whole days since 1970, as `commits_path` wants them."""
+    return timestamp_ms // _DAY_MS
+
+
+def commit_files(
+    history_dir: Path,
+    partition: int,
+    *,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+    fs: FileSystem = _REAL,
+) -> Iterator[TableFile]:
+    """The files of commits of one partition, of the days that overlap with a time. Ascending by day, then offset."""
+    for directory in _paths(fs, history_dir / COMMITS_DIR):
+        found = _DATE.fullmatch(directory.name)
+        if found is None:
+            continue
+        begin_ms = int(datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()) * 1000
+        # The first and last day hold what lies beyond the calendar, too.
+        is_edge = found[1] in (str(date.min), str(date.max))
+        if not is_edge and since_ms is not None and begin_ms + _DAY_MS <= since_ms:
+            continue
+        if not is_edge and until_ms is not None and begin_ms > until_ms:
+            continue
+        yield from _files(fs, directory / f"lp={partition}")
+
+
+def group_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    return _files(fs, history_dir / GROUPS_DIR / f"lp={partition}")
+
+
+def transaction_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    return _files(fs, history_dir / TRANSACTIONS_DIR / f"lp={partition}")
+
+
+def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    """Every file of one partition."""
+    return [
+        *commit_files(history_dir, partition, fs=fs),
+        *group_files(history_dir, partition, fs),
+        *transaction_files(history_dir, partition, fs),
+    ]
+
+
+def _files(fs: FileSystem, directory: Path) -> list[TableFile]:
+    found = [TableFile(path, int(name[1])) for path in _paths(fs, directory) if (name := _FILE.fullmatch(path.name))]
+    return sorted(found, key=lambda each: each.start)
+
+
+def _paths(fs: FileSystem, directory: Path) -> list[Path]:
+    return [directory / name for name in fs.listdir(directory)] if fs.is_dir(directory) else []

@@ -1,0 +1,95 @@
+"""Where history comes from and goes to: a data directory, ours or a Kafka's, and the directory of its history.
+
+What both must agree on is read from the data directory's own small files: which cluster it is, over how many
+partitions the offsets log is spread (a group's partition follows from that), how far its cleaner has come. A history
+may lie anywhere; one inside of a Kafka's data directory is refused, because a Kafka does not start with a directory
+there that it does not know.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from coordinator.compaction.cleaner_checkpoint import read_checkpoint
+from coordinator.history.marks import HISTORY_DIR, Marks, read_marks
+from coordinator.history.segments import OFFSETS_TOPIC, SegmentsError, partitions_in
+from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.partition import partition_for
+
+META_NAME: Final = "meta.properties"
+_OURS: Final = "coordinator.format.version"
+_PARTITIONS: Final = "offsets.topic.num.partitions"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A data directory and its history."""
+
+    data_dir: Path
+    history_dir: Path
+    cluster_id: str  # empty: the directory does not say
+    offsets_partitions: int
+    is_kafkas: bool = False  # the data directory was made by a Kafka
+
+    @classmethod
+    def of(cls, data_dir: Path, history_dir: Path | None = None, offsets_partitions: int | None = None) -> Self:
+        """Look at a data directory, or at a history alone if the data directory does not exist.
+
+        SegmentsError: there is neither. MarksError as `read_marks`.
+        """
+        facts = _meta(data_dir)
+        chosen = history_dir if history_dir is not None else data_dir / HISTORY_DIR
+        marks = read_marks(chosen)
+        if not data_dir.is_dir():
+            if marks is None:
+                raise SegmentsError(
+                    f"there is no data directory {data_dir}, and no history in {chosen}; "
+                    "name them with --data-dir and --history-dir"
+                )
+            return cls(data_dir, chosen, marks.cluster_id, offsets_partitions or marks.offsets_partitions)
+        return cls(
+            data_dir,
+            chosen,
+            facts.get("cluster.id", ""),
+            offsets_partitions or _partitions(data_dir, facts, marks),
+            is_kafkas=bool(facts) and _OURS not in facts,
+        )
+
+    @property
+    def would_stop_kafka(self) -> bool:
+        """Whether the history would be a directory that keeps a Kafka from starting."""
+        return self.is_kafkas and self.history_dir.resolve().is_relative_to(self.data_dir.resolve())
+
+    def partition_of(self, group: str) -> int:
+        """The partition of the offsets log that has a group's records."""
+        return partition_for(group, self.offsets_partitions)
+
+    def cleaner_checkpoint(self) -> dict[int, int]:
+        """By partition of the offsets log, up to where it has been compacted; none that is not told."""
+        try:
+            return read_checkpoint(RealFileSystem(), self.data_dir)
+        except OSError:
+            return {}  # it only makes what is known of gaps more exact
+
+
+def _meta(data_dir: Path) -> dict[str, str]:
+    try:
+        lines = (data_dir / META_NAME).read_text(errors="replace").splitlines()
+    except OSError:
+        return {}
+    pairs = (line.partition("=") for line in lines if not line.lstrip().startswith("#"))
+    return {key.strip(): value.strip() for key, separator, value in pairs if separator}
+
+
+def _partitions(data_dir: Path, facts: dict[str, str], marks: Marks | None) -> int:
+    told = facts.get(_PARTITIONS, "")
+    if told.isdigit() and int(told) > 0:
+        return int(told)
+    found = partitions_in(data_dir)
+    if not found and marks is None:
+        raise SegmentsError(
+            f"{data_dir} holds no partition of the offsets log ({OFFSETS_TOPIC}-N); name another with --data-dir"
+        )
+    return max([number + 1 for number in found] + [marks.offsets_partitions if marks else 1])

@@ -1,0 +1,238 @@
+"""The whole past of one group: what was extracted to Parquet, and behind the mark what the log itself still says.
+
+The order of looking makes it exact while a daemon runs and compacts: first the log's segments are opened, then the
+marks are read, then the Parquet files below the mark. Whatever a compaction had replaced when the segments were opened
+lay below the mark that is read afterwards, and so comes from Parquet.
+
+One group needs the files of one log partition, of which Parquet's statistics leave out most: no Spark here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
+from coordinator.history.layout import TableFile, commit_files, group_files, transaction_files
+from coordinator.history.marks import Mark, Marks, read_marks
+from coordinator.history.rebalances import GroupRecord, Member
+from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, of_group, rows_of
+from coordinator.history.segments import OpenSegment, open_segments, partition_dir
+from coordinator.history.source import Source
+
+_PARQUET: Final = ds.ParquetFileFormat()
+
+
+class HistoryError(Exception):
+    """The history and the log do not fit together. One sentence that says what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupHistory:
+    """Everything that is known of a group, in log order."""
+
+    group: str
+    partition: int  # of the offsets log
+    commits: Commits
+    records: list[GroupRecord]
+    compacted_to: int  # below this log offset the log was compacted before it was extracted or read
+    whole_since_ms: int  # after this time nothing is missing; -1: nothing is missing at all
+    extracted_to: int  # the mark
+    damages: tuple[str, ...]  # what was skipped in the log
+
+
+def load_group(
+    source: Source,
+    group: str,
+    *,
+    since_ms: int | None = None,
+    until_ms: int | None = None,
+    skip_corrupt: bool = False,
+) -> GroupHistory:
+    """The past of a group. `since_ms` and `until_ms` leave out Parquet files of other days, as far as they can.
+
+    Raises SegmentsError, MarksError, HistoryError (one sentence each), CorruptBatchError (file and position).
+    """
+    partition = source.partition_of(group)
+    with open_segments(partition_dir(source.data_dir, partition)) as segments:
+        marks = read_marks(source.history_dir)
+        mark = Mark() if marks is None else _checked(source, marks, segments, partition)
+        parts = [_extracted(source, group, partition, mark, since_ms, until_ms)]
+        coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
+        damages: list[str] = []
+        for segment in segments:
+            if segment.next_base is not None and segment.next_base <= mark.next_offset:
+                continue
+            batches, records, damaged = segment.read(skip_corrupt=skip_corrupt)
+            damages += [f"{segment.path}, byte {each.position}: {each.reason}" for each in damaged]
+            coverage.add(records.offset, records.timestamp, segment.next_base)
+            records = of_group(batches, records, group)
+            parts.append(rows_of(batches, records, log_partition=partition, from_offset=mark.next_offset))
+    commits = _in_log_order(pa.concat_tables([part.commits for part in parts]))
+    markers = _markers(_in_log_order(pa.concat_tables([part.transactions for part in parts])))
+    groups = _in_log_order(pa.concat_tables([part.groups for part in parts]))
+    return GroupHistory(
+        group,
+        partition,
+        commits_of(commits, markers),
+        group_records(groups),
+        coverage.compacted_to,
+        coverage.whole_since_ms,
+        mark.next_offset,
+        tuple(damages),
+    )
+
+
+def _checked(source: Source, marks: Marks, segments: list[OpenSegment], partition: int) -> Mark:
+    """The partition's mark, if the log goes with it."""
+    if segments and marks.cluster_id != source.cluster_id:
+        raise HistoryError(
+            f"{source.history_dir} is the history of another cluster than {source.data_dir}; "
+            "name its own with --history-dir"
+        )
+    mark = marks.of(partition)
+    bases = [segment.base_offset for segment in segments]
+    if any(mark.last_segment < base < mark.next_offset for base in bases):
+        # The log was cut back into the newest extracted segment (see `extract.due`): read that from the log again.
+        return Mark(mark.last_segment, mark.last_segment, mark.compacted_to, mark.whole_since_ms, mark.newest_ms)
+    return mark
+
+
+class _Coverage:
+    """Where the log was compacted before it was extracted or read, found by gaps in its offsets."""
+
+    def __init__(self, mark: Mark, clean_up_to: int) -> None:
+        self.compacted_to = mark.compacted_to
+        self.whole_since_ms = mark.whole_since_ms
+        self._next_offset = mark.next_offset
+        self._newest_ms = mark.newest_ms
+        self._clean_up_to = clean_up_to
+
+    def add(self, offsets: Ints, times: Ints, end: int | None) -> None:
+        """The next segment: offsets and timestamps of its records, and where the one behind it begins."""
+        inside = offsets >= self._next_offset
+        offsets, times = offsets[inside], times[inside]
+        edges = [offsets] if end is None else [offsets, [end]]
+        around = np.concatenate(([self._next_offset - 1], *edges)).astype(np.int64)
+        gaps = np.flatnonzero(np.diff(around) > 1)
+        if len(gaps):
+            self.compacted_to = max(self.compacted_to, int(around[gaps[-1] + 1]), self._clean_up_to)
+            self.whole_since_ms = max(self.whole_since_ms, self._newest_ms)
+        compacted = times[offsets < self.compacted_to]
+        if len(compacted):
+            self.whole_since_ms = max(self.whole_since_ms, int(compacted.max()))
+        if len(times):
+            self._newest_ms = max(self._newest_ms, int(times.max()))
+        self._next_offset = max(self._next_offset, int(around[-1]) + (end is None))
+
+
+def _extracted(
+    source: Source, group: str, partition: int, mark: Mark, since_ms: int | None, until_ms: int | None
+) -> Rows:
+    """What Parquet has of a group, and of the transactions of its partition."""
+
+    def read(files: list[TableFile], schema: pa.Schema, *, whole: bool = False) -> pa.Table:
+        paths = [str(file.path) for file in files if file.start < mark.next_offset]
+        if not paths:
+            return schema.empty_table()
+        dataset = ds.dataset(paths, schema=schema, format=_PARQUET)
+        return dataset.to_table(filter=None if whole else ds.field("group") == group)
+
+    history_dir = source.history_dir
+    # A marker may lie behind the commits it decides: all of them, whatever the time.
+    return Rows(
+        read(list(commit_files(history_dir, partition, since_ms=since_ms, until_ms=until_ms)), COMMITS),
+        read(group_files(history_dir, partition), GROUPS),
+        read(transaction_files(history_dir, partition), TRANSACTIONS, whole=True),
+    )
+
+
+def _in_log_order(table: pa.Table) -> pa.Table:
+    offsets = table["log_offset"].to_numpy()
+    if (offsets[1:] > offsets[:-1]).all():
+        return table
+    order = np.argsort(offsets, kind="stable")
+    # In the middle of a swap a record may be there twice, see `segments`.
+    kept = np.append(True, np.diff(offsets[order]) > 0) if len(order) else order.astype(np.bool_)
+    return table.take(pa.array(order[kept]))
+
+
+def commits_of(table: pa.Table, markers: Markers) -> Commits:
+    """Rows of one group, in log order, as columns."""
+    count = table.num_rows
+    if not count:
+        return no_commits()
+    topics = table["topic"].combine_chunks().dictionary_encode()
+    names = topics.dictionary.to_pylist()
+    pairs = topics.indices.to_numpy().astype(np.int64) << 32 | (table["partition"].to_numpy().astype(np.int64) + 2**31)
+    found, inverse = np.unique(pairs, return_inverse=True)
+    unsorted: list[TopicPartition] = [(names[pair >> 32], (pair & 0xFFFFFFFF) - 2**31) for pair in found.tolist()]
+    order = sorted(range(len(unsorted)), key=unsorted.__getitem__)
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    log_offset = _ints(table, "log_offset")
+    timestamp_ms = _ints(table, "timestamp_ms")
+    producer_id = _ints(table, "producer_id")
+    is_tombstone = table["tombstone"].to_numpy()
+    # A deletion takes effect at once, also within a transaction.
+    counts_from, counts_ms = resolve(log_offset, timestamp_ms, np.where(is_tombstone, -1, producer_id), markers)
+    return Commits(
+        keys=[unsorted[number] for number in order],
+        key=rank[inverse],
+        log_offset=log_offset,
+        timestamp_ms=timestamp_ms,
+        offset=_ints(table, "committed_offset"),
+        is_tombstone=is_tombstone,
+        committed_ms=np.where(is_tombstone, timestamp_ms, _ints(table, "committed_ms")),
+        leader_epoch=_ints(table, "leader_epoch"),
+        producer_id=producer_id,
+        counts_from=counts_from,
+        counts_ms=counts_ms,
+        metadata=table["metadata"],
+    )
+
+
+def _ints(table: pa.Table, name: str) -> Ints:
+    """A column of numbers, -1 where it is null."""
+    column = table[name]
+    values: npt.NDArray[Any] = (column.fill_null(-1) if column.null_count else column).to_numpy()
+    return values.astype(np.int64, copy=False)
+
+
+def _markers(table: pa.Table) -> Markers:
+    return Markers(
+        _ints(table, "log_offset"),
+        _ints(table, "timestamp_ms"),
+        _ints(table, "producer_id"),
+        table["committed"].to_numpy(),
+    )
+
+
+def group_records(table: pa.Table) -> list[GroupRecord]:
+    """Rows of groups as values."""
+    return [
+        GroupRecord(
+            row["log_offset"],
+            row["timestamp_ms"],
+            row["tombstone"],
+            row["generation"] or 0,
+            row["protocol_type"],
+            row["protocol"],
+            row["leader"],
+            tuple(map(_member, row["members"] or ())),
+        )
+        for row in table.to_pylist()
+    ]
+
+
+def _member(facts: dict[str, Any]) -> Member:
+    assignment = facts["assignment"]
+    partitions = None
+    if assignment is not None:
+        partitions = tuple(sorted((each["topic"], number) for each in assignment for number in each["partitions"]))
+    return Member(facts["member_id"], facts["group_instance_id"], facts["client_id"], facts["client_host"], partitions)
