@@ -26,6 +26,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
+OFFSETS_TOPIC: Final = "__consumer_offsets"
 COMPACTION_DIR: Final = "compaction"
 JOBS_DIR: Final = "jobs"
 MAX_FILE_BYTES: Final = 256 << 20  # of a plan or manifest: about a million segments
@@ -36,14 +37,14 @@ _OUTPUT: Final = re.compile(r"(\d{1,9})/(\d{20}\.log)\.[A-Za-z0-9_-]{1,80}")
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MAX_OFFSET: Final = 2**63 - 1
 
-T = TypeVar("T", bound="_Json")
+T = TypeVar("T", bound="Json")
 
 
 class PlanError(Exception):
     """A plan or a manifest that cannot be what it claims to be; one sentence."""
 
 
-class _Json:
+class Json:
     """To and from what `json` reads and writes; the fields of the dataclass are the schema."""
 
     __slots__ = ()
@@ -77,7 +78,7 @@ class _Json:
 
 
 @dataclass(frozen=True, slots=True)
-class InputSegment(_Json):
+class InputSegment(Json):
     """A closed segment, pinned as `in/<lp>/<name>`."""
 
     name: str  # "00000000000000000042.log"
@@ -95,7 +96,7 @@ class InputSegment(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionPlan(_Json):
+class PartitionPlan(Json):
     """One log partition's part of a plan."""
 
     partition: int  # the live directory is __consumer_offsets-<partition>
@@ -109,7 +110,7 @@ class PartitionPlan(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(_Json):
+class Plan(Json):
     """What a job is to do. `now_ms` is the clock of tombstone horizons: a job that is tried again gives the same."""
 
     id: str
@@ -140,7 +141,7 @@ class Plan(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class OutputSegment(_Json):
+class OutputSegment(Json):
     """A cleaned segment in staging."""
 
     name: str  # the live name: that of the first input of its group
@@ -172,7 +173,7 @@ class OutputSegment(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class CleanStats(_Json):
+class CleanStats(Json):
     """What cleaning one partition did."""
 
     bytes_before: int = 0
@@ -194,7 +195,7 @@ class CleanStats(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionResult(_Json):
+class PartitionResult(Json):
     """What a job made of one partition. One that failed does not stop the others."""
 
     partition: int
@@ -215,7 +216,7 @@ class PartitionResult(_Json):
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest(_Json):
+class Manifest(Json):
     """What a job did. Written last: the outputs it names are complete and on the device."""
 
     plan_id: str
@@ -282,6 +283,11 @@ class JobDir:
         return self.out / output.file
 
 
+def log_dir(data_dir: Path, partition: int) -> Path:
+    """The live directory of a log partition."""
+    return data_dir / f"{OFFSETS_TOPIC}-{partition}"
+
+
 def jobs_dir(data_dir: Path) -> Path:
     """The parent of all jobs."""
     return data_dir / COMPACTION_DIR / JOBS_DIR
@@ -343,7 +349,7 @@ def _read(hint: Any, value: object, where: str) -> Any:
             raise PlanError(f"{where} is not an object")
         return {str(name): _read(float, one, f"{where}.{name}") for name, one in value.items()}
     if dataclasses.is_dataclass(hint):
-        return _read_object(typing.cast("type[_Json]", hint), value, where)
+        return _read_object(typing.cast("type[Json]", hint), value, where)
     reader = _SCALARS[hint]
     made = reader(value)
     if made is None:

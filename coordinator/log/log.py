@@ -294,6 +294,11 @@ class Log:
         """Whether a replacement of segments has been decided and is not yet forgotten: `finish_swap` does that."""
         return self._swap is not None
 
+    @property
+    def owes_swap(self) -> bool:
+        """Whether `finish_swap` has anything to do, if only to be sure that a replacement was given up."""
+        return self._swap is not None or self._swap_in_doubt
+
     def finish_swap(self, at_step: swap.AtStep = swap.no_step) -> None:
         """Complete and forget a replacement of segments; does nothing if there is none."""
         if self._swap is not None:

@@ -106,6 +106,14 @@ class Replay:
         """The state keys of the offsets in a producer's open transaction."""
         return list(self._open.get(producer_id, ()))
 
+    def open_offsets(self) -> dict[tuple[int, bytes], RawRecord]:
+        """What open transactions hold, by producer id and state key."""
+        return {
+            (producer_id, key): raw
+            for producer_id, transaction in self._open.items()
+            for key, raw in transaction.items()
+        }
+
     def _end_transaction(self, producer_id: int, *, commit: bool) -> None:
         """The newest record wins, not the newest marker."""
         for key, (value, offset) in self._open.pop(producer_id, {}).items():

@@ -1,0 +1,176 @@
+"""The jobs of a data directory: which are open, what became of the others, and how long each is kept.
+
+A job is open while it has a plan and neither DONE nor REFUSED. Both hold a sentence for whoever waits. What was refused
+because something was wrong with it stays as evidence, whole, for a week, the newest few of them. What merely came too
+late, or from an earlier run of the coordinator, goes when nobody can be working in it any more. DONE jobs keep their
+plan and manifest for a day.
+
+Directories without a readable plan are what a crash left of planning: they go at start, when nobody else can be here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from coordinator.compaction.plan import JobDir, Manifest, Plan, PlanError, jobs_dir
+from coordinator.log.fs import FileSystem, read_whole, write_atomically
+from coordinator.log.swap import AtStep, no_step
+
+GRACE_MS: Final = 3_600_000  # after its expiry: a job that still writes finds its directory
+DONE_KEPT_MS: Final = 86_400_000
+EVIDENCE_KEPT_MS: Final = 7 * 86_400_000
+EVIDENCE_JOBS: Final = 3
+EVIDENCE: Final = "EVIDENCE"  # an empty file: what was refused here is to be looked at
+
+
+class Step(StrEnum):
+    """What becomes of a job, on the disk."""
+
+    EVIDENCE = "mark what was refused as evidence"
+    SETTLE = "say DONE or REFUSED"
+    DROP_FILES = "let go of inputs and outputs"
+    REMOVE_JOB = "remove a job"
+
+
+_EXPIRED: Final = "the plan expired before a result came; ask for a new one"
+_EARLIER_RUN: Final = (
+    "the plan is of an earlier run of the coordinator; ask for a new one (what it had put in place already stays)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job that has a plan."""
+
+    dir: JobDir
+    plan: Plan
+
+
+def read_plan(fs: FileSystem, job: JobDir) -> Plan:
+    """PlanError: there is none, or it is not the one that belongs here."""
+    if not fs.exists(job.plan):
+        raise PlanError(f"{job.path} has no plan.json")
+    plan = Plan.from_bytes(read_whole(fs, job.plan))
+    if plan.id != job.path.name:
+        raise PlanError(f"{job.plan} is the plan {plan.id}")
+    return plan
+
+
+def read_manifest(fs: FileSystem, job: JobDir) -> Manifest:
+    """PlanError: there is none yet, or it is not one."""
+    if not fs.exists(job.manifest):
+        raise PlanError(f"{job.path} has no manifest.json")
+    return Manifest.from_bytes(read_whole(fs, job.manifest))
+
+
+def all_jobs(fs: FileSystem, data_dir: Path) -> Iterator[Job]:
+    """Those with a readable plan, the oldest first."""
+    jobs = []
+    for path in _job_paths(fs, data_dir):
+        with suppress(PlanError):
+            jobs.append(Job(JobDir(path), read_plan(fs, JobDir(path))))
+    yield from sorted(jobs, key=lambda job: (job.plan.created_ms, job.plan.id))
+
+
+def is_settled(fs: FileSystem, job: JobDir) -> bool:
+    """Whether it is known what became of it."""
+    return fs.exists(job.done) or fs.exists(job.refused)
+
+
+def open_jobs(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int) -> list[Job]:
+    """Those that a manifest may still come for."""
+    return [
+        job
+        for job in all_jobs(fs, data_dir)
+        if job.plan.epoch == epoch and now_ms < job.plan.expires_ms and not is_settled(fs, job.dir)
+    ]
+
+
+def set_done(fs: FileSystem, job: JobDir, sentence: str, at_step: AtStep = no_step) -> None:
+    """Say so, and let go of inputs and outputs. A second call does nothing new."""
+    if not is_settled(fs, job):
+        at_step(Step.SETTLE)
+        write_atomically(fs, job.done, f"{sentence}\n".encode())
+    drop_files(fs, job, at_step)
+
+
+def set_refused(fs: FileSystem, job: JobDir, sentence: str, *, evidence: bool, at_step: AtStep = no_step) -> None:
+    """Say why. As evidence all of it is kept, else inputs and outputs go."""
+    if not is_settled(fs, job):
+        if evidence:
+            at_step(Step.EVIDENCE)
+            write_atomically(fs, job.path / EVIDENCE, b"")
+        at_step(Step.SETTLE)
+        write_atomically(fs, job.refused, f"{sentence}\n".encode())
+    if not fs.exists(job.path / EVIDENCE):
+        drop_files(fs, job, at_step)
+
+
+def drop_files(fs: FileSystem, job: JobDir, at_step: AtStep = no_step) -> None:
+    """Remove the pins, and what the job made. Only now the inputs' space comes back."""
+    for directory in (job.pins, job.out):
+        if fs.is_dir(directory):
+            at_step(Step.DROP_FILES)
+            remove_directory(fs, directory)
+
+
+def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
+    """Give up what has expired, remove what has been kept long enough. Returns the ids of what was given up."""
+    given_up = []
+    evidence = 0
+    for job in reversed(list(all_jobs(fs, data_dir))):
+        created_ms, path = job.plan.created_ms, job.dir.path
+        if not is_settled(fs, job.dir):
+            reason = _EARLIER_RUN if job.plan.epoch != epoch else _EXPIRED if now_ms >= job.plan.expires_ms else ""
+            if reason:
+                set_refused(fs, job.dir, reason, evidence=False, at_step=at_step)
+                given_up.append(job.plan.id)
+        elif fs.exists(path / EVIDENCE):
+            evidence += 1
+            if evidence > EVIDENCE_JOBS or now_ms > created_ms + EVIDENCE_KEPT_MS:
+                at_step(Step.REMOVE_JOB)
+                remove_directory(fs, path)
+        elif now_ms > max(job.plan.expires_ms + GRACE_MS, created_ms + DONE_KEPT_MS):
+            at_step(Step.REMOVE_JOB)
+            remove_directory(fs, path)
+    return given_up
+
+
+def tidy(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
+    """At start: what a crash left half made goes, then `sweep`. An open plan of an earlier run is given up."""
+    for path in _job_paths(fs, data_dir):
+        try:
+            read_plan(fs, JobDir(path))
+        except PlanError:
+            at_step(Step.REMOVE_JOB)
+            remove_directory(fs, path)
+    for job in all_jobs(fs, data_dir):
+        if is_settled(fs, job.dir) and not fs.exists(job.dir.path / EVIDENCE):
+            drop_files(fs, job.dir, at_step)
+    return sweep(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
+
+
+def remove_directory(fs: FileSystem, path: Path) -> None:
+    """With everything in it. Another process may be adding to it: then it stays, until the next time."""
+    if not fs.is_dir(path):
+        return
+    for name in fs.listdir(path):
+        if fs.is_dir(path / name):
+            remove_directory(fs, path / name)
+        else:
+            with suppress(FileNotFoundError):
+                fs.unlink(path / name)
+    with suppress(OSError):
+        fs.rmdir(path)
+
+
+def _job_paths(fs: FileSystem, data_dir: Path) -> list[Path]:
+    parent = jobs_dir(data_dir)
+    if not fs.is_dir(parent):
+        return []
+    return [parent / name for name in fs.listdir(parent) if fs.is_dir(parent / name)]
