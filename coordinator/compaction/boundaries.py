@@ -1,0 +1,161 @@
+"""What segments must tell each other: transactions that cross their boundaries, and who wrote last.
+
+`rules.Survey` wants to see every batch of a producer, in the order of the log. Where each segment is read by another
+task, that would bring a log full of transactions to one place. But nearly all of a segment's story ends within it: a
+transaction that begins and ends here concerns nobody else. `digest` leaves those out, and what is left (for each
+producer a few batches: the first open ones, the first and the last marker, the last data) tells a Survey of the whole
+partition the same about everything that crosses a boundary. `judged` puts the two halves together again: what the
+segment knows of itself, and what the Survey of the digests says of its edges.
+
+Invariant: for every batch of a segment, `judged(...)` has the fate that a Survey of the whole log would give it. One
+case is beyond it, and is recognised: a producer whose epoch goes back (`is_exact`), which no Kafka writes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from coordinator.compaction.rules import Fate, Round, Survey
+from protocol.record_batch import BatchHeader, ControlType
+
+_DECISIVE: Final = (ControlType.ABORT, ControlType.COMMIT)
+_OWN: Final = Fate.ABORTED | Fate.UNDECIDED | Fate.DONE  # what a segment can know; last batches it cannot
+
+
+class Event(NamedTuple):
+    """A batch that concerns a Survey. `marker` is what a control batch says; None if it says nothing."""
+
+    header: BatchHeader
+    marker: ControlType | None
+
+    @property
+    def is_decisive(self) -> bool:
+        return self.marker in _DECISIVE
+
+
+def surveyed(events: Iterable[Event]) -> Survey:
+    """A Survey that was told of these, in this order."""
+    survey = Survey()
+    for event in events:
+        survey.add(event.header, event.marker)
+    return survey
+
+
+def digest(events: Sequence[Event]) -> list[Event]:
+    """Those events of a segment that a Survey of the whole partition needs, in their order."""
+    keep: set[int] = set()
+    for numbers in _by_producer(events).values():
+        keep.update(_needed(events, numbers))
+    return [event for number, event in enumerate(events) if number in keep]
+
+
+def _by_producer(events: Sequence[Event]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for number, event in enumerate(events):
+        found.setdefault(event.header.producer_id, []).append(number)
+    return found
+
+
+def _needed(events: Sequence[Event], numbers: list[int]) -> Iterable[int]:
+    """Of one producer's events, all but the transactions that begin and end within the segment."""
+    epochs = [events[number].header.producer_epoch for number in numbers]
+    if epochs != sorted(epochs) or any(events[number].marker is ControlType.UNKNOWN for number in numbers):
+        return numbers  # strange; so strange that nothing need be saved
+    data = [number for number in numbers if not events[number].header.is_control]
+    epochs_with_data = {events[number].header.producer_epoch for number in data}
+    ends = [number for number in numbers if events[number].is_decisive]
+    keep: set[int] = {data[-1]} if data else set()
+    if ends:
+        keep |= {ends[0], ends[-1]}
+    before: Event | None = None
+    for number in numbers:
+        event = events[number]
+        # Markers alone tell of an epoch that wrote nothing here.
+        if event.header.is_control and event.header.producer_epoch not in epochs_with_data:
+            keep.add(number)
+        if event.header.is_control and event.marker is None:
+            continue  # an emptied marker leaves no trace
+        if before is not None and before.header.producer_epoch != event.header.producer_epoch:
+            keep.add(number)
+        before = event
+    # A marker that is kept must find a batch of its transaction, if there was one; so must the next segment.
+    first: int | None = None
+    for number in numbers:
+        event = events[number]
+        if event.is_decisive:
+            if first is not None and number in keep:
+                keep.add(first)
+            first = None
+        elif first is None and event.header.is_transactional and not event.header.is_control:
+            first = number
+    if first is not None:
+        keep.add(first)
+    return keep
+
+
+def is_exact(events: Iterable[Event]) -> bool:
+    """Whether digests, one behind the other, say as much as the whole: no producer's epoch goes back."""
+    epochs: dict[int, int] = {}
+    for event in events:
+        header = event.header
+        if epochs.get(header.producer_id, header.producer_epoch) > header.producer_epoch:
+            return False
+        epochs[header.producer_id] = header.producer_epoch
+    return True
+
+
+def judged(events: Sequence[Event], shared: Round) -> Round:
+    """How to judge one segment: `events` are all of its own, `shared` comes from the digests of all segments."""
+    own = surveyed(events).round(
+        now_ms=shared.now_ms, delete_retention_ms=shared.delete_retention_ms, clean_up_to=shared.clean_up_to
+    )
+    first_markers: dict[int, int] = {}
+    first_open: dict[int, int] = {}
+    producers: dict[int, int] = {}
+    for header, marker in events:
+        producers[header.base_offset] = header.producer_id
+        if marker in _DECISIVE:
+            first_markers.setdefault(header.producer_id, header.base_offset)
+        elif Fate.UNDECIDED in own.fates.get(header.base_offset, Fate(0)):
+            first_open.setdefault(header.producer_id, header.base_offset)
+    at_the_edge = set(first_markers.values())
+    fates: dict[int, Fate] = {}
+    for base_offset, fate in own.fates.items():
+        fate &= _OWN
+        if Fate.UNDECIDED in fate:
+            first = first_open[producers[base_offset]]
+            fate = shared.fates.get(first, Fate(0)) & (Fate.ABORTED | Fate.UNDECIDED)
+        elif base_offset in at_the_edge:
+            fate = shared.fates.get(base_offset, Fate(0)) & Fate.DONE
+        fates[base_offset] = fate
+    for base_offset, fate in shared.fates.items():
+        if Fate.LAST_OF_PRODUCER in fate:
+            fates[base_offset] = fates.get(base_offset, Fate(0)) | Fate.LAST_OF_PRODUCER
+    return replace(shared, fates={base_offset: fate for base_offset, fate in fates.items() if fate})
+
+
+def divided(shared: Round, base_offsets: Sequence[int]) -> list[Round]:
+    """A Round for each segment, by the base offsets of all: it has the fates of the segment's own batches only."""
+    edges = sorted(shared.fates)
+    rounds = []
+    nothing = replace(shared, fates={})
+    for number, base_offset in enumerate(base_offsets):
+        low = bisect_left(edges, base_offset)
+        high = bisect_left(edges, base_offsets[number + 1]) if number + 1 < len(base_offsets) else len(edges)
+        fates = {base: shared.fates[base] for base in edges[low:high]}
+        rounds.append(replace(shared, fates=fates) if fates else nothing)
+    return rounds
+
+
+def open_at_end(events: Sequence[Event]) -> dict[int, list[int]]:
+    """The base offsets of the batches whose transaction has no marker in this segment, by producer."""
+    found: dict[int, list[int]] = {}
+    for header, marker in events:
+        if marker in _DECISIVE:
+            found.pop(header.producer_id, None)
+        elif header.is_transactional and not header.is_control:
+            found.setdefault(header.producer_id, []).append(header.base_offset)
+    return found

@@ -1,0 +1,296 @@
+"""coordinator/compaction/cleaner.py: in columns, the very bytes that the plain implementation writes."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.compaction import plain, segment_rewrite, segment_scan
+from coordinator.compaction.boundaries import Event, digest, divided, is_exact, judged, surveyed
+from coordinator.compaction.cleaner import clean_partition
+from coordinator.compaction.plan import PartitionPlan, PartitionResult, Plan
+from protocol.compression import Codec
+from protocol.record_batch import BatchHeader, ControlType, iter_batches
+from tests.compaction.logs import (
+    ANYTHING,
+    DAY_MS,
+    KEYS,
+    OFFSETS,
+    PLAIN,
+    START_MS,
+    End,
+    LogWriter,
+    Op,
+    Rec,
+    Roll,
+    Segment,
+    Write,
+    cleaned,
+    operations,
+    outputs_of,
+    plan_for,
+    seeded,
+)
+from tests.compaction.segments import random_batches, segment_of
+
+ANY_LOG = settings(deadline=None)  # as many examples as the profile says
+SEGMENT_BYTES = st.sampled_from((1, 600, 4000, 1 << 20))
+PAUSE = st.sampled_from((0, 1, DAY_MS // 2, DAY_MS, 3 * DAY_MS))
+
+
+def described(result: PartitionResult) -> PartitionResult:
+    """A result without what differs from attempt to attempt."""
+    outputs = tuple(dataclasses.replace(output, file="") for output in result.outputs)
+    return dataclasses.replace(result, outputs=outputs)
+
+
+def both(
+    segments: Sequence[Segment], clean_up_to: int, now_ms: int, *, segment_bytes: int, delete_retention_ms: int = DAY_MS
+) -> list[Segment]:
+    """One round by the plain implementation and by the one in columns; what came of it, for the next round."""
+    (expected, plainly), (found, quickly) = (
+        cleaned(
+            clean,
+            segments,
+            clean_up_to,
+            now_ms,
+            segment_bytes=segment_bytes,
+            delete_retention_ms=delete_retention_ms,
+        )
+        for clean in (plain.clean_partition, clean_partition)
+    )
+    assert [(each.name, each.data) for each in found] == [(each.name, each.data) for each in expected]
+    assert described(quickly) == described(plainly)
+    return expected
+
+
+@ANY_LOG
+@given(
+    rounds=st.lists(st.tuples(operations(ANYTHING), PAUSE), min_size=1, max_size=4),
+    segment_bytes=SEGMENT_BYTES,
+)
+def test_every_round_over_any_log_gives_the_bytes_of_the_plain_implementation(
+    rounds: list[tuple[list[Op], int]], segment_bytes: int
+) -> None:
+    log = LogWriter()
+    done: list[Segment] = []
+    for ops, pause_ms in rounds:
+        log.write(ops).roll()
+        log.now_ms += pause_ms
+        segments = [*done, *log.closed]
+        if segments:
+            done = both(segments, log.active.base_offset, log.now_ms, segment_bytes=segment_bytes)
+        log.segments = [log.active]
+
+
+@pytest.mark.parametrize("style", [ANYTHING, OFFSETS, PLAIN])
+@pytest.mark.parametrize("seed", range(4))
+def test_long_logs_stay_equal_over_rounds_two_days_apart(style: str, seed: int) -> None:
+    log = LogWriter()
+    done: list[Segment] = []
+    for number in range(4):
+        log.write(seeded(seed * 10 + number, 400, style)).roll()
+        log.now_ms += 2 * DAY_MS if number % 2 else 0
+        done = both([*done, *log.closed], log.active.base_offset, log.now_ms, segment_bytes=20_000)
+        log.segments = [log.active]
+
+
+@ANY_LOG
+@given(batches=random_batches(), later_ms=st.sampled_from((0, DAY_MS)), horizon_ms=st.sampled_from((0, 2**44, 2**46)))
+def test_batches_of_every_shape_come_out_the_same(batches: list, later_ms: int, horizon_ms: int) -> None:  # type: ignore[type-arg]
+    made = segment_of(batches)
+    both([Segment(0, made.data)], made.next_offset, horizon_ms + later_ms, segment_bytes=1 << 20)
+
+
+@ANY_LOG
+@given(ops=operations(ANYTHING), stretch_bytes=st.sampled_from((1, 150, 1000)))
+def test_the_stretches_a_segment_is_read_in_leave_no_trace(ops: list[Op], stretch_bytes: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(segment_scan, "STRETCH_BYTES", stretch_bytes)
+        patch.setattr(segment_rewrite, "STRETCH_BYTES", stretch_bytes)
+        log = LogWriter().write(ops).roll()
+        if log.closed:
+            both(log.closed, log.active.base_offset, log.now_ms, segment_bytes=1 << 20)
+
+
+# --- what the segments tell each other --------------------------------------------------------------------------------
+
+_PRODUCERS = st.sampled_from((-1, 1, 2))
+
+
+@st.composite
+def events(draw: st.DrawFn) -> list[list[Event]]:
+    """The events of some segments. Epochs stay, or go up; seldom down."""
+    offset = 0
+    epochs = {-1: -1, 1: 0, 2: 0}
+    segments: list[list[Event]] = [[]]
+    for kind in draw(st.lists(st.sampled_from(("data", "data", "commit", "abort", "emptied", "other", "roll")))):
+        if kind == "roll":
+            segments.append([])
+            continue
+        producer_id = draw(_PRODUCERS)
+        epochs[producer_id] += draw(st.sampled_from((0, 0, 0, 0, 1, 1, 2, -1))) if producer_id >= 0 else 0
+        attributes = {"data": draw(st.sampled_from((0x10, 0x10, 0)))}.get(kind, 0x30)
+        header = BatchHeader(offset, 49, 0, 2, 0, attributes, 1, 0, offset, producer_id, epochs[producer_id], 0, 1)
+        marker = {"commit": ControlType.COMMIT, "abort": ControlType.ABORT, "other": ControlType.UNKNOWN}.get(kind)
+        segments[-1].append(Event(header, marker))
+        offset += 2
+    return [segment for segment in segments if segment]
+
+
+@settings(max_examples=300, deadline=None)
+@given(segments=events(), now_ms=st.sampled_from((0, 86_400_010, 2 * DAY_MS)))
+def test_digests_and_what_a_segment_knows_itself_say_the_same_as_one_survey_of_all(
+    segments: list[list[Event]], now_ms: int
+) -> None:
+    everything = [event for segment in segments for event in segment]
+    clock = {"now_ms": now_ms, "delete_retention_ms": DAY_MS, "clean_up_to": 10**6}
+    whole = surveyed(everything).round(**clock)
+    digests = [digest(segment) for segment in segments]
+    if not is_exact(event for some in digests for event in some):
+        return
+    shared = surveyed(event for some in digests for event in some).round(**clock)
+    bases = [segment[0].header.base_offset for segment in segments]
+    found = {}
+    for segment, part in zip(segments, divided(shared, bases), strict=True):
+        found.update(judged(segment, part).fates)
+    assert found == {base: fate for base, fate in whole.fates.items() if fate}
+
+
+def test_transactions_that_begin_and_end_within_a_segment_are_no_news_to_others() -> None:
+    log = LogWriter()
+    for _ in range(50):
+        log.write([Write((Rec(0), Rec(1)), producer_id=1), End(1, commit=True)])
+    log.roll()
+    told = digest(segment_events(log.closed[0]))
+    assert len(told) == 4  # the first transaction, and the last
+
+
+def segment_events(segment: Segment) -> list[Event]:
+    return [
+        Event(header, ControlType.COMMIT if header.is_control else None) for _, header in iter_batches(segment.data)
+    ]
+
+
+# --- what cannot be cleaned, and what stays behind --------------------------------------------------------------------
+
+
+def planned(tmp_path: Path, segments: Sequence[Segment], **facts: int) -> tuple[Plan, PartitionPlan, Path, Path]:
+    in_dir, out_dir = tmp_path / "in" / "0", tmp_path / "out" / "0"
+    clean_up_to = facts.pop("clean_up_to", segments[-1].next_offset)
+    plan, part = plan_for(segments, in_dir, clean_up_to=clean_up_to, now_ms=START_MS + DAY_MS, **facts)
+    return plan, part, in_dir, out_dir
+
+
+def a_log() -> list[Segment]:
+    return LogWriter().write([op for seed in range(3) for op in (*seeded(seed, 60, PLAIN), Roll())]).roll().closed
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (lambda data: data[:-1], "is not the file that the plan names"),
+        (lambda data: data[:40] + b"?" + data[41:], "is not the file that the plan names"),
+    ],
+)
+def test_an_input_that_changed_since_it_was_planned_is_refused(tmp_path: Path, damage, says: str) -> None:  # type: ignore[no-untyped-def]
+    plan, part, in_dir, out_dir = planned(tmp_path, a_log())
+    path = in_dir / part.inputs[1].name
+    path.write_bytes(damage(path.read_bytes()))
+    result = clean_partition(plan, part, in_dir, out_dir)
+    assert result.error is not None
+    assert result.error.startswith(f"partition 0: {path.name} ")
+    assert says in result.error
+    assert result.outputs == ()
+
+
+@pytest.mark.parametrize("at", [30, 5], ids=["in a batch", "in the offset before the checksum begins"])
+def test_a_damaged_batch_is_named_by_file_and_byte_even_if_it_was_planned_so(tmp_path: Path, at: int) -> None:
+    segments = a_log()
+    positions = [position for position, _ in iter_batches(segments[1].data)]
+    data = bytearray(segments[1].data)
+    data[positions[3] + at] ^= 0x40
+    segments[1].data = bytes(data)
+    plan, part, in_dir, out_dir = planned(tmp_path, segments, clean_up_to=10**6)
+    result = clean_partition(plan, part, in_dir, out_dir)
+    assert result.error is not None
+    assert f"{segments[1].name} at byte {positions[3]}: " in result.error
+
+
+def test_a_missing_input_and_a_directory_that_cannot_be_written_are_results_not_exceptions(tmp_path: Path) -> None:
+    plan, part, in_dir, out_dir = planned(tmp_path, a_log())
+    out_dir.parent.mkdir()
+    out_dir.write_bytes(b"a file where a directory should be")
+    assert "partition 0: " in (clean_partition(plan, part, in_dir, out_dir).error or "")
+    (in_dir / part.inputs[0].name).unlink()
+    assert part.inputs[0].name in (clean_partition(plan, part, in_dir, out_dir).error or "")
+
+
+def test_an_output_that_could_not_be_finished_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, part, in_dir, out_dir = planned(tmp_path, a_log())
+    written = os.write
+
+    def full(fd: int, data: bytes) -> int:
+        written(fd, data[:10])
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    result = clean_partition(plan, part, in_dir, out_dir)
+    assert result.error is not None
+    assert "No space left on device" in result.error
+    assert list(out_dir.iterdir()) == []
+
+
+def test_a_second_attempt_writes_other_files_with_the_same_bytes(tmp_path: Path) -> None:
+    plan, part, in_dir, out_dir = planned(tmp_path, a_log(), segment_bytes=1)
+    first = clean_partition(plan, part, in_dir, out_dir)
+    second = clean_partition(plan, part, in_dir, out_dir)
+    assert described(first) == described(second)
+    assert {output.file for output in first.outputs}.isdisjoint(output.file for output in second.outputs)
+    assert outputs_of(first, out_dir) == outputs_of(second, out_dir)
+
+
+def test_short_writes_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, part, in_dir, out_dir = planned(tmp_path, a_log())
+    written = os.write
+    monkeypatch.setattr(os, "write", lambda fd, data: written(fd, data[:100]))
+    found = outputs_of(clean_partition(plan, part, in_dir, out_dir), out_dir)
+    monkeypatch.undo()
+    assert found == outputs_of(clean_partition(plan, part, in_dir, out_dir), out_dir)
+    assert sum(each.size_bytes for each in found) > 100
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_a_batch_that_loses_records_keeps_its_codec(tmp_path: Path, codec: Codec) -> None:
+    old, new = Write((Rec(0, note_bytes=300), Rec(1, note_bytes=300)), codec), Write((Rec(0),), codec)
+    segments = LogWriter().write([old, new]).roll().closed
+    found = both(segments, segments[-1].next_offset, START_MS, segment_bytes=1 << 20)
+    headers = [header for _, header in iter_batches(found[0].data)]
+    assert [(header.codec, header.record_count, header.last_offset_delta) for header in headers] == [
+        (codec, 1, 1),
+        (codec, 1, 0),
+    ]
+
+
+def test_keys_are_compared_as_bytes_however_many_segments_repeat_them(tmp_path: Path) -> None:
+    ops: list[Op] = [op for _ in range(20) for op in (Write(tuple(Rec(key) for key in range(len(KEYS)))), Roll())]
+    plan, part, in_dir, out_dir = planned(tmp_path, LogWriter().write(ops).closed)
+    result = clean_partition(plan, part, in_dir, out_dir)
+    assert (result.stats.keys, result.stats.records_after) == (len(KEYS), len(KEYS))
+    assert result.stats.records_before == 20 * len(KEYS)
+
+
+def test_what_is_gathered_between_segments_is_merged_before_it_grows_without_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from coordinator.compaction import cleaner
+
+    monkeypatch.setattr(cleaner, "_GATHERED_KEYS", 3)
+    segments = a_log()
+    both(segments, segments[-1].next_offset, START_MS + DAY_MS, segment_bytes=5000)
