@@ -35,7 +35,7 @@ from coordinator.group.session import restart_session
 from coordinator.group.state import STABLE, GroupState
 from coordinator.group.sync import sync
 from coordinator.offsets.commit import EndTransaction, commit, commit_pending
-from coordinator.offsets.deletion import delete_groups, delete_offsets, forget_topic
+from coordinator.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.offsets.directory import Directory
 from coordinator.offsets.failure import failure
 from coordinator.offsets.fetch import fetch_offsets
@@ -258,6 +258,7 @@ class GroupCoordinator:
             if group.state is STABLE and len(group.members) > self._config.group_max_size:
                 prepare_rebalance(group, Trigger(Cause.OVER_FULL), event)
         schedule_scan(shard, self._timers, event)
+        forget_topics_of_loaded(shard, self._directory, self._timers, event)
         return event.effects()
 
     def load_failed(self, partition: int) -> None:

@@ -128,6 +128,11 @@ def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -
             "start the version that wrote it, or choose another directory with --data-dir"
         )
     updated.setdefault("version", "1")
+    if config.cluster_nodes and not config.cluster_id and "cluster.id" not in facts:
+        raise DataDirError(
+            f"the data directory {path} belongs to no cluster yet; set cluster.id to a name of your choice, the same "
+            "on every node of cluster.nodes"
+        )
     cluster_id = updated.setdefault("cluster.id", config.cluster_id or _new_cluster_id())
     if config.cluster_id and config.cluster_id != cluster_id:
         raise DataDirError(

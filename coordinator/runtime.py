@@ -18,9 +18,11 @@ import logging
 import time
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.cluster import Facts
 from coordinator.connections import Connections
 from coordinator.dispatch import Routes
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
+from coordinator.topics.not_controller import refuse_change
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from coordinator.core import GroupCoordinator
     from coordinator.effects import Effects, Ticket
     from coordinator.group.history import Rebalance
+    from coordinator.node_link import NodeLink
     from coordinator.offsets.offsets_log import OffsetsLog
     from coordinator.topic_io import TopicIO
     from coordinator.topics.effects import TopicEffects
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.runtime")
 
 HOUSEKEEPING_S: Final = 1.0
+LONGEST_REASON: Final = 500
 LOAD_SLICE_RECORDS: Final = 2000  # records applied to the core between two turns of the event loop
 
 
@@ -64,6 +68,7 @@ class Runtime:
         self.topics: Topics
         self.offsets_log: OffsetsLog
         self.topic_io: TopicIO
+        self.link: NodeLink | None = None  # to the controller, in a cluster
         self.routes = Routes(handlers)
         self.connections = Connections(config)
         self.dirty: list[Connection] = []
@@ -75,6 +80,7 @@ class Runtime:
         self._touched = False
         self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
         self._is_stopped = False
+        self._problems: dict[int, str | None] = {}  # by node: what it was refused for last
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = -1
         self._housekeeping: asyncio.TimerHandle | None = None
@@ -104,6 +110,8 @@ class Runtime:
             self.topic_io.execute(effects)
         finally:
             self._is_executing = outer
+        if effects.wanted and self.link is not None:
+            self.link.want(effects.wanted)
         for topic, partitions in effects.deleted:  # what groups committed there goes with them (spec 11.4)
             self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
 
@@ -114,6 +122,28 @@ class Runtime:
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
+
+    @property
+    def facts(self) -> Facts:
+        """What the other nodes must know alike."""
+        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+
+    def ask_controller(self, request: Any, ticket: Ticket) -> None:
+        """Have the controller answer a request that changes topics."""
+        if self.link is not None:
+            self.link.ask(request, ticket)
+        else:
+            ticket.session.answer(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, "there is no controller"))
+
+    def met(self, node_id: int, problem: str | None) -> None:
+        """Another node has asked: one line for each change of what the two do not agree on."""
+        known = node_id if node_id in self.cluster.nodes else -1
+        if self._problems.get(known) != problem:
+            if problem is not None:
+                LOG.error("node refused node=%d reason=%s", node_id, problem[:LONGEST_REASON])
+            elif known in self._problems:
+                LOG.info("node accepted node=%d", node_id)
+            self._problems[known] = problem
 
     def now_ms(self) -> int:
         """The event loop's monotonic clock, in ms."""

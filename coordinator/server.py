@@ -32,6 +32,7 @@ from coordinator.cluster import Cluster
 from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.data_dir import DataDir, DataDirError
+from coordinator.foreign_logs import foreign_logs
 from coordinator.log.errors import LogError
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
@@ -41,7 +42,7 @@ from coordinator.topic_io import TopicIO
 from coordinator.topic_store import TopicStoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
 
     from coordinator.config import Config
 
@@ -164,6 +165,7 @@ class Server:
 
         cluster = self._cluster()
         runtime = self._runtime = Runtime(config, loop, HANDLERS, cluster=cluster, cluster_id=data_dir.cluster_id)
+        await self._join_cluster(runtime)
         self._open_logs(runtime, data_dir.path, loop)
         runtime.core = GroupCoordinator(
             config,
@@ -174,11 +176,17 @@ class Server:
             on_rebalance=runtime.on_rebalance,
             owns=cluster.owns_offsets_partition,
         )
+        link = runtime.link
+        if link is not None:
+            await _agreed(link.first_catalogue())
         self._start_http()
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
         listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
         runtime.start_housekeeping()
         await runtime.load_all()
+        if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
+            await _agreed(link.check_facts(cluster.others()))
+            link.start()
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
@@ -204,6 +212,15 @@ class Server:
         host = advertised.host if advertised else _reachable(self.host)
         return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
 
+    async def _join_cluster(self, runtime: Runtime) -> None:
+        """Ask the other nodes, before anything is opened, whether they know the same cluster."""
+        if runtime.cluster.is_alone:
+            return
+        from coordinator.node_link import NodeLink  # late: a node alone has no use for it
+
+        runtime.link = NodeLink(runtime)
+        await _agreed(runtime.link.check_facts(runtime.cluster.nodes.values()))
+
     def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         config, fs = self.config, RealFileSystem()
         try:
@@ -228,6 +245,7 @@ class Server:
             )
             runtime.topics = runtime.topic_io.topics
             runtime.topic_io.start()
+            stranded = foreign_logs(fs, path, runtime.topics.catalogue, runtime.cluster)
         except (LogError, TopicStoreError) as error:
             raise StartupError(str(error)) from None
         except OSError as error:
@@ -235,6 +253,8 @@ class Server:
                 f"the data directory {path} cannot be used ({error}); make it readable and writable, or choose another"
                 " with --data-dir"
             ) from None
+        if stranded is not None:
+            raise StartupError(stranded)
 
     def _bind(self) -> socket.socket:
         address = self.config.listen_address
@@ -290,6 +310,8 @@ class Server:
             self._server.close()
         elif self._socket is not None:
             self._socket.close()
+        if runtime is not None and runtime.link is not None:
+            await runtime.link.stop()
         if runtime is not None and hasattr(runtime, "core"):
             await self._drain(runtime)
         if self._http is not None:
@@ -317,6 +339,16 @@ class Server:
         with contextlib.suppress(TimeoutError):  # a client that does not read its answers is left behind
             async with asyncio.timeout(LAST_ANSWERS_S):
                 await runtime.connections.emptied()
+
+
+async def _agreed(asking: Awaitable[None]) -> None:
+    """What is asked of other nodes at the start; that they disagree is something for the user to put right."""
+    from coordinator.node_link import DisagreementError
+
+    try:
+        await asking
+    except DisagreementError as error:
+        raise StartupError(f"{error}; every node of a cluster must have the same settings") from None
 
 
 def _reachable(host: str) -> str:

@@ -2,16 +2,21 @@
 
 Every key that this package declares is here, served or not: which of them the coordinator answers, and in which
 versions, is the business of its table of handlers. The names are Kafka's; `module_name` is the name of the module in
-`protocol.messages` that declares the two messages of the key.
+`protocol.messages` that declares the two messages of the key. What only our own nodes say to each other has keys that
+Kafka will not reach.
 """
 
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
+
+
+FIRST_OF_OURS: Final = 30_000
 
 
 class ApiKey(IntEnum):
-    """An API of the Kafka protocol."""
+    """An API of the Kafka protocol, or one of ours."""
 
     PRODUCE = 0
     FETCH = 1
@@ -60,6 +65,12 @@ class ApiKey(IntEnum):
     DESCRIBE_TOPIC_PARTITIONS = 75
     SHARE_GROUP_HEARTBEAT = 76
     SHARE_GROUP_DESCRIBE = 77
+    FOLLOW_CATALOGUE = 30_000  # ours: between nodes, and never told to clients
+
+    @property
+    def is_kafkas(self) -> bool:
+        """Whether clients may know of it."""
+        return self < FIRST_OF_OURS
 
     @property
     def module_name(self) -> str:

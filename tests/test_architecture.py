@@ -106,6 +106,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "protocol",
             "coordinator.effects",
             "coordinator.config",
+            "coordinator.cluster",
             "coordinator.core",
             "coordinator.group",
             "coordinator.topics",

@@ -27,7 +27,7 @@ SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def advertised(handlers: Mapping[int, Api]) -> list[ApiVersion]:
-    """One entry for each API that is served, by key."""
+    """One entry for each API that is served to clients, by key."""
     return [
         ApiVersion(
             api_key=int(api.key),
@@ -35,6 +35,7 @@ def advertised(handlers: Mapping[int, Api]) -> list[ApiVersion]:
             max_version=api.max_version,
         )
         for _, api in sorted(handlers.items())
+        if api.key.is_kafkas
     ]
 
 

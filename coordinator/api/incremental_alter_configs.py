@@ -1,4 +1,8 @@
-"""IncrementalAlterConfigs, versions 0 and 1: the settings of topics that may change while they are in use."""
+"""IncrementalAlterConfigs, versions 0 and 1: the settings of topics that may change while they are in use.
+
+A node that is not the controller passes the request on and hands back the answer: this is the one change of topics that
+the Java admin client sends to any node, and it takes NOT_CONTROLLER for a final answer.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +18,10 @@ if TYPE_CHECKING:
 
 
 def handle(node: Node, request: IncrementalAlterConfigsRequest, ticket: Ticket, now_ms: int) -> None:
-    node.execute_topics(node.topics.alter_configs(request, ticket, now_ms))
+    if node.cluster.is_controller:
+        node.execute_topics(node.topics.alter_configs(request, ticket, now_ms))
+    else:
+        node.ask_controller(request, ticket)
 
 
 API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from coordinator.effects import Effects, Ticket
 
 if TYPE_CHECKING:
-    from coordinator.cluster import Cluster
+    from coordinator.cluster import Cluster, Facts
     from coordinator.config import Config
     from coordinator.core import GroupCoordinator
     from coordinator.topics.effects import TopicEffects
@@ -23,6 +23,10 @@ class Node(Protocol):
     cluster: Cluster
     cluster_id: str
 
+    @property
+    def facts(self) -> Facts:
+        """What the other nodes must know alike."""
+
     def execute(self, effects: Effects) -> None:
         """Send the replies and hand the appends to the offsets log."""
 
@@ -31,6 +35,12 @@ class Node(Protocol):
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
+
+    def ask_controller(self, request: Any, ticket: Ticket) -> None:
+        """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""
+
+    def met(self, node_id: int, problem: str | None) -> None:
+        """Another node has asked; `problem` is what the two do not agree on."""
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of `ticket`: the only signal that a failed Produce with acks=0 has left."""

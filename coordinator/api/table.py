@@ -17,6 +17,7 @@ from coordinator.api import (
     describe_groups,
     fetch,
     find_coordinator,
+    follow_catalogue,
     heartbeat,
     incremental_alter_configs,
     init_producer_id,
@@ -67,6 +68,7 @@ HANDLERS: Final[Mapping[int, Api]] = MappingProxyType(
             incremental_alter_configs,
             offset_delete,
             describe_cluster,
+            follow_catalogue,
         )
     }
 )

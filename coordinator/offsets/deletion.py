@@ -17,6 +17,7 @@ from coordinator.group.records import group_tombstone
 from coordinator.group.state import DEAD
 from coordinator.offsets.commit import Accepted, Form, Outcome, offsets_of, split
 from coordinator.offsets.commit import answer as answer_partitions
+from coordinator.offsets.partition import PartitionState
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.offset_delete import (
@@ -328,12 +329,34 @@ def forget_topic(
 ) -> None:
     """A topic, or some of its partitions, is gone: so is what any group committed for it (spec 11.4).
 
-    All groups are looked at now; if many are concerned, their tombstones are written in several events.
+    All groups are looked at now; if many are concerned, their tombstones are written in several events. What is being
+    loaded remembers the deletion for `forget_topics_of_loaded`.
     """
+    for shard in directory.partitions:
+        if shard.state is PartitionState.LOADING:
+            shard.deleted_topics.append((topic, partitions))
+    _forget_in(directory.partitions, directory, timers, topic, partitions, event)
+
+
+def forget_topics_of_loaded(shard: OffsetsPartition, directory: Directory, timers: GroupTimers, event: Event) -> None:
+    """A partition is loaded: topics that went while it was not are forgotten now, before anybody commits anew."""
+    deleted, shard.deleted_topics = shard.deleted_topics, []
+    for topic, partitions in deleted:
+        _forget_in([shard], directory, timers, topic, partitions, event)
+
+
+def _forget_in(
+    shards: Sequence[OffsetsPartition],
+    directory: Directory,
+    timers: GroupTimers,
+    topic: str,
+    partitions: Collection[int],
+    event: Event,
+) -> None:
     deleted = DeletedTopic(topic, partitions, [shard.next_offset for shard in directory.partitions])
     concerned = [
         group_id
-        for shard in directory.partitions
+        for shard in shards
         for group_id, group in shard.groups.items()
         if group.in_flight or topic in shard.offsets.of_group(group_id) or shard.offsets.has_pending(group_id)
     ]

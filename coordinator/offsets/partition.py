@@ -21,6 +21,8 @@ from coordinator.offsets.store import OffsetStore
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from coordinator.group.event import Event, InFlight
     from coordinator.group.group import Group
     from coordinator.offsets.replay import Replay
@@ -51,6 +53,7 @@ class OffsetsPartition:
         "_all_groups",
         "_late",
         "append_timeout",
+        "deleted_topics",
         "appended",
         "groups",
         "groups_by_state",
@@ -73,6 +76,7 @@ class OffsetsPartition:
         self.appended = 0  # appends so far
         self.groups_by_state = groups_by_state
         self.replay: Replay | None = None  # while loading
+        self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
         self.append_timeout: AppendTimeout | None = None
         self.scan: Task | None = None  # the next look for expired offsets
         self._all_groups = all_groups  # of all partitions, so that a request finds its group in one look

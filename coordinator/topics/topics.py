@@ -9,7 +9,7 @@ the partitions at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.purgatory.purgatory import DelayedOperation, Purgatory, run_due
 from coordinator.purgatory.timing_wheel import TimingWheel
@@ -22,10 +22,13 @@ from coordinator.topics.create_topics import AutoCreateTopics, CreateTopics
 from coordinator.topics.delete_topics import DeleteTopics
 from coordinator.topics.describe import describe_configs, describe_topic, missing_topic, with_operations
 from coordinator.topics.effects import NOTHING, EnforceRetention, Opened, Outbox, ReadFailure, TopicEffects
+from coordinator.topics.feed import Feed
 from coordinator.topics.fetch import MAX_WAIT_MS, Fetching
+from coordinator.topics.not_controller import refuse_change
 from coordinator.topics.offsets import Offsets
 from coordinator.topics.produce import Producing
 from coordinator.topics.producer_ids import ProducerIds
+from coordinator.topics.replicate import Replicate
 from coordinator.topics.retention import Policy
 from coordinator.topics.tail_cache import TailBudget
 from protocol.error_codes import ErrorCode
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from protocol.messages.delete_topics import DeleteTopicsRequest
     from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
     from protocol.messages.fetch import FetchRequest
+    from protocol.messages.follow_catalogue import FollowCatalogueRequest
     from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
     from protocol.messages.init_producer_id import InitProducerIdRequest
     from protocol.messages.list_offsets import ListOffsetsRequest
@@ -82,7 +86,8 @@ class Topics:
         self.fetching = Fetching(config, self.catalogue, self.fetches)
         self.offsets = Offsets(self.catalogue, self.fetching)
         parts = Parts(config, cluster, self.catalogue, self.producing, self.fetching, new_topic_id)
-        self.changes = ChangeQueue(parts)
+        self.feed = Feed(cluster, self.catalogue, self.fetches)
+        self.changes = ChangeQueue(parts, self.feed.changed)
         self._wanted: dict[str, None] = {}  # topics on their way to be created automatically
         self._scan_at_ms = now_ms + config.log_retention_check_interval_ms
         self._scan: list[Partition] = []
@@ -276,6 +281,8 @@ class Topics:
         return describe_topic(topic)
 
     def _create_automatically(self, missing: Sequence[str], now_ms: int) -> TopicEffects:
+        if not self.cluster.is_controller:
+            return TopicEffects(wanted=tuple(missing))
         new = [name for name in missing if name not in self._wanted]
         room = self.config.max_topics - len(self._wanted)
         if not new or room <= 0:
@@ -288,21 +295,39 @@ class Topics:
         self.changes.submit(change, out)
         return out.effects()
 
+    def _change_if_controller(self, request: Any, change: Change, ticket: Ticket, now_ms: int) -> TopicEffects:
+        if self.cluster.is_controller:
+            return self._change(change, now_ms)
+        reason = f"topics are changed by the controller, node {self.cluster.controller.id}"
+        out = Outbox(now_ms)
+        out.reply(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, reason))
+        return out.effects()
+
     def create_topics(self, request: CreateTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """CreateTopics."""
-        return self._change(CreateTopics(request, ticket), now_ms)
+        return self._change_if_controller(request, CreateTopics(request, ticket), ticket, now_ms)
 
     def delete_topics(self, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """DeleteTopics."""
-        return self._change(DeleteTopics(request, ticket), now_ms)
+        return self._change_if_controller(request, DeleteTopics(request, ticket), ticket, now_ms)
 
     def create_partitions(self, request: CreatePartitionsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """CreatePartitions."""
-        return self._change(CreatePartitions(request, ticket), now_ms)
+        return self._change_if_controller(request, CreatePartitions(request, ticket), ticket, now_ms)
 
     def alter_configs(self, request: IncrementalAlterConfigsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """IncrementalAlterConfigs."""
-        return self._change(AlterConfigs(request, ticket), now_ms)
+        return self._change_if_controller(request, AlterConfigs(request, ticket), ticket, now_ms)
+
+    def follow(self, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """FollowCatalogue: another node of the cluster wants to know of changes."""
+        out = Outbox(now_ms)
+        self.feed.follow(request, ticket, out)
+        return out.effects()
+
+    def replicate(self, received: Document, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """The controller's catalogue has come. The answer is an error code; see `Replicate` for what remains then."""
+        return self._change(Replicate(received, ticket), now_ms)
 
     def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
         """DescribeConfigs."""

@@ -259,6 +259,33 @@ class TestADeletedTopic:
             cluster.commit("g", {T0: 5})
         assert cluster.committed("g") == {T0: 5, U0: 1}
 
+    def test_takes_along_what_was_committed_before_a_start_during_which_it_went(self, cluster: Cluster) -> None:
+        """A node learns from the controller what was deleted while it was down, and has not read its log yet."""
+        cluster.commit("g", {T0: 100, U0: 1})
+        cluster.crash()
+        cluster.delete_topic("t", [0, 1])
+        cluster.load()
+        assert cluster.committed("g") == {U0: 1}
+        cluster.commit("g", {T0: 5})  # for a new topic of the same name
+        cluster.crash_and_recover()
+        assert cluster.committed("g") == {T0: 5, U0: 1}
+
+    def test_is_not_forgotten_again_with_each_partition_that_is_loaded_later(self, cluster: Cluster) -> None:
+        names = next(
+            (a, b)
+            for a, b in [("g", f"h{n}") for n in range(99)]
+            if cluster.core.partition_for(a) != cluster.core.partition_for(b)
+        )
+        for name in names:
+            cluster.commit(name, {T0: 100})
+        first, second = map(cluster.core.partition_for, names)
+        cluster.crash()
+        cluster.delete_topic("t", [0])
+        for partition in (first, second):
+            cluster.load_one(partition)
+            cluster.commit(names[0], {T0: 5})
+        assert [cluster.committed(name) for name in names] == [{T0: 5}, {}]
+
     def test_of_very_many_partitions_is_forgotten_in_appends_of_a_bounded_size(self, cluster: Cluster) -> None:
         """One append of all would be refused for its size, and tried again for ever."""
         many = 2 * MAX_TOMBSTONES_PER_APPEND + 1

@@ -16,9 +16,12 @@ KINDS = ("Request", "Response")
 
 @cache
 def all_messages() -> dict[str, type]:
-    """Every declared request and response class, by Kafka's name."""
+    """Every declared request and response class of Kafka's, by Kafka's name."""
     return {
-        class_name(key, kind): cls for key in ApiKey for kind, cls in zip(KINDS, declared_classes(key), strict=True)
+        class_name(key, kind): cls
+        for key in ApiKey
+        if key.is_kafkas
+        for kind, cls in zip(KINDS, declared_classes(key), strict=True)
     }
 
 

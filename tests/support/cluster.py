@@ -518,14 +518,18 @@ class Cluster:
         self.core = self._new_core()
 
     def load(self) -> None:
-        for partition, log in enumerate(self.log.partitions):
-            if not self.cluster.owns_offsets_partition(partition):
-                continue
-            self.core.load_begin(partition)
-            for header, records in self.log.replay(partition):
-                self.core.load_batch(partition, header, records)
-            self.execute(self.core.load_end(partition, log.next_offset, self.clock.now_ms))
+        for partition in range(len(self.log.partitions)):
+            if self.cluster.owns_offsets_partition(partition):
+                self.load_one(partition)
         self.check()
+
+    def load_one(self, partition: int) -> None:
+        self.core.load_begin(partition)
+        for header, records in self.log.replay(partition):
+            self.core.load_batch(partition, header, records)
+        next_offset = self.log.partitions[partition].next_offset
+        self.execute(self.core.load_end(partition, next_offset, self.clock.now_ms))
+        self._after_event()
 
     def crash_and_recover(self) -> None:
         self.crash()

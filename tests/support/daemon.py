@@ -97,7 +97,12 @@ class Daemon:
 
     def start(self) -> Daemon:
         """Start and wait until the port file says that it is ready."""
-        process = self.spawn()
+        self.spawn()
+        return self.await_ready()
+
+    def await_ready(self) -> Daemon:
+        """Wait until the port file says that it is ready."""
+        process = self.process
 
         def is_ready_or_gone() -> bool:
             return self.port_file.exists() or process.poll() is not None

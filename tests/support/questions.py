@@ -6,12 +6,17 @@ The answers are plain values. Nothing here is a client library, so a wrong belie
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from protocol.consumer import decode_assignment
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import build_batch
@@ -63,6 +68,21 @@ def committed_offsets(port: int, group: str) -> dict[TopicPartition, int]:
             assert each.error_code == 0, found
             offsets[topic.name, each.partition_index] = each.committed_offset
     return offsets
+
+
+def commit_offsets(port: int, group: str, offsets: Mapping[TopicPartition, int]) -> None:
+    """Commit as somebody who is no member."""
+    topics = [
+        OffsetCommitRequestTopic(
+            name=topic,
+            partitions=[OffsetCommitRequestPartition(partition_index=index, committed_offset=offset)],
+        )
+        for (topic, index), offset in offsets.items()
+    ]
+    request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, member_id="", topics=topics)
+    answer = call(port, request, 8)
+    codes = [each.error_code for topic in answer.topics for each in topic.partitions]
+    assert not any(codes), answer
 
 
 def produce(port: int, topic: str, partition: int, values: Sequence[bytes]) -> int:

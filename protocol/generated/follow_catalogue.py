@@ -1,0 +1,184 @@
+"""FollowCatalogue: decoders and encoders for every version.
+
+Written by `python -m protocol.generate` from `protocol.messages.follow_catalogue`. Do not edit: change the declaration.
+"""
+
+# fmt: off
+from __future__ import annotations
+
+from collections.abc import Callable
+from struct import Struct
+from typing import Final
+
+from protocol.errors import DecodeError
+from protocol.messages.follow_catalogue import (
+    FollowCatalogueNode,
+    FollowCatalogueRequest,
+    FollowCatalogueResponse,
+)
+from protocol.primitives import (
+    MALFORMED,
+    TOO_SHORT,
+    UNENCODABLE,
+    read_uvarint_tail,
+    skip_tags,
+    unreadable,
+    unwritable,
+    uvarint,
+)
+
+_pack_B = Struct(">B").pack
+_pack_h = Struct(">h").pack
+_pack_hB = Struct(">hB").pack
+_pack_i = Struct(">i").pack
+_pack_iB = Struct(">iB").pack
+_pack_ii = Struct(">ii").pack
+_pack_iiB = Struct(">iiB").pack
+_pack_iq = Struct(">iq").pack
+_pack_iqB = Struct(">iqB").pack
+_pack_ix = Struct(">ix").pack
+_pack_qix = Struct(">qix").pack
+_unpack_hB = Struct(">hB").unpack_from
+_unpack_iB = Struct(">iB").unpack_from
+_unpack_iiB = Struct(">iiB").unpack_from
+_unpack_iqB = Struct(">iqB").unpack_from
+_unpack_qiB = Struct(">qiB").unpack_from
+
+
+def decode_follow_catalogue_request_v0(data: bytes, position: int) -> FollowCatalogueRequest:
+    try:
+        size = len(data)
+        node_id, asked_node_id, n1 = _unpack_iiB(data, position)
+        position += 9
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        if not n1:
+            raise DecodeError("cluster_id is null")
+        cluster_id = data[position : position + n1 - 1].decode("utf-8", "replace")
+        position += n1 - 1
+        n2 = data[position]
+        position += 1
+        if n2 > 127:
+            n2, position = read_uvarint_tail(data, position, n2)
+        nodes: list[FollowCatalogueNode]
+        n2 -= 1
+        if n2 < 0 or n2 * 10 > size - position:
+            raise DecodeError("nodes has more elements than bytes, or is null")
+        list3: list[FollowCatalogueNode] = []
+        for _ in range(n2):
+            node_id_1, n4 = _unpack_iB(data, position)
+            position += 5
+            if n4 > 127:
+                n4, position = read_uvarint_tail(data, position, n4)
+            if not n4:
+                raise DecodeError("host is null")
+            host_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
+            position += n4 - 1
+            port_1, tags5 = _unpack_iB(data, position)
+            position += 5
+            if tags5:
+                position = skip_tags(data, position, tags5)
+            list3.append(FollowCatalogueNode(node_id_1, host_1, port_1))
+        nodes = list3
+        offsets_partitions, n6 = _unpack_iB(data, position)
+        position += 5
+        if n6 > 127:
+            n6, position = read_uvarint_tail(data, position, n6)
+        if not n6:
+            raise DecodeError("lineage is null")
+        lineage = data[position : position + n6 - 1].decode("utf-8", "replace")
+        position += n6 - 1
+        revision, max_wait_ms, tags7 = _unpack_qiB(data, position)
+        position += 13
+        if tags7:
+            position = skip_tags(data, position, tags7)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return FollowCatalogueRequest(node_id, asked_node_id, cluster_id, nodes, offsets_partitions, lineage, revision, max_wait_ms)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_follow_catalogue_request_v0(message: FollowCatalogueRequest) -> bytes:
+    try:
+        b1 = message.cluster_id.encode()
+        n2 = len(b1) + 1
+        items3 = message.nodes
+        n4 = len(items3) + 1
+        parts: list[bytes] = [_pack_iiB(message.node_id, message.asked_node_id, n2) if n2 < 128 else _pack_ii(message.node_id, message.asked_node_id) + uvarint(n2), b1, _pack_B(n4) if n4 < 128 else uvarint(n4)]
+        for item5 in items3:
+            b6 = item5.host.encode()
+            n7 = len(b6) + 1
+            parts += (_pack_iB(item5.node_id, n7) if n7 < 128 else _pack_i(item5.node_id) + uvarint(n7), b6, _pack_ix(item5.port))
+        b8 = message.lineage.encode()
+        n9 = len(b8) + 1
+        parts += (_pack_iB(message.offsets_partitions, n9) if n9 < 128 else _pack_i(message.offsets_partitions) + uvarint(n9), b8, _pack_qix(message.revision, message.max_wait_ms))
+        return b"".join(parts)
+    except UNENCODABLE as error:
+        raise unwritable("FollowCatalogueRequest", error) from error
+
+
+def decode_follow_catalogue_response_v0(data: bytes, position: int) -> FollowCatalogueResponse:
+    try:
+        size = len(data)
+        error_code, n1 = _unpack_hB(data, position)
+        position += 3
+        if n1 > 127:
+            n1, position = read_uvarint_tail(data, position, n1)
+        error_message: str | None
+        if n1:
+            error_message = data[position : position + n1 - 1].decode("utf-8", "replace")
+            position += n1 - 1
+        else:
+            error_message = None
+        node_id, revision, n2 = _unpack_iqB(data, position)
+        position += 13
+        if n2 > 127:
+            n2, position = read_uvarint_tail(data, position, n2)
+        document: bytes | None
+        if n2:
+            document = data[position : position + n2 - 1]
+            position += n2 - 1
+        else:
+            document = None
+        tags3 = data[position]
+        position += 1
+        if tags3:
+            position = skip_tags(data, position, tags3)
+        if position > size:
+            raise DecodeError(TOO_SHORT)
+        return FollowCatalogueResponse(error_code, error_message, node_id, revision, document)
+    except MALFORMED as error:
+        raise unreadable(error) from None
+
+
+def encode_follow_catalogue_response_v0(message: FollowCatalogueResponse) -> bytes:
+    try:
+        b1 = message.error_message
+        b3 = b"" if b1 is None else b1.encode()
+        n2 = 0 if b1 is None else len(b3) + 1
+        b4 = message.document
+        if b4 is None:
+            b4, n5 = b"", 0
+        else:
+            n5 = len(b4) + 1
+        return b"".join((_pack_hB(message.error_code, n2) if n2 < 128 else _pack_h(message.error_code) + uvarint(n2), b3, _pack_iqB(message.node_id, message.revision, n5) if n5 < 128 else _pack_iq(message.node_id, message.revision) + uvarint(n5), b4, b"\0"))
+    except UNENCODABLE as error:
+        raise unwritable("FollowCatalogueResponse", error) from error
+
+
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], FollowCatalogueRequest]]] = {
+    0: decode_follow_catalogue_request_v0,
+}
+
+ENCODE_REQUEST: Final[dict[int, Callable[[FollowCatalogueRequest], bytes]]] = {
+    0: encode_follow_catalogue_request_v0,
+}
+
+DECODE_RESPONSE: Final[dict[int, Callable[[bytes, int], FollowCatalogueResponse]]] = {
+    0: decode_follow_catalogue_response_v0,
+}
+
+ENCODE_RESPONSE: Final[dict[int, Callable[[FollowCatalogueResponse], bytes]]] = {
+    0: encode_follow_catalogue_response_v0,
+}

@@ -1,0 +1,145 @@
+"""Three nodes as processes: one catalogue for all, kept by the controller, and found again by a node that was away."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from protocol.error_codes import ErrorCode
+from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.describe_cluster import DescribeClusterRequest
+from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.incremental_alter_configs import (
+    AlterableConfig,
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequest,
+)
+from protocol.messages.init_producer_id import InitProducerIdRequest
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.support.eventually import eventually
+from tests.support.nodes import Nodes
+from tests.support.questions import commit_offsets, committed_offsets
+from tests.support.wire import call
+
+pytestmark = pytest.mark.integration
+
+OVERRIDES = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000")
+TOPIC = 2  # the resource type of a topic
+
+
+@pytest.fixture(scope="module")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with Nodes(tmp_path_factory.mktemp("nodes"), overrides=OVERRIDES) as running:
+        yield running
+
+
+@pytest.fixture
+def topic() -> str:
+    return f"topic-{uuid.uuid4().hex[:8]}"
+
+
+def create(nodes: Nodes, number: int, topic: str, partitions: int = 6) -> ErrorCode:
+    wanted = CreatableTopic(name=topic, num_partitions=partitions, replication_factor=1)
+    answer = call(nodes[number].port, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000), 7)
+    return ErrorCode(answer.topics[0].error_code)
+
+
+def delete(nodes: Nodes, number: int, topic: str) -> ErrorCode:
+    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=10_000)
+    return ErrorCode(call(nodes[number].port, request, 6).responses[0].error_code)
+
+
+def metadata(nodes: Nodes, number: int, topic: str, *, may_create: bool = False) -> Any:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=may_create)
+    return call(nodes[number].port, request, 9)
+
+
+def test_all_nodes_tell_the_same_cluster(nodes: Nodes) -> None:
+    answers = [call(nodes[number].port, DescribeClusterRequest(), 1) for number in nodes]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0].controller_id == 1
+    assert [(each.broker_id, each.port) for each in answers[0].brokers] == [(n, nodes[n].port) for n in nodes]
+
+
+def test_a_topic_made_by_the_controller_is_known_by_all_and_led_by_all(nodes: Nodes, topic: str) -> None:
+    assert create(nodes, 1, topic) is ErrorCode.NONE
+    nodes.know(topic, 6)
+    answers = [metadata(nodes, number, topic).topics for number in nodes]
+    assert answers[0] == answers[1] == answers[2]
+    assert sorted(each.leader_id for each in answers[0][0].partitions) == [1, 1, 2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("number", [2, 3])
+def test_a_node_that_is_not_the_controller_says_so_to_who_wants_to_change_topics(
+    nodes: Nodes, topic: str, number: int
+) -> None:
+    port = nodes[number].port
+    assert create(nodes, number, topic) is ErrorCode.NOT_CONTROLLER
+    assert delete(nodes, number, topic) is ErrorCode.NOT_CONTROLLER
+    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=topic, count=9, assignments=None)])
+    assert call(port, more, 3).results[0].error_code == ErrorCode.NOT_CONTROLLER
+    assert nodes.partitions(1, topic) is None
+
+
+def test_more_partitions_reach_all_nodes(nodes: Nodes, topic: str) -> None:
+    create(nodes, 1, topic, 1)
+    nodes.know(topic, 1)
+    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=topic, count=7, assignments=None)])
+    assert call(nodes[1].port, more, 3).results[0].error_code == 0
+    nodes.know(topic, 7)
+
+
+def retention(nodes: Nodes, number: int, topic: str) -> str:
+    asked = DescribeConfigsResource(resource_type=TOPIC, resource_name=topic, configuration_keys=["retention.ms"])
+    answer = call(nodes[number].port, DescribeConfigsRequest(resources=[asked]), 4)
+    return str(answer.results[0].configs[0].value)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_settings_of_a_topic_may_be_changed_at_any_node_and_hold_on_all(nodes: Nodes, topic: str, number: int) -> None:
+    create(nodes, 1, topic, 3)
+    nodes.know(topic, 3)
+    change = AlterConfigsResource(
+        resource_type=TOPIC, resource_name=topic, configs=[AlterableConfig(name="retention.ms", value="1234567")]
+    )
+    answer = call(nodes[number].port, IncrementalAlterConfigsRequest(resources=[change]), 1)
+    assert [(each.error_code, each.resource_name) for each in answer.responses] == [(0, topic)]
+    for each in nodes:
+        eventually(lambda each=each: retention(nodes, each, topic) == "1234567", f"node {each} has the setting")
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_topic_that_is_asked_for_at_any_node_comes_to_be_on_all(nodes: Nodes, topic: str, number: int) -> None:
+    answer = metadata(nodes, number, topic, may_create=True)
+    assert answer.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    nodes.know(topic, 1)
+
+
+def test_a_deleted_topic_is_gone_everywhere_and_so_are_the_offsets_committed_for_it(nodes: Nodes, topic: str) -> None:
+    create(nodes, 1, topic, 3)
+    nodes.know(topic, 3)
+    groups = {number: nodes.group_of(number, topic) for number in nodes}
+    for number, group in groups.items():
+        commit_offsets(nodes[number].port, group, {(topic, 0): 5})
+        assert committed_offsets(nodes[number].port, group) == {(topic, 0): 5}
+    assert delete(nodes, 1, topic) is ErrorCode.NONE
+    nodes.know(topic, None)
+    for number, group in groups.items():
+        eventually(
+            lambda number=number, group=group: committed_offsets(nodes[number].port, group) == {},
+            f"the offsets on node {number} are gone",
+        )
+
+
+def test_no_producer_id_is_given_twice(nodes: Nodes) -> None:
+    ids = [
+        call(nodes[number].port, InitProducerIdRequest(transactional_id=None, transaction_timeout_ms=60_000), 4)
+        for number in nodes
+        for _ in range(20)
+    ]
+    assert len({each.producer_id for each in ids}) == 60
