@@ -39,6 +39,10 @@ class KafkaMissingError(Exception):
     """Kafka cannot be fetched or run on this machine; the text says what to install."""
 
 
+class KafkaFetchError(KafkaMissingError):
+    """Java and Maven are here, and Maven failed."""
+
+
 def cache_dir() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-group-coordinator"
 
@@ -65,7 +69,7 @@ def jars(kind: str) -> Path:
         command = ["mvn", "-q", "-B", "dependency:copy-dependencies", f"-DoutputDirectory={work / 'jars'}"]
         done = subprocess.run(command, cwd=work, capture_output=True, text=True, timeout=900)
         if done.returncode != 0:
-            raise KafkaMissingError(f"Maven could not fetch Kafka: {(done.stdout + done.stderr)[-600:]}")
+            raise KafkaFetchError(f"Maven could not fetch Kafka: {(done.stdout + done.stderr)[-600:]}")
         if not folder.is_dir():
             (work / "jars").rename(folder)
     return folder
