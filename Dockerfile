@@ -1,39 +1,60 @@
-FROM python:3.12-slim
+# Two images from one file: `docker build .` gives the daemon, `docker build --target spark .` the same with Spark and
+# Java for `coordinator compact` and `coordinator history`. Any setting can be given as a variable: COORDINATOR_ or
+# KAFKA_ and the key in upper case, `_` for a dot (`docker run … coordinator config` lists the keys).
+ARG BASE=python:3.12-slim
 
-# An environment of its own: the base image's Python stays as it is, and only one directory is ours.
-RUN python -m venv /opt/coordinator
-ENV PATH=/opt/coordinator/bin:$PATH
-
-# Dependencies first: they change less often than the code, and this layer then comes from the cache.
+# -- what is installed: environments of their own, so that the base image's Python stays as it is ---------------------
+# Dependencies and our code go into two layers: the first changes seldom, the second is a few hundred kilobytes.
+FROM ${BASE} AS dependencies
+RUN python -m venv /opt/dependencies
+ENV PATH=/opt/dependencies/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 WORKDIR /src
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml ./
 RUN mkdir coordinator protocol \
- && touch coordinator/__init__.py protocol/__init__.py \
- && pip install --no-cache-dir . \
+ && touch README.md LICENSE coordinator/__init__.py protocol/__init__.py \
+ && pip install -q . \
  && pip uninstall -y -q kafka-group-coordinator
 
+FROM dependencies AS dependencies-spark
+RUN pip install -q '.[spark]' && pip uninstall -y -q kafka-group-coordinator
+
+FROM dependencies AS code
+COPY README.md LICENSE ./
 COPY protocol protocol
 COPY coordinator coordinator
-RUN pip install --no-cache-dir --no-deps . && rm -rf /src/*
+RUN pip install -q --no-deps --no-compile --target /opt/coordinator .
 
-# Clients outside the container need another address than the one bound: see COORDINATOR_ADVERTISED_LISTENERS in
-# docker-compose.yml. Any setting can be given as an environment variable.
-ENV COORDINATOR_LISTENERS=0.0.0.0:9092 \
+# -- what runs -------------------------------------------------------------------------------------------------------
+FROM ${BASE} AS runtime
+ENV PATH=/opt/coordinator/bin:/opt/dependencies/bin:$PATH \
+    PYTHONPATH=/opt/coordinator \
+    PYTHONUNBUFFERED=1 \
+    COORDINATOR_LISTENERS=0.0.0.0:9092 \
     COORDINATOR_HTTP_LISTEN=0.0.0.0:9080 \
-    COORDINATOR_LOG_DIRS=/data \
-    PYTHONUNBUFFERED=1
-
-RUN useradd --uid 10001 --no-create-home --home-dir /data coordinator \
- && mkdir /data \
- && chown coordinator /data
-USER coordinator
-WORKDIR /data
-VOLUME /data
-EXPOSE 9092 9080
-
-HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 \
-  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9080/readyz', timeout=3)"]
-
+    COORDINATOR_LOG_DIRS=/var/lib/coordinator
+RUN useradd --uid 10001 --no-create-home --home-dir /var/lib/coordinator coordinator \
+ && mkdir /var/lib/coordinator \
+ && chown coordinator /var/lib/coordinator
+WORKDIR /var/lib/coordinator
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["coordinator"]
+
+FROM runtime AS spark
+RUN apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends default-jre-headless procps \
+ && rm -rf /var/lib/apt/lists/*
+COPY --from=dependencies-spark /opt/dependencies /opt/dependencies
+COPY --from=code /opt/coordinator /opt/coordinator
+USER coordinator
+VOLUME /var/lib/coordinator
+CMD ["compact", "--data-dir", "/var/lib/coordinator", "--watch"]
+
+FROM runtime AS daemon
+COPY --from=dependencies /opt/dependencies /opt/dependencies
+COPY --from=code /opt/coordinator /opt/coordinator
+USER coordinator
+VOLUME /var/lib/coordinator
+EXPOSE 9092 9080
+HEALTHCHECK --interval=5s --timeout=4s --start-period=60s --retries=3 \
+  CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9080/readyz', timeout=3)"]
 CMD ["serve"]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
@@ -55,6 +56,7 @@ class Ownership(NamedTuple):
     generation: int  # -1 where the library does not tell
     member_id: str
     partitions: frozenset[TopicPartition]
+    at_s: float = 0.0  # wall clock, when the library told it
 
 
 class ClientMember(ABC):
@@ -154,7 +156,7 @@ class ClientMember(ABC):
 
     def _was_given(self, partitions: Iterable[Any]) -> None:
         given = frozenset((each.topic, each.partition) for each in partitions)
-        self.ownerships.append(Ownership(*self._identity(), given))
+        self.ownerships.append(Ownership(*self._identity(), given, time.time()))
 
     def _gave_up(self, partitions: frozenset[TopicPartition]) -> None:
         self.revoked.append(partitions)
