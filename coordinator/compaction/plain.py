@@ -80,9 +80,15 @@ def _check(segment: InputSegment, path: Path) -> None:
     if len(data) != segment.size_bytes or hashlib.sha256(data).hexdigest() != segment.sha256:
         raise InputError(f"{path.name} is not the file that the plan names; make a new plan")
     position = 0
+    least_offset = segment.base_offset
     try:
         for position, header in iter_batches(data):
             verify(data, position, header)
+            if header.base_offset < least_offset:
+                raise InputError(
+                    f"{path.name} at byte {position}: offset {header.base_offset} after {least_offset - 1}"
+                )
+            least_offset = header.last_offset + 1
             position += header.size_bytes
     except ProtocolError as error:
         raise InputError(f"{path.name} at byte {position}: {error}") from None
