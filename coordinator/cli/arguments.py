@@ -1,8 +1,11 @@
-"""The arguments that every command has that talks to a broker."""
+"""Arguments that several commands have: those of every command that talks to a broker, and times before now."""
 
 from __future__ import annotations
 
 import argparse
+from typing import Final
+
+TIME_FLAGS: Final = ("--at", "--since", "--until")  # whose values may begin with a minus
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -21,3 +24,14 @@ def _seconds(text: str) -> float:
     if not 0 < seconds < 86_400:
         raise ValueError(text)
     return seconds
+
+
+def join_negative(words: list[str]) -> list[str]:
+    """`--at -15m` as argparse takes it: a value that begins with a minus must hang on its option."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in TIME_FLAGS and word[:1] == "-" and word[1:2].isdigit():
+            joined[-1] = f"{joined[-1]}={word}"
+        else:
+            joined.append(word)
+    return joined

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Final, NamedTuple
 
+from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
 from coordinator.config import ConfigError
 
@@ -33,6 +34,11 @@ COMMANDS: Final = {
     "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
     "topics": Command("coordinator.cli.topics", "list topics, or create one"),
     "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
+    "history": Command(
+        "coordinator.cli.history", "the past: what was committed, who joined, how fast, what stands still"
+    ),
+    "restore": Command("coordinator.cli.restore", "set a group's offsets to what they were at some time"),
+    "undo": Command("coordinator.cli.undo", "take back a group's last reset of offsets"),
     "config": Command("coordinator.cli.config", "every setting with its default, range and meaning"),
 }
 
@@ -47,7 +53,7 @@ to get going:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = join_negative(list(sys.argv[1:] if argv is None else argv))
     if not words:
         _parser(None).print_help()
         return 2

@@ -61,6 +61,7 @@ COLOURS: Final = (
     "#00694d",
     "#8f4f73",
 )
+_ZERO_FORMATS: Final = ["", "%Y", "%b", "%b %d", "%H:%M", "%H:%M"]  # where the smaller unit is zero
 _STYLE: Final[dict[Any, Any]] = {
     "font.size": 10,
     "font.family": "sans-serif",
@@ -110,16 +111,20 @@ def progress(group: str, commits: Commits, changes: Sequence[Change], selection:
         else:
             time_axes = _heat(figure, chosen, keys, begin, end)
         drawn = _rebalances(time_axes, changes, begin, end)
+        if (chosen.offset < chosen.offset[np.maximum(chosen.previous(), 0)])[chosen.previous() >= 0].any():
+            drawn += ", ▼ went back"
         _title(time_axes[0], f"Progress of group {group}", _facts(keys, len(chosen), begin, end, drawn))
         _time_axis(time_axes[-1], begin, end)
     return figure
 
 
-def ownership(group: str, changes: Sequence[Change], selection: Selection, now_ms: int) -> Figure:
-    """Who owned which partition when. There must be a change that is meant, and a partition that had an owner."""
+def ownership(group: str, changes: Sequence[Change], selection: Selection, now_ms: int) -> Figure | None:
+    """Who owned which partition when; None if nobody owned any that is meant. There must be a change."""
     begin = max(changes[0].record.timestamp_ms, selection.since_ms)
     end = min(max(changes[-1].record.timestamp_ms, now_ms), selection.until_ms)
-    bars = _bars(changes, begin, end)
+    bars = {key: own for key, own in _bars(changes, begin, end).items() if selection.wants(*key)}
+    if not bars:
+        return None
     keys = sorted(bars)
     names = sorted({name for own in bars.values() for name, _, _ in own})
     colour = {name: COLOURS[number % len(COLOURS)] for number, name in enumerate(names)}
@@ -159,8 +164,6 @@ def _lines(axes: Axes, chosen: Commits, keys: list[TopicPartition]) -> None:
         back = np.flatnonzero(np.diff(moved) < 0) + 1
         axes.plot(times[back], moved[back], "v", color=RED, markersize=8, zorder=4)
         ends.append((float(moved[-1]), _label(key, keys), colour))
-        if len(back):
-            axes.plot([], [], "v", color=RED)
     axes.set_ylabel(f"committed offset, from the first shown\n({_topics(keys)})")
     axes.grid(axis="y", color="#e4e8ec", linewidth=0.8)
     axes.set_axisbelow(True)
@@ -264,9 +267,10 @@ def _rebalances(time_axes: Sequence[Axes], changes: Sequence[Change], begin: int
     if len(inside) > MOST_REBALANCES:
         return f", {words}"
     for each in inside:
-        for axes in time_axes:
+        for place, axes in enumerate(time_axes):
             style = ":" if each.record.members else "--"
-            axes.axvline(_day(each.record.timestamp_ms), color=INK, linewidth=0.7, linestyle=style)
+            colour = INK if place == 0 else "white"  # the second is a heat map
+            axes.axvline(_day(each.record.timestamp_ms), color=colour, linewidth=0.8, linestyle=style)
     top = time_axes[0]
     top.legend(
         handles=[
@@ -300,7 +304,10 @@ def _time_axis(axes: Axes, begin: int, end: int) -> None:
     dates: Any = matplotlib.dates
     locator = dates.AutoDateLocator(tz=zone, minticks=4, maxticks=9)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(dates.ConciseDateFormatter(locator, tz=zone, show_offset=False))
+    formats = ["%Y", "%b", "%d", "%H:%M", "%H:%M", "%H:%M:%S.%f"]
+    axes.xaxis.set_major_formatter(
+        dates.ConciseDateFormatter(locator, tz=zone, show_offset=False, formats=formats, zero_formats=_ZERO_FORMATS)
+    )
     room = max(end - begin, 1000) // 100
     axes.set_xlim(_day(begin - room), _day(end + room))
     days = f"{_moment(begin):%Y-%m-%d}" + (f" to {_moment(end):%Y-%m-%d}" if end - begin > 86_400_000 else "")

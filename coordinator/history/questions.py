@@ -35,15 +35,13 @@ class Selection:
     since_ms: int = -NEVER
     until_ms: int = NEVER
 
+    def wants(self, topic: str, partition: int) -> bool:
+        """Whether a partition is meant."""
+        return (not self.topics or topic in self.topics) and (not self.partitions or partition in self.partitions)
+
     def mask(self, commits: Commits) -> npt.NDArray[np.bool_]:
         """Which commits are meant."""
-        wanted = np.array(
-            [
-                (not self.topics or topic in self.topics) and (not self.partitions or partition in self.partitions)
-                for topic, partition in commits.keys
-            ],
-            np.bool_,
-        )
+        wanted = np.array([self.wants(*key) for key in commits.keys], np.bool_)
         inside = (commits.timestamp_ms >= self.since_ms) & (commits.timestamp_ms <= self.until_ms)
         mask: npt.NDArray[np.bool_] = inside & wanted[commits.key] if len(wanted) else inside
         return mask

@@ -1,0 +1,106 @@
+"""Answers about the past for programs: plain dictionaries, times as ISO 8601 in UTC and as milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from coordinator.history.questions import Committed, Rate, Stalled
+    from coordinator.history.rebalances import Change, Member
+
+
+def moment(moment_ms: int) -> dict[str, Any]:
+    """`time` and `timestamp_ms`."""
+    try:
+        text = datetime.fromtimestamp(moment_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    except (OverflowError, OSError, ValueError):  # a time no calendar has
+        return {"time": None, "timestamp_ms": moment_ms}
+    return {"time": f"{text}.{moment_ms % 1000:03}Z", "timestamp_ms": moment_ms}
+
+
+def commit(row: Committed) -> dict[str, Any]:
+    return {
+        **moment(row.timestamp_ms),
+        "topic": row.topic,
+        "partition": row.partition,
+        "offset": row.offset,
+        "change": row.change,
+        "deleted": row.offset is None,
+        "metadata": row.metadata,
+        "leader_epoch": row.leader_epoch,
+        "transaction": row.transaction,
+        "log_offset": row.log_offset,
+    }
+
+
+def change(found: Change) -> dict[str, Any]:
+    record = found.record
+    return {
+        **moment(record.timestamp_ms),
+        "what": found.kind.value,
+        "generation": record.generation,
+        "protocol_type": record.protocol_type,
+        "protocol": record.protocol,
+        "leader": record.leader,
+        "members": [_member(member, found.names[member.identity]) for member in record.members],
+        "came": list(found.came),
+        "went": list(found.went),
+        "restarted": list(found.restarted),
+        "moved": [
+            {"topic": move.topic, "partition": move.partition, "from": move.source, "to": move.target}
+            for move in found.moved
+        ],
+        "log_offset": record.log_offset,
+    }
+
+
+def _member(member: Member, name: str) -> dict[str, Any]:
+    partitions = None
+    if member.partitions is not None:
+        partitions = [{"topic": topic, "partition": partition} for topic, partition in member.partitions]
+    return {
+        "name": name,
+        "member_id": member.member_id,
+        "group_instance_id": member.group_instance_id,
+        "client_id": member.client_id,
+        "client_host": member.client_host,
+        "partitions": partitions,
+    }
+
+
+def rate(found: Rate) -> list[dict[str, Any]]:
+    """One object for each partition, its windows in a list of their own."""
+    starts = [moment(start) for start in found.starts_ms.tolist()]
+    return [
+        {
+            "topic": topic,
+            "partition": partition,
+            "window_ms": found.window_ms,
+            "commits": int(found.commits[row].sum()),
+            "progress": int(found.progress[row].sum()),
+            "windows": [
+                {**start, "commits": commits, "progress": progress}
+                for start, commits, progress in zip(
+                    starts, found.commits[row].tolist(), found.progress[row].tolist(), strict=True
+                )
+            ],
+        }
+        for row, (topic, partition) in enumerate(found.keys)
+    ]
+
+
+def stalled(each: Stalled, ends: Mapping[tuple[str, int], int] | None) -> dict[str, Any]:
+    end = None if ends is None else ends.get((each.topic, each.partition))
+    return {
+        "topic": each.topic,
+        "partition": each.partition,
+        "how": each.kind.value,
+        "offset": each.offset,
+        "since": moment(each.since_ms),
+        "last_commit": moment(each.last_commit_ms),
+        "commits_since": each.commits_since,
+        "log_end_offset": end,
+        "lag": None if end is None else end - each.offset,
+    }
