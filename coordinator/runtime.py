@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from coordinator.api.handler import Api
     from coordinator.cluster import Cluster
+    from coordinator.compactor.compactor import Compactor
     from coordinator.config import Config
     from coordinator.connection import Connection
     from coordinator.core import GroupCoordinator
@@ -68,6 +69,7 @@ class Runtime:
         self.topics: Topics
         self.offsets_log: OffsetsLog
         self.topic_io: TopicIO
+        self.compactor: Compactor | None = None
         self.link: NodeLink | None = None  # to the controller, in a cluster
         self.routes = Routes(handlers)
         self.connections = Connections(config)

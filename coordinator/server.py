@@ -29,6 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cluster import Cluster
+from coordinator.compaction.handover import recover
+from coordinator.compactor.compactor import Compactor, new_epoch
 from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.data_dir import DataDir, DataDirError
@@ -147,6 +149,7 @@ class Server:
         self._ready = False
         self._stopping = False
         self._started_at = time.time()
+        self._epoch = new_epoch()
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -179,6 +182,7 @@ class Server:
         link = runtime.link
         if link is not None:
             await _agreed(link.first_catalogue())
+        runtime.compactor = self._compactor(runtime, data_dir.path, loop)
         self._start_http()
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
         listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
@@ -187,6 +191,7 @@ class Server:
         if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
             await _agreed(link.check_facts(cluster.others()))
             link.start()
+        runtime.compactor.start()
         gc.collect()
         gc.freeze()
         gc.set_threshold(*GC_THRESHOLDS)
@@ -224,6 +229,8 @@ class Server:
     def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         config, fs = self.config, RealFileSystem()
         try:
+            for message in recover(fs, path, epoch=self._epoch, now_ms=int(time.time() * 1000)):
+                LOG.warning("recovered %s", message)
             runtime.offsets_log = OffsetsLog.open(
                 path,
                 config,
@@ -255,6 +262,17 @@ class Server:
             ) from None
         if stranded is not None:
             raise StartupError(stranded)
+
+    def _compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
+        return Compactor(
+            loop,
+            path.absolute(),
+            self.config,
+            RealFileSystem(),
+            runtime.offsets_log,
+            runtime.core.settled,
+            epoch=self._epoch,
+        )
 
     def _bind(self) -> socket.socket:
         address = self.config.listen_address
@@ -322,6 +340,8 @@ class Server:
             LOG.info("stopped data_dir=%s", self.config.log_dirs)
 
     async def _drain(self, runtime: Runtime) -> None:
+        compactor = runtime.compactor
+        ending = None if compactor is None else asyncio.create_task(compactor.close())
         connections = runtime.connections.all()
         for connection in connections:
             connection.stop_reading()
@@ -332,6 +352,8 @@ class Server:
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
         runtime.end_of_event()
         await runtime.topic_io.close()
+        if ending is not None:
+            await ending
         await runtime.offsets_log.close()
         runtime.end_of_event()
         for connection in connections:

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from coordinator.compactor.metrics import samples as compaction_samples
 from coordinator.http.status import NO_LABELS, Sample, ServerStatus
 
 if TYPE_CHECKING:
@@ -50,6 +51,10 @@ def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample]:
     yield from _requests(runtime)
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
     yield from _disk("topics", runtime.topic_io.flusher.stats, runtime.topic_io.flusher.queued_bytes)
+    if (compactor := runtime.compactor) is not None:
+        yield from compaction_samples(
+            runtime.offsets_log.logs, compactor.counters, compactor.lags, int(time.time() * 1000)
+        )
     yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
     yield _gauge("process_cpu_seconds", "CPU time of the daemon so far.", time.process_time())
     yield _gauge("process_resident_memory_bytes", "Memory of the daemon in RAM.", _resident_bytes())

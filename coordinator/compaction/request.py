@@ -120,7 +120,7 @@ class DaemonFacts:
     epoch: str  # of its run; plans carry it
     started_ms: int
     history_enable: bool
-    history_dir: str
+    history_dir: str  # empty: `history` in the data directory, wherever that is mounted
     plan_expiration_ms: int
 
     @classmethod

@@ -20,7 +20,7 @@ import errno
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from coordinator.config import Config
 from coordinator.log.flusher import EventLoop, Flusher, FlusherStats
@@ -289,6 +289,10 @@ class OffsetsLog:
         part.refusing = None
         self._tell_failed(partition, from_offset, error_code_of(error), None)
         self._wake_waiting()
+
+    def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
+        """Run `act` in the thread that writes the logs, between two rounds; then `then(result, error)` on the loop."""
+        self._flusher.run(act, then)
 
     def replay(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
         """Every batch of a partition with its records, checksums verified. May run in another thread than the loop's.

@@ -1,0 +1,240 @@
+"""What the daemon lets a child process do: `python -m coordinator.compaction.child plan|check|run`.
+
+Planning hashes every closed segment; checking reads all of them again, holds them against the result, and asks the
+daemon for rows from memory; running starts a job and watches it. All of that would be felt by an event loop, in the
+same process even from a thread, because Python runs one thread at a time. The child is nice to others (`nice`), takes
+its orders as one value from stdin (`frames.py`) and answers in one; in between, `check` asks for rows.
+
+It ends when its lifeline is cut, whatever it is doing, and takes along what it has started: so a daemon that is killed
+leaves nobody behind. Standard library only: a daemon without the extra `[spark]` can do all of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import IO, Any, Final
+
+from coordinator.child_process import LIFELINE_VARIABLE
+from coordinator.compaction import frames, handover
+from coordinator.compaction.eligibility import Lags
+from coordinator.compaction.memory_check import MemoryCheck
+from coordinator.compaction.plan import JobDir, PartitionResult, log_dir
+from coordinator.compaction.planning import LogView, Options, PlanningError, make_plan
+from coordinator.compaction.tail import read_file, read_tail
+from coordinator.compaction.validate import LateError, RefusedError
+from coordinator.history.marks import MarksError, mark_of
+from coordinator.log.errors import LogError
+from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.log.staging import SwapRefusedError
+from coordinator.log.swap import AtStep, no_step
+from protocol.errors import ProtocolError
+
+NICENESS: Final = 10
+ROWS_TRIES: Final = 60  # a partition that is being loaded is asked again, once a second
+LINES_KEPT: Final = 20  # of a job's output, for the daemon's log
+LINE_BYTES: Final = 500
+TERM_S: Final = 3.0  # between SIGTERM and SIGKILL for a job
+CUT_EXIT_CODE: Final = 75
+
+Order = Mapping[str, Any]
+Answer = dict[str, Any]
+
+
+def main(argv: list[str] | None = None, at_step: AtStep = no_step) -> int:
+    """One order from stdin, one answer to stdout. `at_step` is called before everything that changes the disk."""
+    act = ACTS[(argv or sys.argv[1:])[0]]
+    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
+    sys.stdout = sys.stderr  # what anybody prints must not be taken for an answer
+    with contextlib.suppress(OSError):
+        os.nice(NICENESS)
+    watch_lifeline()
+    order = frames.read(stdin)
+    frames.write(stdout, act(order, stdin, stdout, at_step))
+    return 0
+
+
+def watch_lifeline() -> None:
+    """End this process, and its group with whatever it has started, when the daemon lets go of the other end."""
+    number = os.environ.get(LIFELINE_VARIABLE, "")
+    if not number:
+        return
+
+    def watch() -> None:
+        while True:
+            with contextlib.suppress(InterruptedError):
+                if not os.read(int(number), 1):
+                    break
+        end_job()
+        os._exit(CUT_EXIT_CODE)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+# --- plan -------------------------------------------------------------------------------------------------------------
+
+
+def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
+    """A plan for what is due, or why there is none."""
+    options = dict(order["options"])
+    options["lags"] = Lags(**options["lags"])
+    views = [LogView.from_json(view) for view in order["views"]]
+    try:
+        if order["history_dir"]:
+            history_dir = Path(order["history_dir"])
+            options["not_beyond"] = {view.partition: mark_of(history_dir, view.partition) for view in views}
+        planned = make_plan(
+            RealFileSystem(),
+            Path(order["data_dir"]),
+            views,
+            epoch=order["epoch"],
+            now_ms=order["now_ms"],
+            options=Options(**options),
+            at_step=at_step,
+        )
+    except (PlanningError, MarksError) as error:
+        return {"plan_id": "", "sentence": str(error)}
+    except OSError as error:
+        return {"plan_id": "", "sentence": f"no plan could be made ({error}); look at the disk, then try again"}
+    made = planned.plan
+    return {
+        "plan_id": made.id if made else "",
+        "expires_ms": made.expires_ms if made else 0,
+        "partitions": [part.partition for part in made.partitions] if made else [],
+        "sentence": planned.sentence(),
+    }
+
+
+# --- check ------------------------------------------------------------------------------------------------------------
+
+
+def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
+    """Whether the result of a job may be put in place; if so it is staged on return.
+
+    One of: `accepted` (plan and manifest), `refused` (a sentence, and whether it is evidence), `settled`, and `again`
+    (a sentence: it is not the result's fault).
+    """
+    fs, data_dir = RealFileSystem(), Path(order["data_dir"])
+    try:
+        accepted = handover.accept(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
+        rows = 0
+        for result in accepted.results:
+            rows += check_memory(fs, data_dir, accepted, result, stdin, stdout)
+        handover.stage(fs, data_dir, accepted, index_interval_bytes=order["index_interval_bytes"], at_step=at_step)
+    except LateError as error:
+        return {"refused": str(error), "evidence": False}
+    except (RefusedError, SwapRefusedError) as error:
+        return {"refused": str(error), "evidence": True}
+    except handover.AlreadySettledError as error:
+        return {"settled": str(error)}
+    except (OSError, LogError, ProtocolError, _NotNowError) as error:
+        return {"again": str(error)}
+    return {"accepted": [accepted.plan.to_json(), accepted.manifest.to_json()], "rows": rows}
+
+
+class _NotNowError(Exception):
+    """Memory cannot be asked at the moment."""
+
+
+def check_memory(
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: handover.Accepted,
+    result: PartitionResult,
+    stdin: IO[bytes],
+    stdout: IO[bytes],
+) -> int:
+    """Hold one partition's result against what the daemon has in memory; returns how many rows were compared.
+
+    RefusedError: they differ.
+    """
+    partition = result.partition
+    part = accepted.plan.partition(partition)
+    assert part is not None, "it was accepted"
+    job = JobDir.of(data_dir, accepted.plan.id)
+    found = MemoryCheck()
+    for output in result.outputs:
+        for header, records in read_file(fs, job.output(output)):
+            found.add_compacted(header, records)
+    until = _ask_for_rows(partition, part.clean_up_to, found, stdin, stdout)
+    for header, records in read_tail(fs, log_dir(data_dir, partition), part.clean_up_to, until):
+        found.add_tail(header, records)
+    if difference := found.difference():
+        raise RefusedError(f"partition {partition}: {difference}")
+    return found.rows
+
+
+def _ask_for_rows(partition: int, below_offset: int, into: MemoryCheck, stdin: IO[bytes], stdout: IO[bytes]) -> int:
+    """Feed `into`, and return the offset up to which the live log explains what is missing."""
+    for _ in range(ROWS_TRIES):
+        into.begin_rows()
+        frames.write(stdout, {"rows_of": partition, "below_offset": below_offset})
+        while True:
+            kind, content = frames.read(stdin)
+            if kind == "rows":
+                for row in content:
+                    into.add_row(row)
+            elif kind == "end":
+                return int(content)
+            else:
+                break
+        time.sleep(1)  # it is being loaded
+    raise _NotNowError(f"partition {partition} has been loading for too long")
+
+
+# --- run --------------------------------------------------------------------------------------------------------------
+
+_job: subprocess.Popen[bytes] | None = None
+
+
+def run(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
+    """Start a job and wait for its end; how it ended, and the last lines of what it wrote."""
+    global _job
+    environment = {name: value for name, value in os.environ.items() if name != LIFELINE_VARIABLE}
+    try:
+        job = _job = subprocess.Popen(
+            order["command"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=environment,
+        )
+    except OSError as error:
+        return {"code": 127, "lines": [f"{order['command'][0]} cannot be started ({error.strerror or error})"]}
+    assert job.stdout is not None
+    lines: deque[str] = deque(maxlen=LINES_KEPT)
+    while piece := job.stdout.readline(LINE_BYTES):
+        if text := piece.decode(errors="replace").strip():
+            lines.append(text)
+    return {"code": job.wait(), "lines": list(lines)}
+
+
+def end_job() -> None:
+    """SIGTERM for the job, then SIGKILL for the whole group of this process, itself included."""
+    if _job is None:
+        return
+    with contextlib.suppress(OSError):
+        _job.terminate()
+    deadline = time.monotonic() + TERM_S
+    while _job.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    if os.getpgid(0) == os.getpid():
+        os.killpg(0, signal.SIGKILL)
+
+
+ACTS: Final[Mapping[str, Callable[[Order, IO[bytes], IO[bytes], AtStep], Answer]]] = {
+    "plan": plan,
+    "check": check,
+    "run": run,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())

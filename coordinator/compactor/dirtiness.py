@@ -1,0 +1,45 @@
+"""How dirty each partition of the offsets log is, from what is in memory: the schedule asks, and every scrape does.
+
+Segments that are closed do not change, and a log's tuple of segments is replaced, never changed, so this may be asked
+in any thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, cleanable
+from coordinator.compaction.planning import view_of
+
+if TYPE_CHECKING:
+    from coordinator.config import Config
+    from coordinator.log.log import Log
+
+
+def lags_of(config: Config, min_cleanable_ratio: float | None = None) -> Lags:
+    """The settings that say when cleaning is due; the ratio may be another for once."""
+    ratio = config.log_cleaner_min_cleanable_ratio if min_cleanable_ratio is None else min_cleanable_ratio
+    return Lags(
+        min_cleanable_dirty_ratio=ratio,
+        min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
+        max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
+    )
+
+
+def dirtiness(logs: Mapping[int, Log], marks: Mapping[int, int], lags: Lags, now_ms: int) -> dict[int, Cleanable]:
+    """By partition: what could be cleaned now. `marks` are where the last cleanings ended."""
+    found = {}
+    for partition, log in logs.items():
+        view = view_of(partition, log)
+        found[partition] = cleanable(
+            [
+                SegmentFacts(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
+                for one in view.closed
+            ],
+            active_base_offset=view.active_base_offset,
+            checkpoint=marks.get(partition),
+            lags=lags,
+            now_ms=now_ms,
+        )
+    return found

@@ -1,0 +1,31 @@
+"""The smallest job there is: the plain implementation, in this process or one of its own, without Spark.
+
+`python -m tests.compaction.plain_job DATA_DIR PLAN_ID` is a job that can be killed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from coordinator.compaction import plain
+from coordinator.compaction.jobs import read_plan
+from coordinator.compaction.plan import JobDir, Manifest
+from coordinator.log.fs import RealFileSystem, write_atomically
+
+
+def do_job(data_dir: Path, plan_id: str) -> Manifest:
+    """Clean what the plan names; the manifest is written last, and returned."""
+    fs, job = RealFileSystem(), JobDir.of(data_dir, plan_id)
+    plan = read_plan(fs, job)
+    results = tuple(
+        plain.clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
+        for part in plan.partitions
+    )
+    manifest = Manifest(plan.id, plan.epoch, plan.sha256, "test", "plain", results)
+    write_atomically(fs, job.manifest, manifest.to_bytes())
+    return manifest
+
+
+if __name__ == "__main__":
+    do_job(Path(sys.argv[1]), sys.argv[2])
