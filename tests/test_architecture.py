@@ -40,6 +40,8 @@ PURE = (
     "coordinator/purgatory",
     "coordinator/topics",
     "coordinator/api",
+    "coordinator/compaction/rules.py",
+    "coordinator/compaction/eligibility.py",
     *(f"coordinator/offsets/{name}.py" for name in OFFSETS_CORE),
 )
 IMPURE = frozenset(
@@ -91,6 +93,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         {"protocol", "coordinator.effects", "coordinator.config", "coordinator.group", "coordinator.topics.effects"}
     ),
     "coordinator.topics": frozenset({"protocol", "coordinator.effects", "coordinator.config", "coordinator.purgatory"}),
+    "coordinator.compaction.rules": frozenset({"protocol"}),
+    "coordinator.compaction.eligibility": frozenset(),
+    "coordinator.compaction.plan": frozenset(),
+    "coordinator.compaction.plain": frozenset({"protocol", "coordinator.compaction"}),
     "coordinator.core": frozenset(
         {
             "protocol",
