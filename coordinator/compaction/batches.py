@@ -74,6 +74,9 @@ class CorruptBatchError(Exception):
         self.position = position
         self.reason = reason
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.path, self.position, self.reason)  # it crosses processes
+
 
 @dataclass(frozen=True, slots=True)
 class Damage:
