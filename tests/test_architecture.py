@@ -44,6 +44,22 @@ PURE = (
     "coordinator/compaction/eligibility.py",
     *(f"coordinator/offsets/{name}.py" for name in OFFSETS_CORE),
 )
+# What daemon, child and job share: files in and out, nothing of a daemon. See docs/architecture.md.
+COMPACTION_BASE = (
+    "cleaner_checkpoint",
+    "eligibility",
+    "frames",
+    "handover",
+    "jobs",
+    "memory_check",
+    "plan",
+    "planning",
+    "request",
+    "rules",
+    "tail",
+    "validate",
+)
+
 IMPURE = frozenset(
     {
         "asyncio",
@@ -89,6 +105,18 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.offsets.offsets_log": frozenset(
         {"protocol", "coordinator.config", "coordinator.log", "coordinator.effects"}
     ),
+    **{
+        f"coordinator.compaction.{name}": frozenset(
+            {
+                "protocol",
+                "coordinator.log",
+                "coordinator.offsets.replay",
+                "coordinator.offsets.settled",
+                *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE),
+            }
+        )
+        for name in COMPACTION_BASE
+    },
     "coordinator.purgatory": frozenset(
         {"protocol", "coordinator.effects", "coordinator.config", "coordinator.group", "coordinator.topics.effects"}
     ),
@@ -97,6 +125,23 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.compaction.eligibility": frozenset(),
     "coordinator.compaction.plan": frozenset(),
     "coordinator.compaction.plain": frozenset({"protocol", "coordinator.compaction"}),
+    "coordinator.compaction.batches": frozenset({"protocol"}),
+    "coordinator.compaction.kernel": frozenset({"protocol", "coordinator.compaction.batches"}),
+    "coordinator.compaction.group_columns": frozenset({"protocol"}),
+    "coordinator.compaction.columns": frozenset(
+        {
+            "protocol",
+            "coordinator.compaction.batches",
+            "coordinator.compaction.kernel",
+            "coordinator.compaction.group_columns",
+        }
+    ),
+    "coordinator.compaction.log_reader": frozenset(
+        {"protocol", "coordinator.compaction.batches", "coordinator.compaction.kernel"}
+    ),
+    "coordinator.compaction.spark_source": frozenset(
+        {"coordinator.compaction.log_reader", "coordinator.compaction.columns"}
+    ),
     "coordinator.core": frozenset(
         {
             "protocol",
@@ -212,6 +257,28 @@ def test_only_the_spark_job_imports_pyspark(path: Path) -> None:
     if path.name.startswith("spark_"):
         return
     assert not any(is_under(name, "pyspark") for name in imported_modules(path)), "the server must start without Spark"
+
+
+HEAVY = frozenset({"matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"})
+
+
+@pytest.mark.parametrize("start", ["coordinator.server", "coordinator.compaction.child"])
+def test_the_daemon_and_its_children_need_nothing_of_the_spark_extra(start: str) -> None:
+    """Neither its memory nor its start-up is to grow by them, and they may not be installed. Lazy imports count too."""
+    came_from: dict[str, str] = {start: ""}
+    waiting = [start]
+    while waiting:
+        module = waiting.pop()
+        place = ROOT / Path(*module.split("."))
+        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        heavy = {name.split(".")[0] for name in imported_modules(path)} & HEAVY
+        way = [module]
+        while came_from[way[-1]]:
+            way.append(came_from[way[-1]])
+        assert not heavy, f"{start} reaches {sorted(heavy)}: {' <- '.join(way)}"
+        for name in ours(path) - came_from.keys():
+            came_from[name] = module
+            waiting.append(name)
 
 
 @pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
