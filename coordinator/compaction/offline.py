@@ -1,0 +1,97 @@
+"""Compaction of a data directory that nobody serves: the daemon's own steps, one after another, in one process.
+
+Whoever uses it holds the lock of the directory (`coordinator.data_dir`). Opening finishes what a crash left, opens the
+logs as the daemon would, and with that checks and repairs their ends. Plan, job, validation and swap are those of
+`planning` and `handover`; there is just nobody to wait for.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Self
+
+from coordinator.compaction.handover import AlreadySettledError, accept, conclude, recover, refuse, settle, stage, swap
+from coordinator.compaction.plan import OFFSETS_TOPIC, log_dir
+from coordinator.compaction.planning import Options, Planned, make_plan, view_of
+from coordinator.compaction.validate import RefusedError
+from coordinator.log.fs import FileSystem
+from coordinator.log.log import Log, LogConfig
+from coordinator.log.swap import AtStep, no_step
+
+_LOG_DIRECTORY: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(\d{{1,9}})")
+
+
+@dataclass(slots=True)
+class Offline:
+    """The opened logs of the offsets topic. Close it, or the next start has their ends to check."""
+
+    fs: FileSystem
+    data_dir: Path
+    epoch: str
+    logs: dict[int, Log]
+    messages: list[str] = field(default_factory=list)  # what opening found and did, a sentence each
+    at_step: AtStep = no_step
+
+    @classmethod
+    def open(cls, fs: FileSystem, data_dir: Path, config: LogConfig, *, now_ms: int, at_step: AtStep = no_step) -> Self:
+        """CorruptLogError: a log is damaged where it was durable. OSError as the disk gives it."""
+        epoch = secrets.token_hex(16)
+        opened = cls(fs, data_dir, epoch, {}, at_step=at_step)
+        opened.messages += recover(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
+        found = [_LOG_DIRECTORY.fullmatch(name) for name in fs.listdir(data_dir)]
+        try:
+            for partition in sorted(int(one[1]) for one in found if one):
+                log = opened.logs[partition] = Log.open(log_dir(data_dir, partition), config, fs)
+                opened.messages += log.recovery.messages()
+        except BaseException:
+            for log in opened.logs.values():
+                log.abandon()
+            raise
+        return opened
+
+    def plan(
+        self, options: Options, *, now_ms: int, roll: bool = False, partitions: Iterable[int] | None = None
+    ) -> Planned:
+        """A plan for what is due. `roll` closes the newest segments first. PlanningError, OSError as `make_plan`."""
+        chosen = sorted(self.logs if partitions is None else set(partitions) & self.logs.keys())
+        settle(self.logs)
+        if roll:
+            for partition in chosen:
+                self.logs[partition].roll()
+        views = [view_of(partition, self.logs[partition]) for partition in chosen]
+        return make_plan(
+            self.fs, self.data_dir, views, epoch=self.epoch, now_ms=now_ms, options=options, at_step=self.at_step
+        )
+
+    def hand_over(self, plan_id: str, *, now_ms: int) -> str:
+        """Put a job's result in place; the sentence that says what became of it.
+
+        RefusedError: it was not, and why. AlreadySettledError: it was before. OSError: it may be tried again.
+        """
+        try:
+            accepted = accept(self.fs, self.data_dir, plan_id, epoch=self.epoch, now_ms=now_ms)
+        except RefusedError as error:
+            refuse(self.fs, self.data_dir, plan_id, error, self.at_step)
+            raise
+        index_interval_bytes = min(log.config.index_interval_bytes for log in self.logs.values())
+        stage(self.fs, self.data_dir, accepted, index_interval_bytes=index_interval_bytes, at_step=self.at_step)
+        outcome = swap(self.fs, self.data_dir, accepted.plan, accepted.partitions, self.logs, at_step=self.at_step)
+        return conclude(self.fs, self.data_dir, accepted, outcome, self.at_step)
+
+    def close(self) -> None:
+        """Close every log in order. OSError of the first that fails, after all were tried."""
+        failed: OSError | None = None
+        for log in self.logs.values():
+            try:
+                log.close()
+            except OSError as error:
+                failed = failed or error
+        if failed:
+            raise failed
+
+
+__all__ = ["AlreadySettledError", "Offline", "RefusedError"]
