@@ -59,9 +59,9 @@ class _Node:
 
     io: TopicIO
 
-    def __init__(self, **config: Any) -> None:
+    def __init__(self, cluster: Cluster | None = None, **config: Any) -> None:
         self.config = Config(**config)
-        self.cluster = Cluster.alone(1, "broker.test", 9092)
+        self.cluster = cluster or Cluster.alone(1, "broker.test", 9092)
         self.cluster_id = "test-cluster"
         self.core: Any = None
         self.deleted: list[DeletedPartitions] = []
@@ -108,6 +108,7 @@ class IoWorld(_Node):
             self.config,
             self.fs,
             on_effects=self.execute_topics,
+            cluster=self.cluster,
             internal_logs=self.internal_logs,
         )
         self.io.start()
@@ -174,8 +175,8 @@ class TimedLoop(ManualLoop):
 class ManualIoWorld(_Node):
     """On a loop, threads and a disk that move when told."""
 
-    def __init__(self, fs: LossyFileSystem | None = None, **config: Any) -> None:
-        super().__init__(**config)
+    def __init__(self, fs: LossyFileSystem | None = None, cluster: Cluster | None = None, **config: Any) -> None:
+        super().__init__(cluster, **config)
         if fs is None:
             fs = LossyFileSystem()
             fs.mkdir(DATA)
@@ -196,6 +197,7 @@ class ManualIoWorld(_Node):
             self.config,
             fs,
             on_effects=self.execute_topics,
+            cluster=self.cluster,
             readers=self.readers,
             changer=self.changer,
             writer=self.worker,

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from coordinator.api.handler import Api
-from coordinator.cluster import Cluster
+from coordinator.cluster import Cluster, Facts
 from coordinator.config import Config
 from coordinator.effects import Ticket
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
@@ -74,6 +74,9 @@ class TopicsWorld:
         self.document = ""
         self.answers: dict[Ticket, Any] = {}
         self.disconnects: list[Disconnect] = []
+        self.wanted: list[str] = []
+        self.met_nodes: list[tuple[int, str | None]] = []
+        self.asked_controller: list[Any] = []
         self.deleted: list[DeletedPartitions] = []
         self.notes: list[str] = []
         self.hold: set[type] = set()
@@ -102,12 +105,23 @@ class TopicsWorld:
             response = codec.decode_response(int(api.key), ticket.version, data, 0)
         self.answers[ticket] = response
 
+    @property
+    def facts(self) -> Facts:
+        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+
+    def met(self, node_id: int, problem: str | None) -> None:
+        self.met_nodes.append((node_id, problem))
+
+    def ask_controller(self, request: Any, ticket: Ticket) -> None:
+        self.asked_controller.append(request)
+
     def execute_topics(self, effects: TopicEffects) -> None:
         for ticket, response in effects.replies:
             self.reply(ticket, response)
         self.disconnects.extend(effects.disconnects)
         self.deleted.extend(effects.deleted)
         self.notes.extend(effects.notes)
+        self.wanted.extend(effects.wanted)
         self._work.extend(effects.appends)
         self._work.extend(effects.reads)
         self._work.extend(effects.jobs)
