@@ -30,7 +30,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from coordinator.compaction import columns
+from coordinator.compaction.columns import SCHEMA as COLUMNS
+from coordinator.compaction.columns import offsets_table
 from coordinator.compaction.log_reader import (
     OFFSETS_TOPIC,
     LogPartition,
@@ -58,7 +59,7 @@ LATEST: Final = "latest"
 _LEAST_MS: Final = -62_135_596_800_000  # the years that a Spark timestamp knows: 1 to 9999
 _MOST_MS: Final = 253_402_300_799_999
 _TIMESTAMP: Final = pa.timestamp("us", tz="UTC")
-_TIMES: Final = {  # column in Spark: column of `columns.SCHEMA`
+_TIMES: Final = {  # column in Spark: column of the table
     "timestamp": "timestamp_ms",
     "delete_horizon": "delete_horizon_ms",
     "committed": "committed_ms",
@@ -67,7 +68,7 @@ _TIMES: Final = {  # column in Spark: column of `columns.SCHEMA`
 }
 _NAMED: Final = {source: name for name, source in _TIMES.items()}
 SCHEMA: Final = pa.schema(
-    [pa.field(_NAMED[each.name], _TIMESTAMP) if each.name in _NAMED else each for each in columns.SCHEMA]
+    [pa.field(_NAMED[each.name], _TIMESTAMP) if each.name in _NAMED else each for each in COLUMNS]
 )
 
 _log = logging.getLogger(__name__)
@@ -190,7 +191,7 @@ def _batches(part: InputPartition, options: Options, wanted: pa.Schema) -> Itera
     for piece in read_range(directory, part.start, part.end, options.reading, part.known):
         for damage in piece.damages:
             _log.warning("%s: left out %d bytes at %d: %s", directory, damage.size, damage.position, damage.reason)
-        table = columns.offsets_table(
+        table = offsets_table(
             piece.batches,
             piece.records,
             log_partition=part.source.number,
