@@ -243,7 +243,13 @@ def test_imports_point_one_way(path: Path) -> None:
         return  # the edge: server, runtime, connection, cli, http may use everything below them
     allowed = MAY_IMPORT[prefix]
     for name in ours(path):
-        package_only = name in {"coordinator", "coordinator.offsets", "coordinator.purgatory", "coordinator.topics"}
+        package_only = name in {
+            "coordinator",
+            "coordinator.compaction",
+            "coordinator.offsets",
+            "coordinator.purgatory",
+            "coordinator.topics",
+        }
         if is_under(name, prefix) or package_only:
             continue
         assert any(is_under(name, place) for place in allowed), (
