@@ -283,7 +283,8 @@ class LogWriter:
                 if self.active.data:
                     self.segments.append(Segment(self.next_offset))
             case OtherControl():
-                key, value = struct.pack(">hh", 0, LEADER_CHANGE), b"who leads"
+                key = struct.pack(">hh", 0, LEADER_CHANGE)
+                value = struct.pack(">hi", 0, 1) + b"\x01\x01\x00"  # a leader, no voters
                 self._append([(self.now_ms, key, value, ())], NO_PRODUCER, is_control=True)
 
     def _write(self, op: Write) -> None:

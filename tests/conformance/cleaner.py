@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from protocol.compression import Codec
-from protocol.record_batch import BatchHeader, iter_batches, read_records
+from protocol.record_batch import BatchHeader, Record, iter_batches, read_records
 from tests.compaction.logs import DAY_MS, Segment
 from tests.conformance.kafka import KafkaMissingError, cache_dir, jars
 
@@ -125,7 +125,7 @@ class Seen:
 
     header: BatchHeader
     raw: bytes | None  # None if it is compressed: the same codec has many encoders
-    records: tuple[object, ...]
+    records: tuple[Record, ...]
 
 
 def seen(segments: Sequence[Segment]) -> list[tuple[str, Seen]]:
@@ -133,18 +133,15 @@ def seen(segments: Sequence[Segment]) -> list[tuple[str, Seen]]:
     found = []
     for segment in segments:
         for position, header in iter_batches(segment.data):
-            raw: bytes | None = segment.data[position : position + header.size_bytes]
-            if header.codec != Codec.NONE:
-                raw, header = None, header._replace(crc=0, batch_length=0)
-            records = tuple(read_records(segment.data, position, _header_at(segment.data, position)))
-            found.append((segment.name, Seen(header, raw, records)))
+            records = tuple(read_records(segment.data, position, header))
+            if header.codec == Codec.NONE:
+                one = Seen(header, segment.data[position : position + header.size_bytes], records)
+            else:
+                one = Seen(header._replace(crc=0, batch_length=0), None, records)
+            found.append((segment.name, one))
     return found
-
-
-def _header_at(data: bytes, position: int) -> BatchHeader:
-    return next(header for at, header in iter_batches(data[position:]) if at == 0)
 
 
 def keys(segments: Sequence[Segment]) -> set[tuple[int, object]]:
     """(offset, key) of every record that is left, markers included."""
-    return {(each.offset, each.key) for _, batch in seen(segments) for each in batch.records}  # type: ignore[attr-defined]
+    return {(each.offset, each.key) for _, batch in seen(segments) for each in batch.records}

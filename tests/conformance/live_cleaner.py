@@ -6,14 +6,18 @@ shown here too, each with its test: see the head of coordinator/compaction/rules
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coordinator.compaction.plain import clean_partition
+from coordinator.compaction.rules import horizon_of
 from protocol.compression import Codec
+from protocol.record_batch import ControlType, control_type
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -27,13 +31,19 @@ from tests.compaction.logs import (
     Roll,
     Segment,
     Style,
+    Wait,
     Write,
     cleaned,
     operations,
     replayed,
     seeded,
 )
-from tests.conformance.cleaner import KafkaCleaner, keys, seen
+from tests.conformance.cleaner import KafkaCleaner, Seen, keys, read_segments, seen
+from tests.conformance.exchange import PARTITION, commit, fill, told
+from tests.conformance.kafka import Kafka, dump_log
+from tests.conformance.lockstep import TOPICS
+from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -150,3 +160,132 @@ def test_since_4_4_kafka_keeps_the_end_of_a_round_only_where_nothing_follows(kaf
     ours, _ = cleaned(clean_partition, writer.closed, 2, START_MS)
     assert [batch.header.base_offset for _, batch in seen(theirs)] == [0]
     assert [batch.header.base_offset for _, batch in seen(ours)] == [0, 1]
+
+
+# --- Kafka reads what we compacted ------------------------------------------------------------------------------------
+
+
+def compacted(style: Style, *, now_ms: int = START_MS, rounds: int = 4) -> LogWriter:
+    """A log that was written to and cleaned in turns: horizons, markers, emptied batches, every codec."""
+    writer = LogWriter(now_ms=now_ms, leader_epoch=0)
+    for number in range(rounds):
+        writer.write(seeded(number, 150, style))
+        writer.write(all_ended(writer)).roll()
+        made, _ = cleaned(clean_partition, writer.closed, writer.active.base_offset, writer.now_ms, segment_bytes=8000)
+        writer.segments = [*made, writer.active]
+    return writer
+
+
+@pytest.mark.parametrize("style", [OFFSETS, ANYTHING])
+def test_kafkas_dump_tool_reads_compacted_segments(style: Style, tmp_path: Path) -> None:
+    closed = compacted(style).closed
+    for segment in closed:
+        (tmp_path / segment.name).write_bytes(segment.data)
+    printed = dump_log(*(tmp_path / segment.name for segment in closed), offsets=style == OFFSETS)
+    batches = [batch for _, batch in seen(closed)]
+    assert printed.count("baseOffset: ") == printed.count("isvalid: true") == len(batches)
+    assert printed.count("deleteHorizonMs: OptionalLong[") == sum(
+        horizon_of(batch.header) is not None for batch in batches
+    )
+    assert printed.count("endTxnMarker: ") == sum(len(batch.records) for batch in batches if is_marker(batch))
+    assert "isvalid: false" not in printed.lower()
+
+
+def is_marker(batch: Seen) -> bool:
+    return batch.header.is_control and any(control_type(each) is not ControlType.UNKNOWN for each in batch.records)
+
+
+def test_a_kafka_serves_the_groups_and_offsets_of_a_compacted_log_of_ours(tmp_path: Path) -> None:
+    topics = [f"{name}:{partitions}" for name, partitions in TOPICS.items()]
+    overrides = ["offsets.topic.num.partitions=1", "group.initial.rebalance.delay.ms=300"]
+    with Daemon(tmp_path / "ours", overrides=overrides, topics=topics) as daemon:
+        fill(daemon.port)
+        for offset in range(40):
+            commit(daemon.port, "simple", "t0", 0, offset)
+        expected = told(daemon.port)
+    whole = read_segments(daemon.data_dir / PARTITION, 1 << 40)
+    end = whole[-1].next_offset
+    ours, result = cleaned(clean_partition, whole, end, int(time.time() * 1000))
+    assert result.stats.records_after < result.stats.records_before - 39
+    kafka = Kafka(tmp_path / "kafka")
+    with kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+    put_down(kafka.data_dir / PARTITION, ours)
+    with kafka:
+        assert told(kafka.port) == expected
+
+
+# --- a real broker ----------------------------------------------------------------------------------------------------
+
+TOPIC = "compacted"
+SETTINGS = {
+    "log.cleaner.enable": "true",
+    "log.cleaner.backoff.ms": "100",
+    "log.cleaner.dedupe.buffer.size": "2097152",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+    "log.cleanup.policy": "compact",
+    "log.retention.ms": "-1",
+    "log.roll.ms": "3600000000",
+}
+
+
+def put_down(directory: Path, segments: Sequence[Segment]) -> None:
+    """In place of what a stopped broker has there."""
+    for path in directory.iterdir():
+        if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
+            path.unlink()
+    for segment in segments:
+        (directory / segment.name).write_bytes(segment.data)
+
+
+def test_a_real_brokers_cleaner_and_ours_keep_the_same_over_three_rounds(tmp_path: Path) -> None:
+    """By the broker's own clock: horizons are where it set them, all else is the same."""
+    settings = {**SETTINGS, "log.cleaner.delete.retention.ms": "1"}  # a horizon is reached by the next round
+    kafka = Kafka(tmp_path, settings=settings)
+    with kafka:
+        kafka.create_topic(TOPIC, 1)
+    directory = kafka.data_dir / f"{TOPIC}-0"
+    # In the broker's present: its producers must not be idle for a day, nor its records from the future.
+    writer = LogWriter(now_ms=int(time.time() * 1000) - 12 * 3_600_000, leader_epoch=0)
+    theirs: list[Segment] = []
+    for number in range(3):
+        writer.write([op for op in seeded(number, 200) if not isinstance(op, Wait)])
+        writer.write(all_ended(writer)).roll().write([offsets_of(0)])  # the active segment: not touched
+        put_down(directory, writer.segments)
+        for name in ("cleaner-offset-checkpoint", "replication-offset-checkpoint"):
+            (kafka.data_dir / name).write_text("0\n0\n")  # nothing is clean, and no high watermark known: one round
+        end = writer.active.base_offset
+        with kafka:
+            eventually(lambda: cleaned_up_to(kafka) == writer.active.base_offset, "the cleaner is done", within_s=60)
+            theirs = read_segments(directory, end)
+            active = (directory / writer.active.name).read_bytes()
+        now_ms = int(time.time() * 1000)
+        ours, _ = cleaned(clean_partition, writer.closed, end, now_ms, delete_retention_ms=1, segment_bytes=1 << 30)
+        assert without_clock(ours, end) == without_clock(theirs, end)
+        assert keys(ours) == keys(theirs)
+        assert active == writer.active.data
+        writer.segments = [*theirs, writer.active]
+        writer.roll()
+    horizons = [batch for _, batch in seen(theirs) if horizon_of(batch.header) is not None]
+    assert horizons, "no tombstone and no marker was on its way out: this log shows too little"
+
+
+def cleaned_up_to(kafka: Kafka) -> int | None:
+    """What the broker's cleaner has noted of the topic: "<topic> <partition> <offset>", a line each."""
+    path = kafka.data_dir / "cleaner-offset-checkpoint"
+    lines = [line.split() for line in path.read_text().splitlines()]
+    return next((int(line[2]) for line in lines if line[:2] == [TOPIC, "0"]), None)
+
+
+def without_clock(segments: Sequence[Segment], end: int) -> list[object]:
+    """The batches, but for horizons and what follows from them; and for the header at a round's end (KAFKA-20452)."""
+    found: list[object] = []
+    for name, batch in seen(segments):
+        header, raw = batch.header, batch.raw
+        if not batch.records and header.producer_id < 0 and header.last_offset + 1 == end:
+            continue
+        if horizon_of(header) is not None:
+            header, raw = header._replace(base_timestamp=0, crc=0, batch_length=0), None
+        found.append((name, header, raw, batch.records))
+    return found
