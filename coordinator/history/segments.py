@@ -117,6 +117,7 @@ def _open(directory: Path, from_offset: int, stack: ExitStack) -> list[OpenSegme
 
 def _wanted(directory: Path, from_offset: int) -> Iterator[tuple[Path, int, int | None]]:
     bases = segment_bases(directory)
-    for base, following in zip(bases, [*bases[1:], None], strict=True):
+    following_bases: list[int | None] = [*bases[1:], None]
+    for base, following in zip(bases, following_bases, strict=False):
         if following is None or following > from_offset:
             yield directory / f"{base:020d}.log", base, following
