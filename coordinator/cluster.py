@@ -133,19 +133,21 @@ class Facts(NamedTuple):
     offsets_partitions: int
 
 
-def why_different(ours: Facts, theirs: Facts, who: str) -> str | None:
-    """The first difference between the facts of two nodes in a sentence; None if they agree. `who` has `theirs`."""
-    if ours.cluster_id != theirs.cluster_id:
-        return f"cluster.id is {ours.cluster_id!r} here and {theirs.cluster_id!r} on {who}"
-    here, there = {node.id: node for node in ours.nodes}, {node.id: node for node in theirs.nodes}
-    if here.keys() != there.keys():
-        return f"cluster.nodes has the nodes {_listed(here)} here and {_listed(there)} on {who}"
-    for number, node in here.items():
-        if node != there[number]:
-            return f"cluster.nodes has {node} here and {there[number]} on {who}"
-    if ours.offsets_partitions != theirs.offsets_partitions:
+def why_different(one: Facts, other: Facts, names: tuple[str, str]) -> str | None:
+    """The first difference between what two nodes know, in a sentence that is true in the log of both; None if none."""
+    here, there = names
+    if one.cluster_id != other.cluster_id:
+        return f"cluster.id is {one.cluster_id!r} on {here} and {other.cluster_id!r} on {there}"
+    nodes, others = {node.id: node for node in one.nodes}, {node.id: node for node in other.nodes}
+    if nodes.keys() != others.keys():
+        return f"cluster.nodes has the nodes {_listed(nodes)} on {here} and {_listed(others)} on {there}"
+    for number, node in nodes.items():
+        if node != others[number]:
+            return f"cluster.nodes has {node} on {here} and {others[number]} on {there}"
+    if one.offsets_partitions != other.offsets_partitions:
         return (
-            f"offsets.topic.num.partitions is {ours.offsets_partitions} here and {theirs.offsets_partitions} on {who}"
+            f"offsets.topic.num.partitions is {one.offsets_partitions} on {here} and {other.offsets_partitions} "
+            f"on {there}"
         )
     return None
 

@@ -146,7 +146,10 @@ def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -
             f"set node.id={node_id}, or choose another directory with --data-dir"
         )
     asked = config.offsets_topic_num_partitions
-    partitions = updated.setdefault(_PARTITIONS_KEY, str(_partitions_in(fs, path) or asked))
+    present = _partitions_in(fs, path)
+    if config.cluster_nodes and present <= asked:
+        present = asked  # a node has only its own of them, so their number does not tell
+    partitions = updated.setdefault(_PARTITIONS_KEY, str(present or asked))
     # The default asks for nothing: a directory keeps the number it has, one from Kafka for instance its 50.
     if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:
         raise DataDirError(

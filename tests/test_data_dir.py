@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from pathlib import Path
 
@@ -98,6 +99,25 @@ def test_a_directory_from_kafka_is_adopted(tmp_path: Path) -> None:
     assert (adopted.cluster_id, adopted.node_id, adopted.offsets_partitions) == ("abc", 3, 50)
     adopted.close()
     assert facts_in(tmp_path)["directory.id"] == "xyz"
+
+
+def test_the_directories_of_a_node_of_a_cluster_do_not_tell_how_many_partitions_there_are(tmp_path: Path) -> None:
+    nodes = "1@a:9092,2@b:9092,3@c:9092"
+    for number in (2, 5):  # moved here from another node
+        (tmp_path / f"__consumer_offsets-{number}").mkdir()
+    with contextlib.closing(DataDir.open(tmp_path, Config(node_id=3, cluster_nodes=nodes, cluster_id="shop"))) as made:
+        assert (made.cluster_id, made.offsets_partitions) == ("shop", 8)
+    (tmp_path / "__consumer_offsets-49").mkdir()
+    (tmp_path / "meta.properties").unlink()
+    few = Config(node_id=3, cluster_nodes=nodes, cluster_id="shop", offsets_topic_num_partitions=6)
+    assert "set offsets.topic.num.partitions=50" in refusal(tmp_path, few)
+
+
+def test_a_cluster_needs_a_name_that_all_nodes_share(tmp_path: Path) -> None:
+    nodes = Config(cluster_nodes="1@a:9092,2@b:9092")
+    assert "belongs to no cluster yet; set cluster.id to a name of your choice, the same on" in refusal(tmp_path, nodes)
+    DataDir.open(tmp_path, Config(cluster_id="shop")).close()
+    DataDir.open(tmp_path, nodes).close()  # it has one already
 
 
 def test_what_is_left_of_a_deleted_topic_is_removed(tmp_path: Path) -> None:

@@ -26,12 +26,12 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
         tuple(ClusterNode(each.node_id, each.host, each.port) for each in request.nodes),
         request.offsets_partitions,
     )
-    who = f"node {request.node_id}"
-    reason = why_different(node.facts, theirs, who)
+    me, who = f"node {cluster.node_id}", f"node {request.node_id}"
+    reason = why_different(node.facts, theirs, (me, who))
     if reason is None and request.asked_node_id != cluster.node_id:
-        reason = f"node {request.asked_node_id} was asked, but this is node {cluster.node_id}"
+        reason = f"node {request.asked_node_id} was asked, but this is {me}"
     if reason is None and request.node_id == cluster.node_id:
-        reason = f"node {request.node_id} runs already, at this address"
+        reason = f"{who} runs already"
     if reason is None and request.node_id not in cluster.nodes:
         reason = f"{who} is not in cluster.nodes"
     node.met(request.node_id, reason)

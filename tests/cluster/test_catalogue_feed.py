@@ -140,14 +140,14 @@ def test_at_the_end_of_the_process_who_waits_is_answered(controller: TopicsWorld
 
 OTHER_NODES = [FollowCatalogueNode(node_id=n, host=f"node-{n}", port=9000 + n) for n in (1, 2, 3, 4)]
 REFUSALS: dict[str, tuple[dict[str, Any], str]] = {
-    "cluster id": ({"cluster_id": "other"}, "cluster.id is 'test-cluster' here and 'other' on node 2"),
-    "nodes": ({"nodes": OTHER_NODES}, "cluster.nodes has the nodes 1, 2, 3 here and 1, 2, 3, 4 on node 2"),
+    "cluster id": ({"cluster_id": "other"}, "cluster.id is 'test-cluster' on node 1 and 'other' on node 2"),
+    "nodes": ({"nodes": OTHER_NODES}, "cluster.nodes has the nodes 1, 2, 3 on node 1 and 1, 2, 3, 4 on node 2"),
     "partitions": (
         {"offsets_partitions": 50},
-        "offsets.topic.num.partitions is 8 here and 50 on node 2",
+        "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2",
     ),
     "another node": ({"asked_node_id": 3}, "node 3 was asked, but this is node 1"),
-    "the same node": ({"node_id": 1}, "node 1 runs already, at this address"),
+    "the same node": ({"node_id": 1}, "node 1 runs already"),
     "a stranger": ({"node_id": 9}, "node 9 is not in cluster.nodes"),
 }
 

@@ -89,15 +89,15 @@ SAME = Facts("shop", (A, B), 8)
     [
         (SAME, None),
         (Facts("shop", (B, A), 8), None),
-        (Facts("bank", (A, B), 8), "cluster.id is 'shop' here and 'bank' on node 2"),
-        (Facts("shop", (A,), 8), "cluster.nodes has the nodes 1, 2 here and 1 on node 2"),
+        (Facts("bank", (A, B), 8), "cluster.id is 'shop' on node 1 and 'bank' on node 2"),
+        (Facts("shop", (A,), 8), "cluster.nodes has the nodes 1, 2 on node 1 and 1 on node 2"),
         (
             Facts("shop", (A, B._replace(port=1)), 8),
-            "cluster.nodes has 2@b:9092 here and 2@b:1 on node 2",
+            "cluster.nodes has 2@b:9092 on node 1 and 2@b:1 on node 2",
         ),
-        (Facts("shop", (A, B), 50), "offsets.topic.num.partitions is 8 here and 50 on node 2"),
+        (Facts("shop", (A, B), 50), "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2"),
     ],
     ids=["same", "order", "cluster id", "nodes", "address", "partitions"],
 )
 def test_a_difference_between_nodes_is_told_in_one_sentence(theirs: Facts, sentence: str | None) -> None:
-    assert why_different(SAME, theirs, "node 2") == sentence
+    assert why_different(SAME, theirs, ("node 1", "node 2")) == sentence

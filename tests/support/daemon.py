@@ -69,6 +69,10 @@ class Daemon:
         return self._process
 
     @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    @property
     def pid(self) -> int:
         return self.process.pid
 

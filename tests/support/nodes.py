@@ -65,14 +65,13 @@ class Nodes:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
+        try:
+            for number, daemon in self.daemons.items() if kind is None else ():
+                self.unfreeze(number)
+                daemon.stop()
+        finally:
             for daemon in self.daemons.values():
                 daemon.kill()
-        else:
-            for number in self.daemons:
-                self.unfreeze(number)
-            for daemon in self.daemons.values():
-                daemon.stop()
 
     def __getitem__(self, number: int) -> Daemon:
         return self.daemons[number]
@@ -126,7 +125,7 @@ class Nodes:
         os.kill(self[number].pid, signal.SIGSTOP)
 
     def unfreeze(self, number: int) -> None:
-        if self[number].process.poll() is None:
+        if self[number].is_running:
             os.kill(self[number].pid, signal.SIGCONT)
 
     def group_of(self, number: int, prefix: str = "group") -> str:

@@ -1,0 +1,168 @@
+"""Nodes that do not know the same cluster: they do not start, or do not talk, and a sentence says where they differ."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from coordinator.cluster import StaticOwnership
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
+from tests.support.nodes import CLUSTER_ID, Nodes, free_ports
+from tests.support.questions import commit_offsets, committed_offsets, list_groups, produce
+from tests.support.wire import call
+
+pytestmark = pytest.mark.integration
+
+CANNOT_START = 2
+
+
+@pytest.fixture
+def nodes(tmp_path: Path) -> Iterator[Nodes]:
+    with Nodes(tmp_path / "nodes", topics=("orders:6",)) as running:
+        running.know("orders", 6)
+        yield running
+
+
+def refusal(daemon: Daemon) -> str:
+    """What a daemon says that does not start."""
+    daemon.log_file.unlink(missing_ok=True)
+    code = daemon.spawn().wait(timeout=30)
+    daemon._process = None  # it ended as it should: nothing to be stopped
+    said = daemon.log_lines()[-1]
+    assert code == CANNOT_START, said
+    return said
+
+
+def with_other(nodes: Nodes, number: int, key: str, value: str) -> Daemon:
+    """A stopped node, with one setting that differs from the others'."""
+    old = nodes[number]
+    old.terminate()
+    overrides = tuple(each for each in old._overrides if not each.startswith(f"{key}="))
+    daemon = nodes.daemons[number] = Daemon(old.directory, overrides=(*overrides, f"{key}={value}"))
+    daemon.port = old.port
+    return daemon
+
+
+@pytest.mark.parametrize("number", [1, 3], ids=["the controller", "another node"])
+def test_a_node_with_another_cluster_id_does_not_start(nodes: Nodes, number: int) -> None:
+    daemon = with_other(nodes, number, "cluster.id", "other")
+    shutil.rmtree(daemon.data_dir)
+    said = refusal(daemon)
+    assert re.search(f"cluster.id is '{CLUSTER_ID}' on node [123] and 'other' on node {number}", said)
+    assert "every node of a cluster must have the same settings" in said
+
+
+@pytest.mark.parametrize("number", [1, 3], ids=["the controller", "another node"])
+def test_a_node_with_another_list_of_nodes_does_not_start(nodes: Nodes, number: int) -> None:
+    listed = ",".join(f"{each}@{nodes[each].address}" for each in nodes)
+    daemon = with_other(nodes, number, "cluster.nodes", f"{listed},4@127.0.0.1:9")
+    said = refusal(daemon)
+    assert re.search(f"cluster.nodes has the nodes 1, 2, 3 on node [123] and 1, 2, 3, 4 on node {number}", said)
+
+
+def test_a_node_with_another_number_of_offsets_partitions_does_not_start(nodes: Nodes) -> None:
+    daemon = with_other(nodes, 2, "offsets.topic.num.partitions", "50")
+    shutil.rmtree(daemon.data_dir)
+    assert "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2" in refusal(daemon)
+
+
+def test_the_others_say_it_too_and_go_on(nodes: Nodes) -> None:
+    daemon = with_other(nodes, 3, "offsets.topic.num.partitions", "50")
+    shutil.rmtree(daemon.data_dir)
+    refusal(daemon)
+    for number in (1, 2):
+        sentence = f"offsets.topic.num.partitions is 8 on node {number} and 50 on node 3"
+        assert f"node refused node=3 reason={sentence}" in nodes[number].log_text()
+        assert nodes.partitions(number, "orders") == 6
+
+
+def test_a_second_process_with_the_same_id_does_not_start(nodes: Nodes, tmp_path: Path) -> None:
+    twin = Daemon(tmp_path / "twin", overrides=nodes[2]._overrides)
+    (twin.port,) = free_ports(1)
+    assert "node 2 runs already" in refusal(twin)
+
+
+def test_a_cluster_needs_a_name(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path / "node", overrides=("cluster.nodes=1@127.0.0.1:9,2@127.0.0.1:10",))
+    assert "belongs to no cluster yet; set cluster.id to a name of your choice" in refusal(daemon)
+
+
+def test_a_controller_that_lost_its_disk_is_not_followed_and_no_topic_is_lost(nodes: Nodes) -> None:
+    produce(nodes[2].port, "orders", next(iter(leaders(nodes, 2))), [b"kept"])
+    controller = nodes[1]
+    controller.kill()
+    shutil.rmtree(controller.data_dir)
+    controller._topics = ()
+    controller.start()
+    for number in (2, 3):
+        eventually(lambda number=number: "did not come from node 1" in nodes[number].log_text(), "it is said")
+        assert nodes.partitions(number, "orders") == 6
+    nodes[2].terminate()
+    assert "copy topics.json to node 1 from the node whose topics are right" in refusal(nodes[2])
+    # What the sentence says to do.
+    controller.terminate()
+    shutil.copy(nodes[3].data_dir / "topics.json", controller.data_dir / "topics.json")
+    controller.start()
+    nodes[2].start()
+    nodes.know("orders", 6)
+
+
+def leaders(nodes: Nodes, number: int) -> list[int]:
+    """The partitions of `orders` that a node leads."""
+    (topic,) = call(nodes[1].port, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9).topics
+    return [each.partition_index for each in topic.partitions if each.leader_id == number]
+
+
+def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_grows(tmp_path: Path) -> None:
+    groups = [f"g-{number}" for number in range(12)]
+    with Daemon(tmp_path / "alone", topics=("orders:3",)) as alone:
+        for group in groups:
+            commit_offsets(alone.port, group, {("orders", 0): 7})
+        for index in range(3):
+            produce(alone.port, "orders", index, [b"before"])
+    meta = (alone.data_dir / "meta.properties").read_text()
+    cluster_id = next(line.partition("=")[2] for line in meta.splitlines() if line.startswith("cluster.id="))
+    grown = Nodes(tmp_path / "grown", overrides=(f"cluster.id={cluster_id}",)).prepare()
+    shutil.copytree(alone.data_dir, grown[1].data_dir)
+    said = refusal(grown[1])
+    assert "holds records of" in said and "docs/cluster.md says how" in said
+    # What docs/cluster.md says: the directories to their owners, the catalogue to everybody.
+    move(grown)
+    for number in grown:
+        grown[number].spawn()
+    try:
+        for number in grown:
+            grown[number].await_ready()
+        for group in groups:
+            owner = next(number for number in grown if group in list_groups(grown[number].port))
+            assert committed_offsets(grown[owner].port, group) == {("orders", 0): 7}
+        assert {len(list_groups(grown[number].port)) > 0 for number in grown} == {True}
+    finally:
+        for number in grown:
+            grown[number].stop()
+
+
+def move(nodes: Nodes) -> None:
+    rule = StaticOwnership(nodes.daemons)
+    for directory in sorted(nodes[1].data_dir.iterdir()):
+        found = re.fullmatch(r"(.+)-(\d+)", directory.name)
+        if not directory.is_dir() or found is None:
+            continue
+        topic, index = found[1], int(found[2])
+        owner = (
+            rule.owner_of_offsets_partition(index)
+            if topic == "__consumer_offsets"
+            else rule.owner_of_topic_partition(topic, index)
+        )
+        if owner != 1:
+            nodes[owner].data_dir.mkdir(exist_ok=True)
+            shutil.move(directory, nodes[owner].data_dir / directory.name)
+    for number in (2, 3):
+        nodes[number].data_dir.mkdir(exist_ok=True)
+        shutil.copy(nodes[1].data_dir / "topics.json", nodes[number].data_dir / "topics.json")
