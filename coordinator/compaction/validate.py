@@ -86,7 +86,7 @@ def check_live(fs: FileSystem, directory: Path, part: PartitionPlan) -> None:
 def check_outputs(fs: FileSystem, job: JobDir, part: PartitionPlan, result: PartitionResult) -> None:
     """That each output is the file it is said to be, and a sound segment in its place. RefusedError if not."""
     names = {segment.name for segment in part.inputs}
-    ends = [output.base_offset for output in result.outputs[1:]] + [part.clean_up_to]
+    ends = [*(output.base_offset for output in result.outputs), part.clean_up_to][1:]
     for output, end in zip(result.outputs, ends, strict=True):
         if output.name not in names:
             raise RefusedError(f"the output {output.file} has not the name of an input")
