@@ -1,5 +1,5 @@
-# Two images from one file: `docker build .` gives the daemon, `docker build --target spark .` the same with Spark and
-# Java for `coordinator compact` and `coordinator history`. Any setting can be given as a variable: COORDINATOR_ or
+# Three images from one file: `docker build .` gives the daemon, `--target spark` the same with Spark and Java for
+# `coordinator compact` and `coordinator history`, `--target clients` the clients of the test cluster. Any setting can be given as a variable: COORDINATOR_ or
 # KAFKA_ and the key in upper case, `_` for a dot (`docker run … coordinator config` lists the keys).
 ARG BASE=python:3.12-slim
 
@@ -48,6 +48,17 @@ COPY --from=code /opt/coordinator /opt/coordinator
 USER coordinator
 VOLUME /var/lib/coordinator
 CMD ["compact", "--data-dir", "/var/lib/coordinator", "--watch"]
+
+# Clients that work against the test cluster and write down what they were promised (tests/cluster/workload).
+FROM dependencies AS clients
+RUN pip install -q 'aiokafka>=0.12,<1' 'confluent-kafka>=2.6,<3' 'kafka-python>=3.0,<4' \
+ && useradd --uid 10001 --no-create-home coordinator \
+ && mkdir /diaries \
+ && chown coordinator /diaries
+COPY tests tests
+USER coordinator
+VOLUME /diaries
+ENTRYPOINT ["python", "-m", "tests.cluster.workload.runner"]
 
 FROM runtime AS daemon
 COPY --from=dependencies /opt/dependencies /opt/dependencies

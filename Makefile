@@ -10,7 +10,7 @@ ARGS ?=
 .PHONY: help setup run test unit check fmt lint types generate stale bench docs clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(VENV)/.installed ## start the coordinator (data in ./data); more flags with ARGS="--topic orders:12"
 	@exec $(BIN)/coordinator serve $(ARGS)
@@ -62,6 +62,17 @@ interchange: setup ## logs of ours served by a real Kafka, and the other way rou
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)
+
+COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
+.PHONY: up down cluster-test
+up: ## the test cluster of docker-compose.yml: three nodes, compaction; clients too with ARGS="--profile clients"
+	$(COMPOSE) $(ARGS) up -d --build
+
+down: ## stop the test cluster and remove its data
+	$(COMPOSE) --profile clients --profile single down -v --remove-orphans
+
+cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
+	$(PY) -m tests.cluster.engine $(ARGS)
 
 clean: ## remove .venv, caches and what was built; ./data stays
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info

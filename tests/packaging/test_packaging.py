@@ -21,7 +21,7 @@ def read(name: str) -> str:
 
 
 def targets() -> set[str]:
-    return set(re.findall(r"^([a-z]+):", read("Makefile"), flags=re.MULTILINE))
+    return set(re.findall(r"^([a-z-]+):", read("Makefile"), flags=re.MULTILINE))
 
 
 def documents() -> list[Path]:
@@ -60,7 +60,7 @@ def test_image_and_compose_file_publish_the_default_ports() -> None:
 def test_what_a_document_tells_to_type_exists(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL))
-    for word in re.findall(r"\bmake ([a-z]+)", code):
+    for word in re.findall(r"\bmake ([a-z-]+)", code):
         assert word in targets(), f"make {word}"
     for word in re.findall(r"(?<![-/\w.])coordinator ([a-z]+)", code):
         assert word in COMMANDS, f"coordinator {word}"
@@ -85,5 +85,5 @@ def test_paths_that_the_documents_name_exist() -> None:
 def test_make_lists_its_verbs() -> None:
     require_tool("make")
     run = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    listed = set(re.findall(r"^  make ([a-z]+) ", run.stdout, flags=re.MULTILINE))
+    listed = set(re.findall(r"^  make ([a-z-]+) ", run.stdout, flags=re.MULTILINE))
     assert listed == targets()
