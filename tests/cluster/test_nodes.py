@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from protocol.error_codes import ErrorCode
-from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
-from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    IncrementalAlterConfigsRequest,
-)
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.support.admin import TOPIC, create_topic, delete_topic, grow_topic, set_topic_config, topic_metadata
 from tests.support.eventually import eventually
 from tests.support.nodes import Nodes
 from tests.support.questions import commit_offsets, committed_offsets
@@ -29,7 +20,6 @@ from tests.support.wire import call
 pytestmark = pytest.mark.integration
 
 OVERRIDES = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000")
-TOPIC = 2  # the resource type of a topic
 
 
 @pytest.fixture(scope="module")
@@ -43,22 +33,6 @@ def topic() -> str:
     return f"topic-{uuid.uuid4().hex[:8]}"
 
 
-def create(nodes: Nodes, number: int, topic: str, partitions: int = 6) -> ErrorCode:
-    wanted = CreatableTopic(name=topic, num_partitions=partitions, replication_factor=1)
-    answer = call(nodes[number].port, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000), 7)
-    return ErrorCode(answer.topics[0].error_code)
-
-
-def delete(nodes: Nodes, number: int, topic: str) -> ErrorCode:
-    request = DeleteTopicsRequest(topics=[DeleteTopicState(name=topic)], timeout_ms=10_000)
-    return ErrorCode(call(nodes[number].port, request, 6).responses[0].error_code)
-
-
-def metadata(nodes: Nodes, number: int, topic: str, *, may_create: bool = False) -> Any:
-    request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=may_create)
-    return call(nodes[number].port, request, 9)
-
-
 def test_all_nodes_tell_the_same_cluster(nodes: Nodes) -> None:
     answers = [call(nodes[number].port, DescribeClusterRequest(), 1) for number in nodes]
     assert answers[0] == answers[1] == answers[2]
@@ -67,11 +41,11 @@ def test_all_nodes_tell_the_same_cluster(nodes: Nodes) -> None:
 
 
 def test_a_topic_made_by_the_controller_is_known_by_all_and_led_by_all(nodes: Nodes, topic: str) -> None:
-    assert create(nodes, 1, topic) is ErrorCode.NONE
+    assert create_topic(nodes[1].port, topic) is ErrorCode.NONE
     nodes.know(topic, 6)
-    answers = [metadata(nodes, number, topic).topics for number in nodes]
+    answers = [topic_metadata(nodes[number].port, topic) for number in nodes]
     assert answers[0] == answers[1] == answers[2]
-    assert sorted(each.leader_id for each in answers[0][0].partitions) == [1, 1, 2, 2, 3, 3]
+    assert sorted(each.leader_id for each in answers[0].partitions) == [1, 1, 2, 2, 3, 3]
 
 
 @pytest.mark.parametrize("number", [2, 3])
@@ -79,18 +53,16 @@ def test_a_node_that_is_not_the_controller_says_so_to_who_wants_to_change_topics
     nodes: Nodes, topic: str, number: int
 ) -> None:
     port = nodes[number].port
-    assert create(nodes, number, topic) is ErrorCode.NOT_CONTROLLER
-    assert delete(nodes, number, topic) is ErrorCode.NOT_CONTROLLER
-    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=topic, count=9, assignments=None)])
-    assert call(port, more, 3).results[0].error_code == ErrorCode.NOT_CONTROLLER
+    assert create_topic(port, topic) is ErrorCode.NOT_CONTROLLER
+    assert delete_topic(port, topic) is ErrorCode.NOT_CONTROLLER
+    assert grow_topic(port, topic, 9) is ErrorCode.NOT_CONTROLLER
     assert nodes.partitions(1, topic) is None
 
 
 def test_more_partitions_reach_all_nodes(nodes: Nodes, topic: str) -> None:
-    create(nodes, 1, topic, 1)
+    create_topic(nodes[1].port, topic, 1)
     nodes.know(topic, 1)
-    more = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name=topic, count=7, assignments=None)])
-    assert call(nodes[1].port, more, 3).results[0].error_code == 0
+    assert grow_topic(nodes[1].port, topic, 7) is ErrorCode.NONE
     nodes.know(topic, 7)
 
 
@@ -102,32 +74,28 @@ def retention(nodes: Nodes, number: int, topic: str) -> str:
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_settings_of_a_topic_may_be_changed_at_any_node_and_hold_on_all(nodes: Nodes, topic: str, number: int) -> None:
-    create(nodes, 1, topic, 3)
+    create_topic(nodes[1].port, topic, 3)
     nodes.know(topic, 3)
-    change = AlterConfigsResource(
-        resource_type=TOPIC, resource_name=topic, configs=[AlterableConfig(name="retention.ms", value="1234567")]
-    )
-    answer = call(nodes[number].port, IncrementalAlterConfigsRequest(resources=[change]), 1)
-    assert [(each.error_code, each.resource_name) for each in answer.responses] == [(0, topic)]
+    assert set_topic_config(nodes[number].port, topic, "retention.ms", "1234567") is ErrorCode.NONE
     for each in nodes:
         eventually(lambda each=each: retention(nodes, each, topic) == "1234567", f"node {each} has the setting")
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_topic_that_is_asked_for_at_any_node_comes_to_be_on_all(nodes: Nodes, topic: str, number: int) -> None:
-    answer = metadata(nodes, number, topic, may_create=True)
-    assert answer.topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    answer = topic_metadata(nodes[number].port, topic, may_create=True)
+    assert answer.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     nodes.know(topic, 1)
 
 
 def test_a_deleted_topic_is_gone_everywhere_and_so_are_the_offsets_committed_for_it(nodes: Nodes, topic: str) -> None:
-    create(nodes, 1, topic, 3)
+    create_topic(nodes[1].port, topic, 3)
     nodes.know(topic, 3)
     groups = {number: nodes.group_of(number, topic) for number in nodes}
     for number, group in groups.items():
         commit_offsets(nodes[number].port, group, {(topic, 0): 5})
         assert committed_offsets(nodes[number].port, group) == {(topic, 0): 5}
-    assert delete(nodes, 1, topic) is ErrorCode.NONE
+    assert delete_topic(nodes[1].port, topic) is ErrorCode.NONE
     nodes.know(topic, None)
     for number, group in groups.items():
         eventually(
