@@ -229,7 +229,7 @@ def test_a_partition_that_cannot_be_cleaned_does_not_stop_the_others(
 
 
 def _dies(task: Callable[..., str]) -> Callable[..., str]:
-    """The first attempt of the first two tasks ends with their workers killed, after they have done their work."""
+    """The first attempt of the first six tasks ends with their workers killed, after they have done their work."""
 
     def run(*given: Any) -> str:
         from pyspark import TaskContext
@@ -237,7 +237,7 @@ def _dies(task: Callable[..., str]) -> Callable[..., str]:
         text = task(*given)
         context = TaskContext.get()
         assert context is not None
-        if context.attemptNumber() == 0 and context.partitionId() < 2:
+        if context.attemptNumber() == 0 and context.partitionId() < 6:
             os.kill(os.getpid(), signal.SIGKILL)
         return text
 
