@@ -26,7 +26,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from coordinator.compaction.kernel import Records
 from coordinator.history.layout import (
     LOCK_NAME,
     all_files,
@@ -36,8 +35,8 @@ from coordinator.history.layout import (
     transactions_path,
 )
 from coordinator.history.marks import Mark, Marks, read_marks, write_marks
-from coordinator.history.rows import rows_of
-from coordinator.history.segments import open_segments, partition_dir, partitions_in, segment_bases
+from coordinator.history.rows import Stretch, joined, read_stretches
+from coordinator.history.segments import partition_dir, partitions_in, segment_bases
 from coordinator.history.source import Source
 from coordinator.log.fs import FileSystem, RealFileSystem, write_atomically
 
@@ -194,15 +193,8 @@ def extract_segment(
     """Write the files of one segment, durably; marks are not touched."""
     fs = fs or RealFileSystem()
     directory = partition_dir(source.data_dir, task.partition)
-    with open_segments(directory, task.start) as segments:
-        segment = next((each for each in segments if each.base_offset == task.base_offset), None)
-        if segment is None or segment.next_base != task.end:
-            raise ExtractError(
-                f"segment {task.base_offset} in {directory} was replaced while it was extracted; run this again"
-            )
-        batches, records, damages = segment.read(skip_corrupt=skip_corrupt)
-        bytes_read = segment.path.stat().st_size if not len(batches) else int(batches.size.sum())
-    rows = rows_of(batches, records, log_partition=task.partition, from_offset=task.start)
+    stretches = list(read_stretches(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
+    rows = joined(stretch.rows for stretch in stretches)
     files = dict(_files_of(source.history_dir, task, rows.commits, rows.groups, rows.transactions))
     written = 0
     for path, table in files.items():
@@ -219,10 +211,10 @@ def extract_segment(
         rows.commits.num_rows,
         rows.groups.num_rows,
         len(files),
-        bytes_read,
+        sum(stretch.size_bytes for stretch in stretches),
         written,
-        *_whole(records, task),
-        tuple((damage.position, damage.reason) for damage in damages),
+        *_whole(stretches, task),
+        tuple((damage.position, damage.reason) for stretch in stretches for damage in stretch.damages),
     )
 
 
@@ -272,7 +264,7 @@ def _by_group(table: pa.Table) -> pa.Table:
     rank = np.empty(len(names.dictionary), np.int64)
     rank[pc.sort_indices(names.dictionary).to_numpy()] = np.arange(len(names.dictionary))
     order = np.argsort(rank[names.indices.to_numpy()], kind="stable")
-    return table.take(pa.array(order))
+    return table.take(pa.array(order)).combine_chunks()
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
@@ -283,10 +275,10 @@ def parquet_bytes(table: pa.Table) -> bytes:
     return data.getvalue()
 
 
-def _whole(records: Records, task: Task) -> tuple[int, int, int]:
+def _whole(stretches: list[Stretch], task: Task) -> tuple[int, int, int]:
     """(end of the last gap in the offsets of a segment, newest timestamp, newest where the log was compacted)."""
-    inside = records.offset >= task.start
-    offsets, times = records.offset[inside], records.timestamp[inside]
+    offsets = np.concatenate([stretch.offsets for stretch in stretches] or [np.empty(0, np.int64)])
+    times = np.concatenate([stretch.timestamps_ms for stretch in stretches] or [np.empty(0, np.int64)])
     if not len(offsets):
         return task.end, -1, -1
     around = np.concatenate(([task.start - 1], offsets, [task.end]))

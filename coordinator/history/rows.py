@@ -9,7 +9,9 @@ Where only one group is asked for, its records are found by the bytes of their k
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -17,10 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coordinator.compaction.batches import Batches
+from coordinator.compaction.batches import Batches, Damage, Int64s
 from coordinator.compaction.columns import SCHEMA, offsets_table
 from coordinator.compaction.group_columns import GROUP_FIELDS
 from coordinator.compaction.kernel import Records
+from coordinator.compaction.log_reader import Reading, read_range
 
 _COMMON: Final = ("log_offset", "timestamp_ms")
 
@@ -51,10 +54,8 @@ class Rows:
     transactions: pa.Table
 
 
-def rows_of(batches: Batches, records: Records, *, log_partition: int, from_offset: int = 0) -> Rows:
-    """What history keeps of these records, from a log offset on."""
-    if from_offset and len(records) and records.offset[0] < from_offset:
-        records = some(records, records.offset >= from_offset)
+def rows_of(batches: Batches, records: Records, *, log_partition: int) -> Rows:
+    """What history keeps of these records."""
     table = offsets_table(batches, records, log_partition=log_partition)
     commits = table.filter(pc.equal(table["kind"], "offset"))
     producer = pc.if_else(commits["transactional"], commits["producer_id"], pa.scalar(None, pa.int64()))
@@ -71,6 +72,47 @@ def rows_of(batches: Batches, records: Records, *, log_partition: int, from_offs
     )
 
 
+def joined(parts: Iterable[Rows]) -> Rows:
+    """Rows of consecutive stretches as one."""
+    all_parts = [Rows(COMMITS.empty_table(), GROUPS.empty_table(), TRANSACTIONS.empty_table()), *parts]
+    return Rows(
+        pa.concat_tables([part.commits for part in all_parts]),
+        pa.concat_tables([part.groups for part in all_parts]),
+        pa.concat_tables([part.transactions for part in all_parts]),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of the log: its rows, and of every record, kept or not, the log offset and the timestamp."""
+
+    rows: Rows
+    offsets: Int64s
+    timestamps_ms: Int64s
+    size_bytes: int  # in the log
+    damages: tuple[Damage, ...]
+
+
+def read_stretches(
+    directory: Path,
+    log_partition: int,
+    start: int,
+    end: int | None,
+    *,
+    group: str | None = None,
+    skip_corrupt: bool = False,
+) -> Iterator[Stretch]:
+    """The log from offset `start` to below `end`, or to its end; of one group, if one is named, and all markers.
+
+    Raises CorruptBatchError, LogNotFoundError, OSError.
+    """
+    for piece in read_range(directory, start, end, Reading(skip_corrupt=skip_corrupt)):
+        records = piece.records if isinstance(piece.rows, slice) else some(piece.records, piece.rows)
+        chosen = records if group is None else of_group(piece.batches, records, group)
+        rows = rows_of(piece.batches, chosen, log_partition=log_partition)
+        yield Stretch(rows, records.offset, records.timestamp, int(piece.batches.size.sum()), piece.damages)
+
+
 def some(records: Records, which: npt.NDArray[Any]) -> Records:
     """Some of the records, by a mask or by ascending indexes."""
     taken = {each.name: getattr(records, each.name)[which] for each in fields(Records) if each.name != "data"}
@@ -80,14 +122,13 @@ def some(records: Records, which: npt.NDArray[Any]) -> Records:
 def of_group(batches: Batches, records: Records, group: str) -> Records:
     """The records of one group, and all control records."""
     name = group.encode()
-    prefix = np.frombuffer(len(name).to_bytes(2, "big") + name, np.uint8)  # behind the version of the key
-    source = np.frombuffer(records.data, np.uint8)
+    prefix = len(name).to_bytes(2, "big") + name  # behind the version of the key
     is_control = batches.is_control[records.batch]
     rows = np.flatnonzero((records.key_len >= 2 + len(prefix)) & ~is_control)
-    for first in range(0, len(prefix), 8):  # most keys are of other groups: few bytes tell
-        part = prefix[first : first + 8]
-        at = records.key_at[rows, None] + 2 + np.arange(first, first + len(part))
-        rows = rows[(source[at] == part).all(axis=1)]
+    if len(rows):
+        kind = f"V{len(prefix)}"
+        windows = np.ndarray((len(records.data) - len(prefix) + 1,), kind, records.data, strides=(1,))
+        rows = rows[windows[records.key_at[rows] + 2] == np.void(prefix)]
     wanted = is_control.copy()
     wanted[rows] = True
     return some(records, wanted)

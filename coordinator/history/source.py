@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Final, Self
 
 from coordinator.compaction.cleaner_checkpoint import read_checkpoint
+from coordinator.compaction.log_reader import OFFSETS_TOPIC
 from coordinator.history.marks import HISTORY_DIR, Marks, read_marks
-from coordinator.history.segments import OFFSETS_TOPIC, SegmentsError, partitions_in
+from coordinator.history.segments import SegmentsError, partitions_in
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.partition import partition_for
 

@@ -1,15 +1,15 @@
 """The whole past of one group: what was extracted to Parquet, and behind the mark what the log itself still says.
 
-The order of looking makes it exact while a daemon runs and compacts: first the log's segments are opened, then the
-marks are read, then the Parquet files below the mark. Whatever a compaction had replaced when the segments were opened
-lay below the mark that is read afterwards, and so comes from Parquet.
+The order of looking makes it exact while a daemon runs and compacts: first the log is read, then the marks, then the
+Parquet files below the mark, and what the log said below the mark is dropped. Whatever a compaction had replaced when
+the log was read lay below the mark that was read afterwards, and so comes from Parquet.
 
 One group needs the files of one log partition, of which Parquet's statistics leave out most: no Spark here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -19,10 +19,10 @@ import pyarrow.dataset as ds
 
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
 from coordinator.history.layout import TableFile, commit_files, group_files, transaction_files
-from coordinator.history.marks import Mark, Marks, read_marks
+from coordinator.history.marks import Mark, read_marks
 from coordinator.history.rebalances import GroupRecord, Member
-from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, of_group, rows_of
-from coordinator.history.segments import OpenSegment, open_segments, partition_dir
+from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_stretches
+from coordinator.history.segments import SegmentsError, partition_dir, segment_bases
 from coordinator.history.source import Source
 
 _PARQUET: Final = ds.ParquetFileFormat()
@@ -59,47 +59,52 @@ def load_group(
     Raises SegmentsError, MarksError, HistoryError (one sentence each), CorruptBatchError (file and position).
     """
     partition = source.partition_of(group)
-    with open_segments(partition_dir(source.data_dir, partition)) as segments:
-        marks = read_marks(source.history_dir)
-        mark = Mark() if marks is None else _checked(source, marks, segments, partition)
-        parts = [_extracted(source, group, partition, mark, since_ms, until_ms)]
-        coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
-        damages: list[str] = []
-        for segment in segments:
-            if segment.next_base is not None and segment.next_base <= mark.next_offset:
-                continue
-            batches, records, damaged = segment.read(skip_corrupt=skip_corrupt)
-            damages += [f"{segment.path}, byte {each.position}: {each.reason}" for each in damaged]
-            coverage.add(records.offset, records.timestamp, segment.next_base)
-            records = of_group(batches, records, group)
-            parts.append(rows_of(batches, records, log_partition=partition, from_offset=mark.next_offset))
-    commits = _in_log_order(pa.concat_tables([part.commits for part in parts]))
-    markers = _markers(_in_log_order(pa.concat_tables([part.transactions for part in parts])))
-    groups = _in_log_order(pa.concat_tables([part.groups for part in parts]))
+    directory = partition_dir(source.data_dir, partition)
+    begin = _mark(source, partition).next_offset
+    try:
+        stretches = list(read_stretches(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
+    except FileNotFoundError:
+        stretches = []  # there is a history alone, or a Kafka's other broker has that partition
+    except OSError as error:
+        raise SegmentsError(f"{directory} cannot be read ({error.strerror or error}); mend its permissions") from None
+    mark = _mark(source, partition)
+    live = joined(stretch.rows for stretch in stretches)
+    stored = _extracted(source, group, partition, mark, since_ms, until_ms)
+    coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
+    for stretch in stretches:
+        coverage.add(stretch.offsets, stretch.timestamps_ms)
+    markers = _markers(_in_order(stored.transactions, live.transactions, mark))
     return GroupHistory(
         group,
         partition,
-        commits_of(commits, markers),
-        group_records(groups),
+        commits_of(_in_order(stored.commits, live.commits, mark), markers),
+        group_records(_in_order(stored.groups, live.groups, mark)),
         coverage.compacted_to,
         coverage.whole_since_ms,
         mark.next_offset,
-        tuple(damages),
+        tuple(
+            f"{directory}, byte {damage.position} of a segment: {damage.reason}"
+            for stretch in stretches
+            for damage in stretch.damages
+        ),
     )
 
 
-def _checked(source: Source, marks: Marks, segments: list[OpenSegment], partition: int) -> Mark:
-    """The partition's mark, if the log goes with it."""
-    if segments and marks.cluster_id != source.cluster_id:
+def _mark(source: Source, partition: int) -> Mark:
+    """The partition's mark as it is now, if the log goes with it."""
+    marks = read_marks(source.history_dir)
+    if marks is None:
+        return Mark()
+    bases = segment_bases(partition_dir(source.data_dir, partition))
+    if bases and marks.cluster_id != source.cluster_id:
         raise HistoryError(
             f"{source.history_dir} is the history of another cluster than {source.data_dir}; "
             "name its own with --history-dir"
         )
     mark = marks.of(partition)
-    bases = [segment.base_offset for segment in segments]
     if any(mark.last_segment < base < mark.next_offset for base in bases):
         # The log was cut back into the newest extracted segment (see `extract.due`): read that from the log again.
-        return Mark(mark.last_segment, mark.last_segment, mark.compacted_to, mark.whole_since_ms, mark.newest_ms)
+        return replace(mark, next_offset=mark.last_segment)
     return mark
 
 
@@ -113,12 +118,13 @@ class _Coverage:
         self._newest_ms = mark.newest_ms
         self._clean_up_to = clean_up_to
 
-    def add(self, offsets: Ints, times: Ints, end: int | None) -> None:
-        """The next segment: offsets and timestamps of its records, and where the one behind it begins."""
+    def add(self, offsets: Ints, times: Ints) -> None:
+        """The next records, by log offset and timestamp. The end of the log has no gap: it is where reading ended."""
         inside = offsets >= self._next_offset
         offsets, times = offsets[inside], times[inside]
-        edges = [offsets] if end is None else [offsets, [end]]
-        around = np.concatenate(([self._next_offset - 1], *edges)).astype(np.int64)
+        if not len(offsets):
+            return
+        around = np.concatenate(([self._next_offset - 1], offsets))
         gaps = np.flatnonzero(np.diff(around) > 1)
         if len(gaps):
             self.compacted_to = max(self.compacted_to, int(around[gaps[-1] + 1]), self._clean_up_to)
@@ -126,9 +132,8 @@ class _Coverage:
         compacted = times[offsets < self.compacted_to]
         if len(compacted):
             self.whole_since_ms = max(self.whole_since_ms, int(compacted.max()))
-        if len(times):
-            self._newest_ms = max(self._newest_ms, int(times.max()))
-        self._next_offset = max(self._next_offset, int(around[-1]) + (end is None))
+        self._newest_ms = max(self._newest_ms, int(times.max()))
+        self._next_offset = int(offsets[-1]) + 1
 
 
 def _extracted(
@@ -152,14 +157,13 @@ def _extracted(
     )
 
 
-def _in_log_order(table: pa.Table) -> pa.Table:
+def _in_order(stored: pa.Table, live: pa.Table, mark: Mark) -> pa.Table:
+    """What Parquet has below the mark and the log beyond it, in log order, in one chunk."""
+    beyond = live["log_offset"].to_numpy() >= mark.next_offset
+    live = live if beyond.all() else live.filter(pa.array(beyond))
+    table = pa.concat_tables([stored, live]).combine_chunks()
     offsets = table["log_offset"].to_numpy()
-    if (offsets[1:] > offsets[:-1]).all():
-        return table
-    order = np.argsort(offsets, kind="stable")
-    # In the middle of a swap a record may be there twice, see `segments`.
-    kept = np.append(True, np.diff(offsets[order]) > 0) if len(order) else order.astype(np.bool_)
-    return table.take(pa.array(order[kept]))
+    return table if (offsets[1:] > offsets[:-1]).all() else table.take(pa.array(np.argsort(offsets, kind="stable")))
 
 
 def commits_of(table: pa.Table, markers: Markers) -> Commits:

@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from coordinator.compaction import log_reader
 from coordinator.compaction.batches import CorruptBatchError
 from coordinator.history.extract import ExtractError, extract
 from coordinator.history.layout import LOCK_NAME
 from coordinator.history.marks import MARKS_NAME, Mark, MarksError, mark_of, read_marks
-from coordinator.history.segments import OpenSegment
 from coordinator.history.source import Source
 from coordinator.history.tables import HistoryError, load_group
 from coordinator.log.fs import RealFileSystem
@@ -439,25 +439,29 @@ def test_a_history_without_its_log_still_answers(tmp_path: Path) -> None:
 # -- while the directory changes -----------------------------------------------------------------------------------
 
 
-def test_segments_that_are_swapped_while_they_are_opened_are_opened_again(
+def test_an_extraction_and_a_compaction_while_a_question_reads_leave_no_hole_between_parquet_and_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    log = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(1),)), Roll(), Write((Rec(2),))])
+    log = LogWriter().write([Write((Rec(0),)), Write((Rec(0),)), Roll(), Write((Rec(0),))])
     source = data_dir(tmp_path, log.segments)
     directory = source.data_dir / "__consumer_offsets-0"
-    merged = Segment(0, log.segments[0].data + log.segments[1].data)
-    opened = Path.open
-    swapped = []
+    second_batch = int.from_bytes(log.segments[0].data[8:12], "big") + 12
+    survivor = Segment(0, log.segments[0].data[second_batch:])
+    listed = log_reader.segments
+    looks: list[Path] = []
 
-    def swapping(path: Path, *words: Any, **named: Any) -> Any:
-        if not swapped and path.name == log.segments[1].name:
-            swapped.append(path)
-            write_segments(directory, [merged, log.segments[2]])
-        return opened(path, *words, **named)
+    def compacting(where: Path) -> list[log_reader.SegmentFile]:
+        looks.append(where)
+        if len(looks) == 1:  # the question has read the marks, and begins to read the log
+            extract(source)
+            write_segments(directory, [survivor, log.segments[1]])
+        return listed(where)
 
-    monkeypatch.setattr(Path, "open", swapping)
-    assert load_group(source, "g").commits.log_offset.tolist() == [0, 1, 2]
-    assert swapped
+    monkeypatch.setattr(log_reader, "segments", compacting)
+    past = load_group(source, "g")
+    assert past.commits.log_offset.tolist() == [0, 1, 2]
+    assert past.compacted_to == 0
+    assert looks
 
 
 def test_what_stands_in_a_cleaned_segment_and_in_one_not_yet_removed_is_seen_once(tmp_path: Path) -> None:
@@ -467,41 +471,6 @@ def test_what_stands_in_a_cleaned_segment_and_in_one_not_yet_removed_is_seen_onc
     past = load_group(source, "g")
     assert past.commits.log_offset.tolist() == [0, 1, 2]
     assert past.compacted_to == 0
-
-
-def test_marks_are_read_after_the_segments_were_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a compaction that follows an extraction in between would leave a hole between Parquet and log."""
-    log = LogWriter().write([Write((Rec(0),)), Write((Rec(0),)), Roll(), Write((Rec(0),))])
-    source = data_dir(tmp_path, log.segments)
-    directory = source.data_dir / "__consumer_offsets-0"
-    second_batch = int.from_bytes(log.segments[0].data[8:12], "big") + 12
-    survivor = Segment(0, log.segments[0].data[second_batch:])
-    from coordinator.history import segments
-
-    listed = segments.segment_bases
-    compacted = []
-
-    def compacting(where: Path) -> list[int]:
-        if not compacted:
-            compacted.append(where)
-            extract(source)
-            write_segments(directory, [survivor, log.segments[1]])
-        return listed(where)
-
-    monkeypatch.setattr(segments, "segment_bases", compacting)
-    assert load_group(source, "g").commits.log_offset.tolist() == [0, 1, 2]
-    assert compacted
-
-
-def test_an_open_segment_is_what_it_was_whatever_happens_to_its_name(tmp_path: Path) -> None:
-    log = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(1),))])
-    source = data_dir(tmp_path, log.segments)
-    path = source.data_dir / "__consumer_offsets-0" / log.segments[0].name
-    with path.open("rb") as file:
-        path.with_suffix(".other").write_bytes(b"")
-        path.with_suffix(".other").replace(path)
-        _, records, _ = OpenSegment(path, 0, 1, file).read()
-    assert len(records) == 1
 
 
 def test_the_same_rows_give_the_same_bytes() -> None:
