@@ -41,8 +41,8 @@ def test_the_changelog_speaks_of_the_version_that_is_built() -> None:
     assert re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml"])
-def test_every_variable_in_image_and_compose_file_is_a_setting(name: str) -> None:
+@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml", "docs/ops/statefulset.yaml"])
+def test_every_variable_in_image_compose_file_and_stateful_set_is_a_setting(name: str) -> None:
     variables = set(re.findall(r"\bCOORDINATOR_[A-Z_]+", read(name)))
     assert variables
     assert variables <= {key.environment for key in keys().values()}
