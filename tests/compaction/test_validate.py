@@ -1,0 +1,167 @@
+"""Validation on any log: what the rules make of it is accepted, what says anything else is refused.
+
+There are two ways to read the inputs, record by record and in columns; they must come to the same, on every log.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from coordinator.compaction import fast_replay, plain, validate
+from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, Plan
+from coordinator.compaction.validate import RefusedError, check_content, check_outputs, difference
+from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.replay import Replay
+from protocol.errors import DecodeError
+from protocol.record_batch import BatchHeader, Record, iter_batches, read_records
+from tests.compaction.logs import (
+    ANYTHING,
+    DAY_MS,
+    OFFSETS,
+    LogWriter,
+    Op,
+    Segment,
+    operations,
+    outputs_of,
+    plan_for,
+    seeded,
+)
+
+FS = RealFileSystem()
+ANY_LOG = settings(deadline=None)
+
+
+@contextmanager
+def a_job(segments: list[Segment], clean_up_to: int, now_ms: int) -> Iterator[tuple[JobDir, Plan, PartitionPlan]]:
+    with tempfile.TemporaryDirectory() as name:
+        job = JobDir(Path(name))
+        plan, part = plan_for(segments, job.in_dir(0), clean_up_to=clean_up_to, now_ms=now_ms, segment_bytes=4000)
+        yield job, plan, part
+
+
+def check(job: JobDir, part: PartitionPlan, result: PartitionResult, *, fast: bool) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(validate, "FAST_FROM_BYTES", 0 if fast else 1 << 40)
+        check_outputs(FS, job, part, result)
+        check_content(FS, job, job.in_dir(0), part, result)
+
+
+@ANY_LOG
+@given(operations(OFFSETS), st.sampled_from((1, DAY_MS, 3 * DAY_MS)))
+def test_what_the_rules_make_of_any_log_is_accepted_round_after_round(ops: list[Op], pause_ms: int) -> None:
+    log = LogWriter().write(ops).roll()
+    segments, now_ms, end = log.closed, log.now_ms, log.active.base_offset
+    for _ in range(3):
+        if not segments:
+            return
+        with a_job(segments, end, now_ms) as (job, plan, part):
+            result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+            for fast in (False, True):
+                check(job, part, result, fast=fast)
+            segments = outputs_of(result, job.out_dir(0))
+        now_ms += pause_ms
+
+
+def read_plainly(segments: list[Segment]) -> Replay:
+    replay = Replay()
+    for segment in segments:
+        for position, header in iter_batches(segment.data):
+            replay.add(header, read_records(segment.data, position, header))
+    return replay
+
+
+@ANY_LOG
+@given(operations(ANYTHING, max_size=60))
+def test_columns_and_records_leave_the_same_of_any_log(ops: list[Op]) -> None:
+    log = LogWriter().write(ops).roll()
+    if not log.closed:
+        return
+    seen: list[tuple[BatchHeader, list[Record]]] = []
+    kept = [header.base_offset for segment in log.closed for _, header in iter_batches(segment.data)][::3]
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, _, part):
+        try:
+            expected = read_plainly(log.closed)
+        except DecodeError:
+            with pytest.raises(DecodeError):
+                fast_replay.replay(job.in_dir(0), part, kept, lambda *one: seen.append(one))
+            return
+        found = fast_replay.replay(job.in_dir(0), part, kept, lambda *one: seen.append(one))
+    assert difference(expected, found) is None
+    assert found.offsets == expected.offsets
+    assert found.groups == expected.groups
+    assert [header.base_offset for header, _ in seen] == kept
+
+
+def test_columns_leave_out_what_is_superseded() -> None:
+    log = LogWriter().write(seeded(3, 600, OFFSETS)).roll()
+    fed = 0
+
+    class Counting(Replay):
+        def add(self, header: BatchHeader, records: list[Record]) -> None:
+            nonlocal fed
+            fed += len(records)
+            super().add(header, records)
+
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, _, part), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fast_replay, "Replay", Counting)
+        found = fast_replay.replay(job.in_dir(0), part, [], lambda *_: None)
+    everything = read_plainly(log.closed)
+    assert difference(everything, found) is None
+    assert fed < everything.records / 2
+
+
+@pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_loss_of_any_newest_record_is_noticed(seed: int, fast: bool) -> None:
+    """Every batch of the outputs is taken away once; those that hold what counts are missed, and only those."""
+    log = LogWriter().write(seeded(seed, 150, OFFSETS)).roll()
+    noticed = 0
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, plan, part):
+        result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+        state = read_plainly(log.closed)
+        counts = {
+            offset for _, offset in (*state.offsets.values(), *state.groups.values(), *state.open_offsets().values())
+        }
+        for number, output in enumerate(result.outputs):
+            data = (job.out / output.file).read_bytes()
+            for position, header in iter_batches(data):
+                offsets = {record.offset for record in read_records(data, position, header)}
+                rest = [data[at : at + other.size_bytes] for at, other in iter_batches(data) if at != position]
+                if not rest or header.is_control:
+                    continue
+                made = plain._write(job.out_dir(0), 0, output.name, rest)
+                changed = (*result.outputs[:number], made, *result.outputs[number + 1 :])
+                try:
+                    check(job, part, replace(result, outputs=changed), fast=fast)
+                    assert not offsets & counts, (output.name, header.base_offset)
+                except RefusedError:
+                    noticed += 1
+    assert noticed > 5
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_marker_that_is_lost_while_its_transaction_stays_is_noticed(fast: bool) -> None:
+    log = LogWriter().write(seeded(7, 200, OFFSETS)).roll()
+    noticed = 0
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, plan, part):
+        result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+        for number, output in enumerate(result.outputs):
+            data = (job.out / output.file).read_bytes()
+            for position, header in iter_batches(data):
+                rest = [data[at : at + other.size_bytes] for at, other in iter_batches(data) if at != position]
+                if header.is_control and rest:
+                    made = plain._write(job.out_dir(0), 0, output.name, rest)
+                    changed = (*result.outputs[:number], made, *result.outputs[number + 1 :])
+                    try:
+                        check(job, part, replace(result, outputs=changed), fast=fast)
+                    except RefusedError:
+                        noticed += 1
+    assert noticed
