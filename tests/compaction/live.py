@@ -1,0 +1,139 @@
+"""A real daemon that compacts: asking it for a plan, doing the job, waiting for what becomes of it.
+
+`SteppingDaemon` is the real daemon too, started by a few lines (`stepping_daemon.py`) that look for requests ten times
+as often, and that can end the daemon with SIGKILL at a named step of the hand-over, in whatever process that step is.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from coordinator.compaction.plan import JobDir, Manifest
+from coordinator.compaction.request import Outcome, Request, outcome_of, wait_for_answer
+from tests.clients.promises import Promises
+from tests.compaction.plain_job import do_job
+from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
+from tests.support.questions import commit_offsets
+from tests.support.wire import ConnectionEnded
+
+SMALL_SEGMENTS = "offsets.topic.segment.bytes=16384"
+_SWAPPED = re.compile(r"compaction swapped .* stall_ms=([\d.]+) \(before: ([\d.]+)\) writer_ms=([\d.]+)")
+
+
+class SteppingDaemon(Daemon):
+    """Dies at the `number`th time (from 0) that `step` is taken; empty: never."""
+
+    def __init__(self, directory: Path, **settings: Any) -> None:
+        super().__init__(directory, **settings)
+        self.die_at("")
+
+    def die_at(self, step: str, number: int = 0) -> None:
+        """From the next start on."""
+        self._environment |= {"STEP_TO_DIE_AT": step, "STEP_NUMBER": str(number)}
+
+    def command(self) -> list[str]:
+        _, _, _, *arguments = super().command()
+        return [sys.executable, "-m", "tests.compaction.stepping_daemon", *arguments]
+
+    @property
+    def is_dead(self) -> bool:
+        return self.process.poll() is not None
+
+
+class Died(Exception):  # noqa: N818 - what happened, and not always an error
+    """The daemon was killed before it answered."""
+
+
+def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
+    """The id of a plan of all that there is; fails if none is made. Raises Died."""
+
+    def sleep(seconds: float) -> None:
+        if daemon.process.poll() is not None:
+            raise Died
+        time.sleep(seconds)
+
+    request = Request.new(roll=roll, min_cleanable_ratio=ratio)
+    answer = wait_for_answer(daemon.data_dir, request, sleep=sleep)
+    assert answer.plan_ids, f"{answer.reason}; the log: {daemon.log_tail()}"
+    return answer.plan_ids[0]
+
+
+def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> Outcome:
+    """What became of a plan, as soon as it is known."""
+    job = JobDir.of(daemon.data_dir, plan_id)
+    try:
+        return eventually(lambda: outcome_of(job), f"the plan {plan_id} is settled", within_s=within_s)
+    except AssertionError as failure:
+        raise AssertionError(f"{failure}; the log: {daemon.log_tail()}") from None
+
+
+def compact(daemon: Daemon, job: Callable[[Path, str], Manifest] = do_job) -> Manifest:
+    """One whole round. It must succeed, and make the log smaller."""
+    plan_id = ask(daemon)
+    manifest = job(daemon.data_dir, plan_id)
+    found = outcome(daemon, plan_id)
+    assert found.is_done, f"{found.sentence}; the log: {daemon.log_tail()}"
+    assert not [result.error for result in manifest.partitions if result.error]
+    stats = [result.stats for result in manifest.partitions]
+    assert sum(one.bytes_after for one in stats) < sum(one.bytes_before for one in stats)
+    return manifest
+
+
+def stalls(daemon: Daemon) -> list[tuple[float, float, float]]:
+    """Of each swap, in ms: the longest delay of the event loop meanwhile, the longest just before, the writer's."""
+    found = [_SWAPPED.search(line) for line in daemon.log_lines()]
+    return [(float(one[1]), float(one[2]), float(one[3])) for one in found if one]
+
+
+def report_stalls(daemon: Daemon, what: str, swaps: int = 1) -> None:
+    """For the output of the test, when so many swaps have been told."""
+    eventually(lambda: len(stalls(daemon)) >= swaps, "the daemon has told of its last swap")
+    found = stalls(daemon)
+    during, before, writer = (max(each) for each in zip(*found, strict=True))
+    print(
+        f"{what}: {len(found)} swaps; the event loop was late by {during:.1f} ms at most meanwhile, by {before:.1f} ms "
+        f"at most just before; the writer thread was kept for {writer:.1f} ms at most"
+    )
+
+
+class SimpleCommitter:
+    """Commits rising offsets for groups without members, over raw connections, whatever happens to the daemon."""
+
+    def __init__(self, daemon: Daemon, groups: Sequence[str], topic: str, partitions: int) -> None:
+        self.count = 0  # acknowledged commits
+        self.promises = {group: Promises() for group in groups}
+        self._daemon = daemon
+        self._topic = topic
+        self._partitions = partitions
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> SimpleCommitter:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *failure: object) -> None:
+        self._stopping.set()
+        self._thread.join(timeout=60)
+
+    def _run(self) -> None:
+        number = 0
+        while not self._stopping.is_set():
+            for group, promises in self.promises.items():
+                number += 1
+                offsets = {(self._topic, number % self._partitions): number}
+                promises.send(offsets)
+                try:
+                    commit_offsets(self._daemon.port, group, offsets)
+                except (OSError, ConnectionEnded, AssertionError):
+                    self._stopping.wait(0.01)  # the daemon is dead, or is loading: no promise
+                    continue
+                promises.acknowledge(offsets)
+                self.count += 1

@@ -1,0 +1,162 @@
+"""Compaction of a log that is being written: a real daemon, real clients that commit all the time, real SIGKILLs.
+
+Held throughout: every acknowledged commit is there, nothing is there that was never sent, and at the end OffsetFetch
+says what the clients wrote down, before and after a restart. How late the event loop was is in the output (`-s`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from coordinator.compaction import handover, jobs, planning
+from coordinator.log import swap
+from tests.clients.conftest import ABOUT_THE_LIBRARIES, Crew, collect_what_a_library_dropped
+from tests.clients.members import LIBRARIES
+from tests.clients.promises import Committer, Promises
+from tests.compaction.live import (
+    SMALL_SEGMENTS,
+    Died,
+    SimpleCommitter,
+    SteppingDaemon,
+    ask,
+    compact,
+    report_stalls,
+)
+from tests.compaction.plain_job import do_job
+from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
+from tests.support.questions import committed_offsets
+
+pytestmark = [pytest.mark.integration, *(pytest.mark.filterwarnings(each) for each in ABOUT_THE_LIBRARIES)]
+__all__ = ["collect_what_a_library_dropped"]
+
+ROUNDS = 10
+COMMITS_IN_A_ROUND = 40  # of each committer, before the next compaction
+OVERRIDES = (
+    SMALL_SEGMENTS,
+    "group.initial.rebalance.delay.ms=0",
+    "group.min.session.timeout.ms=1000",
+    "log.cleaner.delete.retention.ms=1000",
+    "offsets.topic.num.partitions=4",
+)
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[SteppingDaemon]:
+    with SteppingDaemon(tmp_path / "daemon", overrides=OVERRIDES, topics=("t:6",)) as running:
+        yield running
+
+
+def check_all(daemon: Daemon, simple: SimpleCommitter) -> None:
+    for group, promises in simple.promises.items():
+        acknowledged = dict(promises.acknowledged)
+        promises.check(committed_offsets(daemon.port, group), acknowledged)
+
+
+def have_more(committers: list[Callable[[], int]], already: list[int], more: int) -> bool:
+    return all(count() >= before + more for count, before in zip(committers, already, strict=True))
+
+
+def go_on(*committers: Committer | SimpleCommitter, more: int = COMMITS_IN_A_ROUND) -> None:
+    """Wait until each has had so many more commits acknowledged."""
+    counts = [partial(getattr, each, "count") for each in committers]
+    already = [count() for count in counts]
+    eventually(lambda: have_more(counts, already, more), "everybody commits", within_s=60)
+
+
+@pytest.fixture
+def crew(daemon: SteppingDaemon, caplog: pytest.LogCaptureFixture) -> Iterator[Crew]:
+    for library in ("aiokafka", "kafka"):
+        caplog.set_level(logging.CRITICAL, library)
+    made = Crew(daemon)
+    yield made
+    made.close()
+
+
+def test_clients_lose_nothing_over_ten_compactions_in_a_row(daemon: SteppingDaemon, crew: Crew) -> None:
+    crew.topic(6)
+    members = [crew.join(library, library, session_timeout_ms=15_000) for library in sorted(LIBRARIES)]
+    crew.settles(*members)
+    promises = Promises()
+    simple = SimpleCommitter(daemon, [f"simple-{number}" for number in range(20)], "t", 6)
+    with contextlib.ExitStack() as stack:
+        committers = [stack.enter_context(Committer(member, promises)) for member in members]
+        stack.enter_context(simple)
+        for _ in range(ROUNDS):
+            go_on(*committers, simple)
+            compact(daemon)
+            promises.check(committed_offsets(daemon.port, crew.group), dict(promises.acknowledged))
+            check_all(daemon, simple)
+    report_stalls(daemon, f"{ROUNDS} compactions while clients committed", ROUNDS)
+    for _ in range(2):
+        assert committed_offsets(daemon.port, crew.group) == promises.acknowledged
+        for group, promised in simple.promises.items():
+            assert committed_offsets(daemon.port, group) == promised.acknowledged
+        daemon.restart()
+    owned = crew.settles(*members)
+    assert sorted(map(len, owned.values())) == [2, 2, 2], "the same consumers go on"
+
+
+# step -> how often it has to come before it counts; what the daemon died of before, so that the step comes at all
+WALK: tuple[tuple[str, int, tuple[str, ...]], ...] = (
+    *((step, 0, ()) for step in planning.Step),
+    (planning.Step.PIN, 5, ()),
+    *((step, 0, ()) for step in swap.Step if step is not swap.Step.REMOVE_STRAY),
+    *((step, 1, ()) for step in (swap.Step.STAGE_COPY, swap.Step.COMMIT_RENAME, swap.Step.COMMIT_SYNC)),
+    *((step, 2, ()) for step in (swap.Step.APPLY_RENAME, swap.Step.APPLY_REMOVE)),
+    *((step, 0, ()) for step in handover.Step),
+    (jobs.Step.SETTLE, 0, ()),
+    (jobs.Step.DROP_FILES, 0, ()),
+    (swap.Step.REMOVE_STRAY, 0, (swap.Step.STAGE_SYNC_NAMES,)),
+    (jobs.Step.REMOVE_JOB, 0, (planning.Step.HASH,)),
+    (swap.Step.APPLY_RENAME, 1, (swap.Step.APPLY_RENAME,)),
+    (swap.Step.APPLY_REMOVE, 0, (swap.Step.APPLY_REMOVE,)),
+    (swap.Step.FINISH_REMOVE, 0, (swap.Step.APPLY_RENAME,)),
+)
+
+
+def die_at(daemon: SteppingDaemon, step: str, number: int, *, at_start: bool) -> None:
+    """Restart it so that it dies at that step, and have it come there."""
+    daemon.kill()
+    daemon.die_at(step, number)
+    if at_start:
+        process = daemon.spawn()
+        eventually(lambda: process.poll() is not None, f"the daemon dies at the start, at: {step}", within_s=30)
+        assert process.returncode == -signal.SIGKILL, daemon.log_tail()
+        return
+    daemon.start()
+    with contextlib.suppress(Died):
+        do_job(daemon.data_dir, ask(daemon))
+    eventually(lambda: daemon.is_dead, f"the daemon dies at: {step} ({daemon.log_tail()})", within_s=30)
+
+
+@pytest.mark.timeout(900)
+def test_a_daemon_that_is_killed_at_any_step_of_a_compaction_loses_nothing(daemon: SteppingDaemon) -> None:
+    """One directory goes through all of it."""
+    reached = set()
+    with SimpleCommitter(daemon, [f"group-{number}" for number in range(12)], "t", 6) as simple:
+        for step, number, before in WALK:
+            go_on(simple, more=100)
+            for earlier in before:
+                die_at(daemon, earlier, 0, at_start=False)
+            die_at(daemon, step, number, at_start=bool(before))
+            reached.add(step)
+            acknowledged = {group: dict(promises.acknowledged) for group, promises in simple.promises.items()}
+            daemon.die_at("")
+            daemon.start()
+            for group, promises in simple.promises.items():
+                promises.check(committed_offsets(daemon.port, group), acknowledged[group])
+        compact(daemon)
+        check_all(daemon, simple)
+    for group, promises in simple.promises.items():
+        found = committed_offsets(daemon.port, group)
+        promises.check(found, dict(promises.acknowledged))
+    assert reached == set(handover.STEPS) - {jobs.Step.EVIDENCE}, "what is refused has a test of its own"
+    report_stalls(daemon, f"{len(WALK)} deaths")
