@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
     "topics": Command("coordinator.cli.topics", "list topics, or create one"),
     "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
+    "compact": Command("coordinator.cli.compact", "make the offsets log as small as its live keys, with Spark"),
     "history": Command(
         "coordinator.cli.history", "the past: what was committed, who joined, how fast, what stands still"
     ),

@@ -162,21 +162,21 @@ def java_version() -> int | None:
 def send_packages(session: SparkSession) -> None:
     """Give the workers of a cluster this very version of our packages, installed there or not."""
     with tempfile.TemporaryDirectory(prefix="coordinator-packages-") as name:
-        session.addArtifacts(str(zipped_packages(Path(name))), pyfile=True)
+        packed = Path(name) / "coordinator-packages.zip"
+        write_packages(packed)
+        session.addArtifacts(str(packed), pyfile=True)
 
 
-def zipped_packages(directory: Path) -> Path:
-    """Our packages as one zip, for --py-files."""
+def write_packages(target: Path) -> None:
+    """Our packages as one zip, as `--py-files` wants them."""
     root = Path(_root())
-    target = directory / "coordinator-packages.zip"
     if root.is_file():  # they came as a zip themselves
         shutil.copyfile(root, target)
-        return target
+        return
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
         for package in _PACKAGES:
             for path in sorted((root / package).rglob("*.py")):
                 packed.write(path, path.relative_to(root))
-    return target
 
 
 def _root() -> str:

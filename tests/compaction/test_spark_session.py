@@ -23,7 +23,7 @@ from coordinator.compaction.spark_session import (
     java_version,
     session_conf,
     with_retries,
-    zipped_packages,
+    write_packages,
 )
 
 if TYPE_CHECKING:
@@ -117,7 +117,8 @@ def test_an_old_java_is_refused_by_its_version(
 
 
 def test_the_zip_for_workers_holds_both_packages_and_can_be_imported_from(tmp_path: Path) -> None:
-    packed = zipped_packages(tmp_path)
+    packed = tmp_path / "packages.zip"
+    write_packages(packed)
     with zipfile.ZipFile(packed) as archive:
         assert {"coordinator/compaction/plan.py", "protocol/record_batch.py"} <= set(archive.namelist())
     done = subprocess.run(

@@ -1,0 +1,425 @@
+"""One round of compaction from beginning to end, with a daemon or in its place; and the Spark session between rounds.
+
+Who serves the directory is told by its lock. If a daemon does: ask for a plan, run its job, wait until the daemon has
+said what became of it. If nobody does: hold the lock, and make the plan, run the job and put the result in place here.
+A second lock keeps two commands from working on one directory at the same time.
+
+Spark is started when the first job is there to be run, not before: mostly there is nothing to do. Where history is on,
+what is closed is extracted first, because no plan goes beyond what is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol, Self
+
+from coordinator.cli.errors import CliError
+from coordinator.compaction import jobs
+from coordinator.compaction.eligibility import Cleanable, Lags
+from coordinator.compaction.plan import JobDir, Plan, PlanError
+from coordinator.compaction.planning import ClosedSegment, LogView, Options, PlanningError, survey
+from coordinator.compaction.request import (
+    DaemonFacts,
+    Request,
+    RequestError,
+    compaction_dir,
+    daemon_facts,
+    outcome_of,
+    wait_for_answer,
+)
+from coordinator.compactor.dirtiness import lags_of
+from coordinator.config import Config
+from coordinator.data_dir import LOCK_NAME
+from coordinator.history.marks import MarksError, mark_of
+from coordinator.log.errors import LogError
+from coordinator.log.fs import File, RealFileSystem
+from coordinator.log.log import LogConfig
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from coordinator.compaction.offline import Offline
+    from coordinator.compaction.spark_compact import Report
+
+JOB_LOCK: Final = "job.lock"
+SPARK_LOG: Final = "spark.log"
+LOOK_S: Final = 1.0
+POLL_S: Final = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line said."""
+
+    data_dir: Path
+    config: Config
+    has_settings: bool = False  # some were given that a daemon has its own of
+    roll: bool = False
+    ratio: float | None = None
+    partitions: tuple[int, ...] | None = None
+    mode: str = "auto"
+    master: str | None = None
+    driver_memory: str | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of a round."""
+
+    sentence: str
+    plan: Plan | None = None  # None: there was nothing to do
+    report: Report | None = None
+    is_done: bool = True
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage, in their order
+
+
+class Screen(Protocol):
+    """Where a person watches."""
+
+    def stage(self, name: str, tasks: int) -> None: ...
+
+    def advance(self) -> None: ...
+
+    def follow(self, spark: SparkSession | None) -> None:
+        """Ask this session from now on how many tasks are done."""
+
+    def say(self, sentence: str) -> None: ...
+
+    def end(self) -> None: ...
+
+
+class Rounds:
+    """Rounds of compaction of one directory."""
+
+    def __init__(self, asked: Asked, screen: Screen) -> None:
+        self._asked = asked
+        self._screen = screen
+        self._fs = RealFileSystem()
+        self._spark: SparkSession | None = None
+        self.is_broken = False  # Spark has gone, and does not come back in this process
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._screen.end()
+        if self._spark is not None and not self.is_broken:
+            self._spark.stop()
+
+    def once(self) -> list[Result]:
+        """Whatever is due now. CliError: something has to be put right first."""
+        with self._only_one():
+            if not self._is_served():
+                return [self._offline()]
+            facts = self._daemon()
+            results = self._with_daemon(facts, roll=self._asked.roll)
+            if facts.history_enable and self._asked.roll:
+                # What was rolled could not be extracted before, and without that it is in no plan.
+                more = self._with_daemon(facts, roll=False)
+                results = [*results, *more] if any(each.plan for each in more) else results
+            return results
+
+    def of_plan(self, plan_id: str) -> list[Result]:
+        """The job of one plan that waits for it."""
+        with self._only_one(), _sentences():
+            job = JobDir.of(self._asked.data_dir, plan_id)
+            if not self._is_served():
+                raise CliError(
+                    f"the daemon that made the plan {plan_id} is gone, and the plan with it; leave --plan out"
+                )
+            return [self._job_for_daemon(job, {})]
+
+    def wait_for_work(self, at_most_s: float) -> None:
+        """Until the daemon has planned something by itself, or so much time has passed."""
+        deadline = time.monotonic() + at_most_s
+        while time.monotonic() < deadline:
+            facts = self._facts()
+            now_ms = _wall_ms()
+            if facts is not None and jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=now_ms):
+                return
+            time.sleep(min(LOOK_S, at_most_s))
+
+    @staticmethod
+    def pause(at_most_s: float) -> None:
+        """After an error: it will hardly be better in a second."""
+        time.sleep(min(10 * LOOK_S, at_most_s))
+
+    # -- with a daemon -------------------------------------------------------------------------------------------
+
+    def _is_served(self) -> bool:
+        try:
+            self._lock().close()
+        except BlockingIOError:
+            return True
+        return False
+
+    def _lock(self) -> File:
+        """The daemon's own lock. BlockingIOError: it has it."""
+        try:
+            return self._fs.lock(self._asked.data_dir / LOCK_NAME)
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            raise CliError(
+                f"the data directory {self._asked.data_dir} cannot be used ({error.strerror}); run this as its owner"
+            ) from None
+
+    def _facts(self) -> DaemonFacts | None:
+        with _sentences():
+            return daemon_facts(self._asked.data_dir)
+
+    def _daemon(self) -> DaemonFacts:
+        facts = self._facts()
+        if facts is None:
+            raise CliError(
+                f"the daemon that serves {self._asked.data_dir} knows nothing of compaction; "
+                "start this version of it, or stop it to compact without"
+            )
+        if self._asked.has_settings:
+            raise CliError(
+                "a daemon serves this directory and has settings of its own: leave out --config, --override and "
+                "--delete-retention-ms, or stop it first"
+            )
+        return facts
+
+    def _with_daemon(self, facts: DaemonFacts, *, roll: bool) -> list[Result]:
+        seconds: dict[str, float] = {}
+        asked = self._asked
+        if facts.history_enable:
+            self._extract(Path(facts.history_dir) if facts.history_dir else None, seconds)
+        with _sentences(), _timed(seconds, "plan"):
+            self._screen.stage("plan", 0)
+            request = Request.new(roll=roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions)
+            answer = wait_for_answer(asked.data_dir, request, on_news=self._screen.say)
+        if not answer.plan_ids:
+            return [Result(answer.reason, seconds=seconds)]
+        with _sentences():
+            return [self._job_for_daemon(JobDir.of(asked.data_dir, each), seconds) for each in answer.plan_ids]
+
+    def _job_for_daemon(self, job: JobDir, seconds: dict[str, float]) -> Result:
+        plan, report = self._run(job, seconds)
+        self._screen.stage("hand-over", 0)
+        with _timed(seconds, "hand-over"):
+            while (outcome := outcome_of(job)) is None:
+                if _wall_ms() > plan.expires_ms:
+                    raise CliError(f"the daemon said nothing about the result of {plan.id}; look into its log", 1)
+                if not self._is_served():
+                    raise CliError(f"the daemon that made the plan {plan.id} has gone; run this again", 1)
+                time.sleep(POLL_S)
+        return Result(outcome.sentence, plan, report, outcome.is_done, seconds)
+
+    # -- without -------------------------------------------------------------------------------------------------
+
+    def _offline(self) -> Result:
+        from coordinator.compaction.offline import Offline, RefusedError
+
+        asked, config = self._asked, self._asked.config
+        seconds: dict[str, float] = {}
+        try:
+            lock = self._lock()
+        except BlockingIOError:
+            raise CliError(f"a daemon has just been started on {asked.data_dir}; run this again") from None
+        log_config = LogConfig(config.offsets_topic_segment_bytes, config.log_roll_ms, config.log_index_interval_bytes)
+        try:
+            with _sentences():
+                self._screen.stage("open", 0)
+                with _timed(seconds, "open"):
+                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=_wall_ms())
+                for message in offline.messages:
+                    self._screen.say(message)
+                try:
+                    return self._offline_round(offline, config, seconds)
+                except RefusedError as error:
+                    raise CliError(f"the result was refused, and is kept as evidence: {error}", 1) from None
+                finally:
+                    offline.close()
+        finally:
+            lock.close()
+
+    def _offline_round(self, offline: Offline, config: Config, seconds: dict[str, float]) -> Result:
+        asked = self._asked
+        if asked.roll:
+            for partition in self._chosen(offline.logs):
+                if offline.logs[partition].segments[-1].size_bytes:
+                    offline.logs[partition].roll()
+        not_beyond = {}
+        if config.history_enable:
+            self._extract(Path(config.history_path), seconds)
+            not_beyond = {partition: mark_of(Path(config.history_path), partition) for partition in offline.logs}
+        self._screen.stage("plan", 0)
+        with _timed(seconds, "plan"):
+            options = _options(asked, not_beyond)
+            planned = offline.plan(options, now_ms=_wall_ms(), partitions=asked.partitions)
+        if planned.plan is None:
+            return Result(planned.sentence(), seconds=seconds)
+        plan, report = self._run(JobDir.of(asked.data_dir, planned.plan.id), seconds)
+        self._screen.stage("hand-over", 0)
+        with _timed(seconds, "hand-over"):
+            sentence = offline.hand_over(plan.id, now_ms=_wall_ms())
+        failed = [result for result in report.manifest.partitions if result.error]
+        return Result(sentence, plan, report, len(failed) < len(report.manifest.partitions), seconds)
+
+    def _chosen(self, partitions: Mapping[int, object]) -> list[int]:
+        return sorted(partitions if self._asked.partitions is None else set(self._asked.partitions) & set(partitions))
+
+    # -- the job -------------------------------------------------------------------------------------------------
+
+    def _run(self, job: JobDir, seconds: dict[str, float]) -> tuple[Plan, Report]:
+        from coordinator.compaction.spark_compact import JobError, Mode, run_job
+
+        plan = jobs.read_plan(self._fs, job)
+        mode = Mode(self._asked.mode)
+        spark = None if mode is Mode.SINGLE or self._fs.exists(job.manifest) else self._session(seconds)
+        self._screen.follow(spark)
+        try:
+            report = run_job(job, mode=mode, spark=spark, now_ms=_wall_ms(), watcher=self._screen)
+        except JobError as error:
+            raise CliError(str(error), 1) from None
+        except Exception as error:
+            if not _is_sparks(error):
+                raise
+            self.is_broken = _is_gone(error)
+            reason = str(error).strip().partition("\n")[0]
+            raise CliError(f"the job failed on Spark ({reason}); its messages are in {self._spark_log}", 1) from error
+        finally:
+            self._screen.follow(None)
+        seconds.update(report.manifest.seconds)
+        return plan, report
+
+    def _session(self, seconds: dict[str, float]) -> SparkSession:
+        if self._spark is None:
+            from coordinator.compaction.spark_session import (
+                DEFAULT_DRIVER_MEMORY,
+                SessionSettings,
+                SparkUnavailableError,
+                open_session,
+            )
+
+            asked = self._asked
+            settings = SessionSettings(
+                master=asked.master,
+                driver_memory=asked.driver_memory or DEFAULT_DRIVER_MEMORY,
+                name="coordinator compact",
+                log=self._spark_log,
+                conf=asked.conf,
+            )
+            self._screen.stage("start Spark", 0)
+            try:
+                with _timed(seconds, "start Spark"):
+                    self._spark = open_session(settings)
+            except SparkUnavailableError as error:
+                raise CliError(f"{error}; or compact without Spark: --mode single") from None
+        return self._spark
+
+    @property
+    def _spark_log(self) -> Path:
+        return compaction_dir(self._asked.data_dir) / SPARK_LOG
+
+    def _extract(self, history_dir: Path | None, seconds: dict[str, float]) -> None:
+        from coordinator.cli.history_extract import extracted
+        from coordinator.cli.past import reading_files
+        from coordinator.history.source import Source
+
+        self._screen.stage("history", 0)
+        with reading_files(), _timed(seconds, "history"):
+            extracted(Source.of(self._asked.data_dir, history_dir), None)
+
+    @contextmanager
+    def _only_one(self) -> Iterator[None]:
+        directory = compaction_dir(self._asked.data_dir)
+        try:
+            directory.mkdir(exist_ok=True)
+            lock = self._fs.lock(directory / JOB_LOCK)
+        except BlockingIOError:
+            raise CliError(
+                f"another compaction of {self._asked.data_dir} is at work; wait until it has finished, or stop it"
+            ) from None
+        except OSError as error:
+            raise CliError(f"{directory} cannot be written ({error.strerror}); run this as its owner") from None
+        try:
+            yield
+        finally:
+            self._screen.end()
+            lock.close()
+
+
+def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
+    """By partition, what there is to clean, and whether it is due; from names and sizes of files alone."""
+    views = _views(asked.data_dir)
+    now_ms = _wall_ms()
+    with _sentences():
+        facts = daemon_facts(asked.data_dir)
+        history_dir = None
+        if asked.config.history_enable or (facts is not None and facts.history_enable):
+            named = facts.history_dir if facts is not None else asked.config.history_dir
+            history_dir = Path(named) if named else asked.data_dir / "history"
+        marks = {} if history_dir is None else {view.partition: mark_of(history_dir, view.partition) for view in views}
+        options = _options(asked, marks)
+        found = survey(RealFileSystem(), asked.data_dir, views, now_ms=now_ms, options=options)
+    return {partition: (each, each.is_due(options.lags)) for partition, each in sorted(found.items())}
+
+
+def _views(data_dir: Path) -> list[LogView]:
+    from coordinator.history.segments import partition_dir, partitions_in, segment_bases
+
+    views = []
+    for partition in partitions_in(data_dir):
+        directory = partition_dir(data_dir, partition)
+        bases = segment_bases(directory) or [0]
+        closed = [
+            ClosedSegment(base, after, (directory / f"{base:020d}.log").stat().st_size, -1, -1)
+            for base, after in pairwise(bases)
+        ]
+        views.append(LogView(partition, tuple(closed), bases[-1]))
+    return views
+
+
+def _options(asked: Asked, not_beyond: Mapping[int, int]) -> Options:
+    config = asked.config
+    lags: Lags = lags_of(config, asked.ratio)
+    return Options(
+        lags=lags,
+        delete_retention_ms=config.log_cleaner_delete_retention_ms,
+        segment_bytes=config.offsets_topic_segment_bytes,
+        expiration_ms=config.compaction_plan_expiration_ms,
+        not_beyond=not_beyond,
+    )
+
+
+@contextmanager
+def _sentences() -> Iterator[None]:
+    """What can be wrong with files and their owners, as one sentence each."""
+    try:
+        yield
+    except (LogError, MarksError, PlanError, PlanningError, RequestError) as error:
+        raise CliError(str(error)) from None
+    except OSError as error:
+        raise CliError(f"the disk refused ({error}); nothing was put in place, run this again when it works") from None
+
+
+@contextmanager
+def _timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    begun = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] = round(seconds.get(stage, 0.0) + time.perf_counter() - begun, 3)
+
+
+def _is_sparks(error: Exception) -> bool:
+    return type(error).__module__.partition(".")[0] in ("pyspark", "py4j") or isinstance(error, ConnectionError)
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether the JVM itself has ended."""
+    return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
+
+
+def _wall_ms() -> int:
+    return time.time_ns() // 1_000_000
