@@ -14,6 +14,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,7 @@ from tests.support.admin import create_topic, delete_topic
 from tests.support.daemon import REPOSITORY
 from tests.support.eventually import eventually
 from tests.support.nodes import Nodes
+from tests.support.offsets_on_disk import committed_on_disk
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
@@ -85,29 +87,53 @@ def all_go_on(diaries: Path, since: float) -> None:
     assert not last_seen, f"no progress within {PROGRESS_S:g} s: {last_seen}"
 
 
-def killed(nodes: Nodes) -> None:
+@dataclass
+class Scene:
+    """What a fault may do, and what was looked at on the way."""
+
+    nodes: Nodes
+    diaries: Path
+    commits_found_on_dead_disks: int = 0
+
+    def kill(self, number: int) -> None:
+        """SIGKILL; then its files must hold every commit that a client had noted as acknowledged before."""
+        promised = promises.read_promises(self.diaries)
+        highest = {group: promises.highest_commits(promised, group)[1] for group in promised.groups}
+        owners = {group: self.nodes.coordinator_of(group) for group in highest}
+        self.nodes[number].kill()
+        on_disk = committed_on_disk(self.nodes[number].data_dir)
+        for group, commits in highest.items():
+            for partition, offset in commits.items() if owners[group] == number else ():
+                found = on_disk.get(group, {}).get(partition, -1)
+                assert found >= offset, f"{group} {partition}: {offset} was acknowledged, {found} is on the disk"
+                self.commits_found_on_dead_disks += 1
+
+
+def killed(scene: Scene) -> None:
     """Each node once, the controller among them."""
-    for number in nodes:
-        nodes[number].kill()
+    for number in scene.nodes:
+        scene.kill(number)
         time.sleep(1)
-        nodes[number].start()
+        scene.nodes[number].start()
 
 
-def rolled(nodes: Nodes) -> None:
-    for number in nodes:
-        nodes[number].stop()
-        nodes[number].start()
+def rolled(scene: Scene) -> None:
+    for number in scene.nodes:
+        scene.nodes[number].stop()
+        scene.nodes[number].start()
 
 
-def frozen(nodes: Nodes) -> None:
+def frozen(scene: Scene) -> None:
+    nodes = scene.nodes
     for number in (1, 2):
         nodes.freeze(number)
         time.sleep(AWAY_S)
         nodes.unfreeze(number)
 
 
-def down_while_topics_change(nodes: Nodes) -> None:
-    nodes[3].kill()
+def down_while_topics_change(scene: Scene) -> None:
+    nodes = scene.nodes
+    scene.kill(3)
     create_topic(nodes[1].port, "kept", 6)
     create_topic(nodes[1].port, "dropped", 6)
     delete_topic(nodes[1].port, "dropped")
@@ -115,14 +141,14 @@ def down_while_topics_change(nodes: Nodes) -> None:
     assert (nodes.partitions(3, "kept"), nodes.partitions(3, "dropped")) == (6, None)
 
 
-def two_at_once(nodes: Nodes) -> None:
+def two_at_once(scene: Scene) -> None:
     for number in (1, 3):
-        nodes[number].kill()
+        scene.kill(number)
     for number in (3, 1):
-        nodes[number].start()
+        scene.nodes[number].start()
 
 
-FAULTS: dict[str, Callable[[Nodes], None]] = {
+FAULTS: dict[str, Callable[[Scene], None]] = {
     "each node is killed and started again": killed,
     "all nodes are rolled, one after another": rolled,
     f"two nodes are frozen, each for {AWAY_S:g} s": frozen,
@@ -135,17 +161,20 @@ def test_nothing_acknowledged_is_lost_and_every_client_goes_on_whatever_happens_
     nodes: Nodes, tmp_path: Path
 ) -> None:
     diaries = tmp_path / "diaries"
+    scene = Scene(nodes, diaries)
     with clients_at_work(nodes, diaries):
         all_go_on(diaries, time.time())
         for name, fault in FAULTS.items():
             began = time.monotonic()
-            fault(nodes)
+            fault(scene)
             mended = time.time()
             lasted = time.monotonic() - began
             all_go_on(diaries, mended)
             print(f"{name}: {lasted:.1f} s; every client went on {time.time() - mended:.1f} s after it was mended")
         counts, violations = promises.check(nodes.bootstrap, TOPIC, PARTITIONS, diaries, mended)
-    for what, count in {"faults": len(FAULTS), **counts, "promises broken": len(violations)}.items():
+    counts = {"faults": len(FAULTS), "commits found on dead disks": scene.commits_found_on_dead_disks, **counts}
+    for what, count in {**counts, "promises broken": len(violations)}.items():
         print(f"{what}: {count}")
     assert violations == []
+    assert scene.commits_found_on_dead_disks >= PARTITIONS, "nobody had committed when nodes were killed"
     assert counts["records acknowledged"] > 100 and counts["takeovers"] > 10, "nothing was shown"

@@ -134,6 +134,14 @@ class Nodes:
         answer = call(self[number].port, FindCoordinatorRequest(coordinator_keys=names), 4)
         return next(found.key for found in answer.coordinators if found.node_id == number)
 
+    def coordinator_of(self, group: str) -> int:
+        """The node that coordinates a group, as the first one that answers says."""
+        for daemon in self.daemons.values():
+            with contextlib.suppress(OSError, ConnectionEnded):
+                answer = call(daemon.port, FindCoordinatorRequest(coordinator_keys=[group]), 4)
+                return int(answer.coordinators[0].node_id)
+        raise AssertionError("no node answers")
+
     def partitions(self, number: int, topic: str) -> int | None:
         """How many partitions a topic has as this node knows it; None if it does not know it, or is not there."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
