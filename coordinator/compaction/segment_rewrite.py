@@ -106,7 +106,7 @@ def _outcome(
     done = is_control & (fates & Fate.DONE != 0)
     outcome = _Outcome(
         batches=batches,
-        verbatim=undecided | (is_control & ~done),
+        verbatim=undecided | (is_control & ~done & (batches.count > 0)),
         kept=np.where(undecided | is_control, batches.count, 0).astype(np.int64),
         max_timestamp=batches.max_timestamp.copy(),
     )

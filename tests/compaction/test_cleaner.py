@@ -1,4 +1,7 @@
-"""coordinator/compaction/cleaner.py: in columns, the very bytes that the plain implementation writes."""
+"""coordinator/compaction/cleaner.py: shapes of batches, stretches, what segments tell each other, what goes wrong.
+
+That whole logs come out as the plain implementation writes them is held by test_same_bytes.py.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,6 @@ from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
     KEYS,
-    OFFSETS,
     PLAIN,
     START_MS,
     End,
@@ -40,8 +42,6 @@ from tests.compaction.logs import (
 from tests.compaction.segments import random_batches, segment_of
 
 ANY_LOG = settings(deadline=None)  # as many examples as the profile says
-SEGMENT_BYTES = st.sampled_from((1, 600, 4000, 1 << 20))
-PAUSE = st.sampled_from((0, 1, DAY_MS // 2, DAY_MS, 3 * DAY_MS))
 
 
 def described(result: PartitionResult) -> PartitionResult:
@@ -68,37 +68,6 @@ def both(
     assert [(each.name, each.data) for each in found] == [(each.name, each.data) for each in expected]
     assert described(quickly) == described(plainly)
     return expected
-
-
-@ANY_LOG
-@given(
-    rounds=st.lists(st.tuples(operations(ANYTHING), PAUSE), min_size=1, max_size=4),
-    segment_bytes=SEGMENT_BYTES,
-)
-def test_every_round_over_any_log_gives_the_bytes_of_the_plain_implementation(
-    rounds: list[tuple[list[Op], int]], segment_bytes: int
-) -> None:
-    log = LogWriter()
-    done: list[Segment] = []
-    for ops, pause_ms in rounds:
-        log.write(ops).roll()
-        log.now_ms += pause_ms
-        segments = [*done, *log.closed]
-        if segments:
-            done = both(segments, log.active.base_offset, log.now_ms, segment_bytes=segment_bytes)
-        log.segments = [log.active]
-
-
-@pytest.mark.parametrize("style", [ANYTHING, OFFSETS, PLAIN])
-@pytest.mark.parametrize("seed", range(4))
-def test_long_logs_stay_equal_over_rounds_two_days_apart(style: str, seed: int) -> None:
-    log = LogWriter()
-    done: list[Segment] = []
-    for number in range(4):
-        log.write(seeded(seed * 10 + number, 400, style)).roll()
-        log.now_ms += 2 * DAY_MS if number % 2 else 0
-        done = both([*done, *log.closed], log.active.base_offset, log.now_ms, segment_bytes=20_000)
-        log.segments = [log.active]
 
 
 @ANY_LOG
