@@ -46,13 +46,11 @@ def extracted(source: Source, master: str | None, *, skip_corrupt: bool = False)
     """
     try:
         if master is not None:
+            from coordinator.cli.history_fleet import spark_session
             from coordinator.compaction.spark_history import extract_with_spark
-            from coordinator.compaction.spark_session import SparkUnavailableError
 
-            try:
-                return extract_with_spark(source, master, skip_corrupt=skip_corrupt)
-            except SparkUnavailableError as error:
-                raise CliError(str(error)) from None
+            with spark_session(master) as spark:
+                return extract_with_spark(source, spark, skip_corrupt=skip_corrupt)
         from coordinator.history.extract import extract
 
         with _progress() as on_segment:

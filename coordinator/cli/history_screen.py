@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 BARS: Final = " ▁▂▃▄▅▆▇█"
 BACK: Final = "▼"
-SPARK_WIDTH: Final = 30
+SPARK_WIDTH: Final = 24
 NAMED_AT_MOST: Final = 8
 
 

@@ -14,12 +14,14 @@ together, which makes files smaller and questions about one group cheap.
 from __future__ import annotations
 
 import io
+import json
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 import numpy as np
 import pyarrow as pa
@@ -28,17 +30,19 @@ import pyarrow.parquet as pq
 
 from coordinator.history.layout import (
     LOCK_NAME,
+    TEMPORARY,
     all_files,
     commits_path,
     day_of,
     groups_path,
+    temporary_files,
     transactions_path,
 )
 from coordinator.history.marks import Mark, Marks, read_marks, write_marks
 from coordinator.history.rows import Stretch, joined, read_stretches
 from coordinator.history.segments import partition_dir, partitions_in, segment_bases
 from coordinator.history.source import Source
-from coordinator.log.fs import FileSystem, RealFileSystem, write_atomically
+from coordinator.log.fs import FileSystem, RealFileSystem
 
 ROWS_PER_GROUP: Final = 65_536  # of a Parquet row group: what one question must at least read
 
@@ -72,6 +76,16 @@ class Extracted:
     newest_ms: int
     newest_compacted_ms: int  # of the records that lie where the log was compacted
     damages: tuple[tuple[int, str], ...]  # position and reason of what was skipped
+
+    def to_text(self) -> str:
+        """As a task reports it to its driver."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_text(cls, text: str) -> Self:
+        facts = json.loads(text)
+        task, damages = Task(**facts.pop("task")), tuple(tuple(each) for each in facts.pop("damages"))
+        return cls(task=task, damages=damages, **facts)
 
 
 def extract(
@@ -184,6 +198,8 @@ def forget_leftovers(source: Source, marks: Marks, partition: int, tasks: list[T
     for file in all_files(source.history_dir, partition, fs):
         if file.start >= mark.next_offset and file.start not in starts:
             fs.unlink(file.path)
+    for path in temporary_files(source.history_dir, partition, fs):
+        fs.unlink(path)
     return marks
 
 
@@ -200,7 +216,7 @@ def extract_segment(
     for path, table in files.items():
         data = parquet_bytes(table)
         make_directory(fs, path.parent)
-        write_atomically(fs, path, data)
+        write_durably(fs, path, data)
         written += len(data)
     for file in all_files(source.history_dir, task.partition, fs):
         if file.start == task.start and file.path not in files:
@@ -286,6 +302,19 @@ def _whole(stretches: list[Stretch], task: Task) -> tuple[int, int, int]:
     gap_end = int(around[gaps[-1] + 1]) if len(gaps) else 0
     compacted = times[offsets < max(gap_end, task.clean_up_to)] if gap_end else times[:0]
     return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
+
+
+def write_durably(fs: FileSystem, path: Path, data: bytes) -> None:
+    """Under its name as a whole or not at all, durable on return; also if two tasks write the same file at once."""
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
+    file = fs.open(temporary, create=True)
+    try:
+        file.pwrite(data, 0)
+        file.fsync()
+    finally:
+        file.close()
+    fs.rename(temporary, path)
+    fs.fsync_dir(path.parent)
 
 
 def make_directory(fs: FileSystem, path: Path) -> None:

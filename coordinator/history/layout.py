@@ -26,6 +26,7 @@ COMMITS_DIR: Final = "commits"
 GROUPS_DIR: Final = "groups"
 TRANSACTIONS_DIR: Final = "transactions"
 LOCK_NAME: Final = ".lock"
+TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
 
 _FILE: Final = re.compile(r"seg-(\d{20})\.parquet")
 _DATE: Final = re.compile(r"date=(\d{4}-\d{2}-\d{2})")
@@ -104,6 +105,13 @@ def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list
         *group_files(history_dir, partition, fs),
         *transaction_files(history_dir, partition, fs),
     ]
+
+
+def temporary_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Path]:
+    """What a run left behind that was killed while it wrote."""
+    parents = [*_paths(fs, history_dir / COMMITS_DIR), history_dir / GROUPS_DIR, history_dir / TRANSACTIONS_DIR]
+    found = [path for parent in parents for path in _paths(fs, parent / f"lp={partition}")]
+    return [path for path in found if path.name.endswith(TEMPORARY)]
 
 
 def _files(fs: FileSystem, directory: Path) -> list[TableFile]:
