@@ -68,8 +68,8 @@ class Program:
     without: dict[str, str] = field(default_factory=dict)  # scenario -> why this client has no such thing
     environment: dict[str, str] = field(default_factory=dict)
     note: str = ""
-    apart: str = ""  # why it cannot share a group with the Java clients; it gets a mixed group without them
-    is_java: bool = False
+    mixes_with: frozenset[str] | None = None  # the rows it can share a group with; None: all that can do so too
+    apart: str = ""  # why not with all; it gets a mixed group of its own
 
 
 class Member:

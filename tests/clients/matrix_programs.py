@@ -1,8 +1,9 @@
 """The rows of the client matrix: how each program is built or found, and how it is started.
 
 Everything that is built or fetched goes into a cache outside the repository, through the languages' own tools (mvn, go,
-npm) and from the versions pinned beside the sources (java/pom.xml, go/go.sum, kafkajs/package-lock.json). What the
-machine cannot offer raises `Missing`, which becomes the reason in the table.
+npm) and from the versions pinned beside the sources (java/pom.xml, go/go.sum, kafkajs/package-lock.json). A tool that
+the machine lacks raises `Missing`, which becomes the reason in the table and with --offered is forgiven. A tool that is
+there and fails raises `BrokenError`, which never is: a program of ours that no longer compiles is not "not offered".
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from tests.clients.matrix_members import Event, Options, Program, Translator
@@ -26,28 +28,39 @@ HERE = Path(__file__).parent
 BUILD_S = 900
 JVM = ("-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xshare:auto")
 QUIET = ("-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",)
-OLD_KAFKA = "2.8.2"  # the last 2.x
+OLDER_JAVA_CLIENTS = ("3.9.1", "2.8.2", "2.0.1", "1.0.2")  # beside the newest, which java/pom.xml has
+POLL_BY_DURATION = (2, 0)  # the release of kafka-clients that brought it; 4.0 no longer has the other one
+STATIC_MEMBERSHIP = (2, 3)
+COOPERATIVE_ASSIGNOR = (2, 4)
 
 NO_STATIC = "the library has no static membership"
 NO_COOPERATIVE = "the library has no cooperative assignor"
 KAFKA_PYTHON_NOTE = "its program asks again for a join that this version can forget between two short polls"
 AIOKAFKA_FENCED = (
     "its heartbeats do not name the instance, so a fenced member joins again and the two take the place from each "
-    "other in turn; the same happens on Apache Kafka 4.3.1"
+    "other in turn; the same happens on Apache Kafka 4.4.0"
 )
 KAFKA_PYTHON_FENCED = (
     "the coordinator moves everything to the second, but the library does not tell the first while it only polls; "
-    "the same happens on Apache Kafka 4.3.1"
+    "the same happens on Apache Kafka 4.4.0"
 )
+KAFKA_GO_MIXES_WITH = frozenset({"franz-go", "sarama", "kafkajs", "aiokafka"})
 KAFKA_GO_APART = (
-    "in a mixed group without the Java clients: kafka-go writes a subscription of version 1 without the owned "
-    "partitions that belong to it, and a Java client that leads the group ends with a SchemaException when it reads "
-    "that. A coordinator only passes the bytes on; the same happens on Apache Kafka 4.3.1"
+    "in a mixed group with franz-go, sarama, kafkajs and aiokafka alone: kafka-go writes a subscription of version 1 "
+    "without the owned partitions that belong to it. A Java client that leads the group ends with a SchemaException "
+    "when it reads that, librdkafka (confluent-kafka, kcat) gives kafka-go no partitions, kafka-python fails and joins "
+    'again. And as a leader kafka-go refuses subscriptions that have them ("unable to read metadata for member"), '
+    "leaves, and is back 5 s later behind another leader. A coordinator only passes the bytes on; the same happens on "
+    "Apache Kafka 4.4.0, pair by pair"
 )
 
 
 class Missing(Exception):  # noqa: N818 - what the machine lacks, not a fault
-    """A row cannot run here, and why."""
+    """A row cannot run here for want of a tool, and which."""
+
+
+class BrokenError(Exception):
+    """What a row needs could not be fetched or built, though its tools are here."""
 
 
 def cache() -> Path:
@@ -80,12 +93,14 @@ def built(name: str, sources: Iterable[Path], build: Callable[[Path], None], *mo
     return folder
 
 
-def run(command: list[str], cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_S, check=False)
-    if done.returncode != 0:
-        said = (done.stderr.strip() or done.stdout.strip())[-300:]
-        raise Missing(f"{Path(command[0]).name} failed: {said}")
-    return done.stdout
+def run(command: list[str], cwd: Path, *, attempts: int = 1) -> str:
+    """What the command prints. More attempts are for what comes over the network."""
+    for _ in range(attempts):
+        done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_S, check=False)
+        if done.returncode == 0:
+            return done.stdout
+    said = (done.stderr.strip() or done.stdout.strip())[-300:]
+    raise BrokenError(f"{Path(command[0]).name} failed: {said}")
 
 
 # -- Java ------------------------------------------------------------------------------------------------------------
@@ -104,33 +119,47 @@ def jars(version: str) -> Path:
 
     def fetch(fresh: Path) -> None:
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={fresh}"]
-        run([mvn, "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}", *goal], cwd=fresh)
+        run([mvn, "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}", *goal], cwd=fresh, attempts=2)
 
     return built("kafka-clients-jars", [pom], fetch, version)
+
+
+def java_name(version: str) -> str:
+    return f"java-{version.rpartition('.')[0]}"
 
 
 def java(version: str) -> Program:
     need("java")
     javac = need("javac")
     libraries = jars(version)
-    source = HERE / "java" / "Member.java"
+    release = tuple(int(each) for each in version.split(".")[:2])
+    folder = HERE / "java"
+    poll = folder / ("poll_duration" if release >= POLL_BY_DURATION else "poll_long") / "Poll.java"
+    sources = [folder / "Member.java", poll]
 
     def compile_it(fresh: Path) -> None:
-        run([javac, "-cp", f"{libraries}/*", "-d", str(fresh), str(source)], cwd=fresh)
+        run([javac, "-cp", f"{libraries}/*", "-d", str(fresh), *map(str, sources)], cwd=fresh)
 
-    classes = built("java-member", [source, HERE / "java" / "pom.xml"], compile_it, version)
+    classes = built("java-member", [*sources, folder / "pom.xml"], compile_it, version)
     classpath = f"{classes}{os.pathsep}{libraries}/*"
 
     def command(options: Options) -> list[str]:
         return ["java", *JVM, *QUIET, "-cp", classpath, "Member", *options.as_arguments()]
 
-    return Program(f"java-{version.split('.')[0]}", f"kafka-clients {version}", command, is_java=True)
+    without = {}
+    if release < STATIC_MEMBERSHIP:
+        without |= {"static": NO_STATIC, "fenced": NO_STATIC}
+    if release < COOPERATIVE_ASSIGNOR:
+        without["cooperative"] = NO_COOPERATIVE
+    return Program(java_name(version), f"kafka-clients {version}", command, without=without)
 
 
 def tool_command(tool: str) -> list[str]:
     """The start of the command line of one of Kafka's tools, by the name of its class."""
     try:
         return ["java", *JVM, *QUIET, "-cp", f"{kafka.jars('tools')}/*", f"org.apache.kafka.tools.{tool}"]
+    except kafka.KafkaFetchError as error:
+        raise BrokenError(str(error)) from None
     except kafka.KafkaMissingError as error:
         raise Missing(str(error)) from None
 
@@ -181,20 +210,37 @@ def verifiable_consumer() -> Program:
         verifiable_events,
         takes_commands=False,
         note="commits after every poll",
-        is_java=True,
     )
 
 
 # -- Go --------------------------------------------------------------------------------------------------------------
 
 
-def go(folder: str, name: str, module: str, without: dict[str, str] | None = None, apart: str = "") -> Program:
+def go_compiler(source: Path) -> str:
+    """A Go that can build go.mod: from 1.21 on it fetches the newer compiler that the file asks for."""
     compiler = need("go")
+    found = re.search(r"go(\d+)\.(\d+)", run([compiler, "version"], HERE))
+    if found is None or (int(found[1]), int(found[2])) < (1, 21):
+        wanted = re.search(r"^go (\S+)", (source / "go.mod").read_text(), re.MULTILINE)
+        raise Missing(f"{found[0] if found else 'this go'} is too old: go {wanted[1] if wanted else '1.21'} is needed")
+    return compiler
+
+
+def go(
+    folder: str,
+    name: str,
+    module: str,
+    *,
+    without: dict[str, str] | None = None,
+    mixes_with: frozenset[str] | None = None,
+    apart: str = "",
+) -> Program:
     source = HERE / "go"
+    compiler = go_compiler(source)
     sources = [*source.rglob("*.go"), source / "go.mod", source / "go.sum"]
 
     def build(fresh: Path) -> None:
-        run([compiler, "build", "-o", f"{fresh}/", "./franz", "./sarama", "./kafkago"], cwd=source)
+        run([compiler, "build", "-o", f"{fresh}/", "./franz", "./sarama", "./kafkago"], cwd=source, attempts=2)
 
     program = built("go-members", sources, build) / folder
     found = re.search(rf"{re.escape(module)} v(\S+)", (source / "go.mod").read_text())
@@ -204,6 +250,7 @@ def go(folder: str, name: str, module: str, without: dict[str, str] | None = Non
         f"{name} {found[1]}",
         lambda options: [str(program), *options.as_arguments()],
         without=without or {},
+        mixes_with=mixes_with,
         apart=apart,
     )
 
@@ -218,7 +265,7 @@ def kafkajs() -> Program:
     def install(fresh: Path) -> None:
         for each in (lock, lock.with_name("package.json")):
             shutil.copy(each, fresh)
-        run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh)
+        run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh, attempts=2)
 
     modules = built("kafkajs", [lock], install) / "node_modules"
     version = json.loads(lock.read_text())["packages"]["node_modules/kafkajs"]["version"]
@@ -278,7 +325,6 @@ def kcat() -> Program:
         settings = {
             "client.id": options.name,
             "auto.offset.reset": "earliest",
-            "auto.commit.interval.ms": "200",
             "session.timeout.ms": options.session_ms,
             "heartbeat.interval.ms": options.heartbeat_ms,
             "partition.assignment.strategy": options.assignor,
@@ -297,13 +343,12 @@ def kcat() -> Program:
         kcat_events,
         takes_commands=False,
         without={"restart": "kcat ends by itself when the only broker it knows is gone"},
-        note=f"librdkafka {found[2]}; commits by itself" if found else "",
+        note=f"librdkafka {found[2]}; commits by itself, every 5 s" if found else "",
     )
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
-    "java-4": lambda: java(kafka_version()),
-    "java-2": lambda: java(OLD_KAFKA),
+    **{java_name(version): partial(java, version) for version in (kafka_version(), *OLDER_JAVA_CLIENTS)},
     "kafka-verifiable-consumer": verifiable_consumer,
     "franz-go": lambda: go("franz", "franz-go", "github.com/twmb/franz-go"),
     "sarama": lambda: go("sarama", "sarama", "github.com/IBM/sarama"),
@@ -311,7 +356,8 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
         "kafkago",
         "kafka-go",
         "github.com/segmentio/kafka-go",
-        {"static": NO_STATIC, "fenced": NO_STATIC, "cooperative": NO_COOPERATIVE},
+        without={"static": NO_STATIC, "fenced": NO_STATIC, "cooperative": NO_COOPERATIVE},
+        mixes_with=KAFKA_GO_MIXES_WITH,
         apart=KAFKA_GO_APART,
     ),
     "kafkajs": kafkajs,

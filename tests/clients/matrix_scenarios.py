@@ -306,7 +306,7 @@ def _reads(stage: Stage, wanted: dict[int, set[int]], *members: Member) -> None:
 def _has_committed(stage: Stage, offset: int) -> None:
     wanted = dict.fromkeys(range(stage.partitions), offset)
     try:
-        eventually(lambda: stage.committed() == wanted, f"{offset} is committed everywhere", within_s=10.0)
+        eventually(lambda: stage.committed() == wanted, f"{offset} is committed everywhere", within_s=20.0)
     except AssertionError:
         raise AssertionError(f"committed are {stage.committed()}, not {offset}; {stage.members}") from None
 

@@ -12,10 +12,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.clients.matrix_programs import Missing, tool_command
+from tests.clients.matrix_programs import tool_command
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.questions import committed_offsets, describe_group, list_groups
+from tests.support.wire import ConnectionEnded
 
 TOPIC, GROUP, PARTITIONS = "orders", "shop", 3
 TOOL_S = 60
@@ -218,22 +219,18 @@ TOOLS: dict[str, tuple[str, Callable[[Operator], None]]] = {
 }
 
 
-def run_tools(directory: Path, *, offered: bool) -> dict[str, str]:
-    """Each step's name and "" or what went wrong. With `offered`, nothing at all if the tools are not to be had."""
+def tool_steps(directory: Path) -> dict[str, str]:
+    """Each step's name and "" or what went wrong. Raises Missing or BrokenError where the tools are not to be had."""
     results: dict[str, str] = {}
-    try:
-        tool_command(GROUPS)
-    except Missing as missing:
-        print(f"kafka-tools not run: {missing}")
-        return {} if offered else dict.fromkeys(TOOLS, f"not run: {missing}")
-    with Daemon(directory / "kafka-tools", overrides=("group.initial.rebalance.delay.ms=0",)) as daemon:
-        operator = Operator(daemon, directory / "kafka-tools.log")
+    tool_command(GROUPS)
+    with Daemon(directory, overrides=("group.initial.rebalance.delay.ms=0",)) as daemon:
+        operator = Operator(daemon, directory.with_suffix(".log"))
         for name, (title, step) in TOOLS.items():
             started = time.monotonic()
             try:
                 step(operator)
                 results[name] = ""
-            except (AssertionError, subprocess.TimeoutExpired) as failure:
+            except (AssertionError, OSError, ConnectionEnded, subprocess.TimeoutExpired) as failure:
                 results[name] = " ".join(str(failure).split())
             print(f"{title[:60]:60} {time.monotonic() - started:6.1f} s  {results[name] or 'ok'}", flush=True)
     return results

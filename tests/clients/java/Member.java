@@ -1,10 +1,9 @@
 // A consumer of Apache Kafka's own Java client, spoken to as tests/clients/matrix_members.py describes.
-// The same source is compiled against every release of kafka-clients that the matrix tries.
+// The same source is compiled against every release of kafka-clients that the matrix tries, with the Poll it has.
 
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
-import java.time.Duration;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
@@ -62,7 +61,7 @@ public final class Member {
             consumer.subscribe(Collections.singletonList(options.get("topic")), new Listener());
             boolean open = true;
             while (open) {
-                for (ConsumerRecord<byte[], byte[]> each : consumer.poll(Duration.ofMillis(50))) {
+                for (ConsumerRecord<byte[], byte[]> each : Poll.once(consumer, 50)) {
                     next.put(new TopicPartition(each.topic(), each.partition()), new OffsetAndMetadata(each.offset() + 1));
                     say("{\"event\": \"record\", \"partition\": " + each.partition() + ", \"offset\": " + each.offset() + "}");
                 }

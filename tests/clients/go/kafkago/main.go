@@ -87,7 +87,9 @@ func main() {
 		GroupBalancers:    []kafka.GroupBalancer{kafka.RangeGroupBalancer{}},
 		SessionTimeout:    talk.Milliseconds(options["session_ms"]),
 		HeartbeatInterval: talk.Milliseconds(options["heartbeat_ms"]),
-		StartOffset:       kafka.FirstOffset,
+		// When its coordinator was away the library forgets its member id, and the group waits for the old member.
+		RebalanceTimeout: 10 * time.Second,
+		StartOffset:      kafka.FirstOffset,
 	})
 	if err != nil {
 		talk.Fatal(err)

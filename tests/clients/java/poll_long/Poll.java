@@ -1,0 +1,12 @@
+// How to poll with kafka-clients before 2.0.
+
+import org.apache.kafka.clients.consumer.ConsumerRecords;
+import org.apache.kafka.clients.consumer.KafkaConsumer;
+
+final class Poll {
+    private Poll() {}
+
+    static ConsumerRecords<byte[], byte[]> once(KafkaConsumer<byte[], byte[]> consumer, long millis) {
+        return consumer.poll(millis);
+    }
+}
