@@ -15,6 +15,7 @@ from __future__ import annotations
 import mmap
 import re
 import struct
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -40,7 +41,7 @@ _TRANSACTIONAL: Final = 0x10
 _CONTROL: Final = 0x20
 _DELETE_HORIZON: Final = 0x40
 _MAX_OFFSET: Final = 2**63 - 1
-_LENGTH: Final = struct.Struct(">i")
+_LENGTH: Final = struct.Struct(">8xi")  # behind the base offset
 _HEADER: Final = np.dtype(
     [
         ("base_offset", ">i8"),
@@ -185,16 +186,21 @@ def read_batches(
 
 def _walk(data: Data, position: int, end: int) -> tuple[Int64s, int]:
     """Where batches begin, by their lengths alone, and where the first that cannot be whole would."""
-    positions = []
-    length_at = _LENGTH.unpack_from
-    last = end - HEADER_BYTES
-    while position <= last:
-        size = length_at(data, position + 8)[0] + LENGTH_END
-        if size < HEADER_BYTES or size > end - position:
-            break
-        positions.append(position)
-        position += size
-    return np.array(positions, np.int64), position
+    positions = array("q")
+    add, length_at = positions.append, _LENGTH.unpack_from
+    least = HEADER_BYTES - LENGTH_END
+    try:
+        while position < end:  # once a batch: as little as possible happens here
+            (length,) = length_at(data, position)
+            if length < least:
+                break
+            add(position)
+            position += length + LENGTH_END
+    except struct.error:
+        pass
+    if position > end:
+        position = positions.pop()
+    return np.frombuffer(positions, np.int64), position
 
 
 def _headers(data: Data, positions: Int64s) -> npt.NDArray[Any]:
@@ -300,7 +306,7 @@ def _torn(data: Data, position: int, end: int) -> str | None:
         return None
     if len(rest) < HEADER_BYTES:
         return f"{len(rest)} bytes are too few for a batch"
-    (length,) = _LENGTH.unpack_from(data, position + 8)
+    (length,) = _LENGTH.unpack_from(data, position)
     if data[position + 16] in (0, 1) and length > 0:
         return f"record batch format {data[position + 16]}; only format {MAGIC} is known"
     return f"a batch of {length + LENGTH_END} bytes, and there are {len(rest)}"
@@ -320,7 +326,7 @@ def _next_sound(data: Data, position: int, end: int, least_offset: int) -> int:
         at = found.start()
         if end - at < HEADER_BYTES:
             break
-        size = _LENGTH.unpack_from(data, at + 8)[0] + LENGTH_END
+        size = _LENGTH.unpack_from(data, at)[0] + LENGTH_END
         if size < HEADER_BYTES or size > end - at:
             continue
         positions = np.array([at], np.int64)

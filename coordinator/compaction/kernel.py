@@ -159,25 +159,31 @@ def _decode(data: Data, batches: Batches) -> tuple[Records, dict[int, str]]:
     count[list(bad)] = 0
     end[list(bad)] = start[list(bad)]
     first = np.concatenate(([0], np.cumsum(count)))
-    body, record_end, broken = _find(data, start, end, count, first[:-1])
+    record_end, broken = _find(data, start, end, count, first[:-1])
     for index in broken:
         bad.setdefault(index, "a record is longer than its batch, or does not end with it")
 
-    record_start = np.empty(len(body), np.int64)
+    total = len(record_end)
+    record_start = np.empty(total, np.int64)
     record_start[1:] = record_end[:-1]
     has_records = count > 0
     record_start[first[:-1][has_records]] = start[has_records]
     batch = np.repeat(np.arange(len(batches), dtype=np.int32), count)
-    columns = _Columns(np.frombuffer(data, np.uint8), len(body))
-    for low, high in pairwise([*range(0, len(body), _BLOCK), len(body)]):
-        columns.read(slice(low, high), body, record_end, batch, batches)
-    damaged = columns.damaged
+    columns = _Columns(np.frombuffer(data, np.uint8), batches, count)
+    for low, high in pairwise([*range(0, total, _BLOCK), total]):
+        columns.read(low, high, record_start, record_end)
+    if batches.has_log_append_time.any():
+        columns.set_append_times(batches, batch)
     # Offsets of batches do not overlap, so within and between them they must grow.
-    damaged[1:] |= columns.offset[1:] <= columns.offset[:-1]
-    for index in np.flatnonzero(columns.has_headers & ~damaged).tolist():
-        damaged[index] = not _are_headers(data, int(columns.headers_at[index]), int(record_end[index]))
-    for index in np.unique(batch[damaged]).tolist():
-        bad.setdefault(index, "a record is damaged")
+    is_growing = columns.offset[1:] > columns.offset[:-1]
+    if not is_growing.all():
+        columns.damaged.append(np.flatnonzero(~is_growing) + 1)
+    for row, headers_at in columns.headers:
+        if not _are_headers(data, headers_at, int(record_end[row])):
+            columns.damaged.append(np.array([row]))
+    if columns.damaged:
+        for index in np.unique(batch[np.concatenate(columns.damaged)]).tolist():
+            bad.setdefault(index, "a record is damaged")
     records = Records(
         data=data,
         batch=batch,
@@ -216,54 +222,62 @@ def _expanded(data: Data, batches: Batches, bad: dict[int, str]) -> tuple[Data, 
     return b"".join(parts), start, end
 
 
-def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) -> tuple[Int64s, Int64s, list[int]]:
-    """Of each record, where its attributes are and where it ends; and the batches in which that cannot be said.
+def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) -> tuple[Int64s, list[int]]:
+    """Where each record ends, and the batches in which that cannot be said. `first` is the index of their first record.
 
-    `first` is the index of each batch's first record.
+    Positions only grow, unless a length is negative, which is noted. So whoever has left its batch once is not at its
+    end when all is done, and nothing else needs a look.
     """
-    total = int(count.sum())
-    body = np.zeros(total, np.int64)
-    record_end = np.zeros(total, np.int64)
-    if not total:
-        return body, record_end, np.flatnonzero(start != end).tolist()
+    record_end = np.zeros(int(count.sum()), np.int64)
+    if not len(record_end):
+        return record_end, np.flatnonzero(start != end).tolist()
     source = np.frombuffer(data, np.uint8)
     order = np.argsort(-count, kind="stable")
     position, limit, slot = start[order], end[order], first[order]
-    descending = count[order]
-    is_broken = np.zeros(len(count), np.bool_)
+    ascending = -count[order]
+    is_wrong = np.zeros(len(count), np.bool_)
     step = 0
-    active = int(np.searchsorted(-descending, 0))  # of the sorted batches, how many have a record `step`
+    active = int(np.searchsorted(ascending, 0))  # of the sorted batches, how many have a record `step`
     while active > _FEW:
-        at = position[:active]
-        length, behind, fault = _varints(source, at)
-        following = behind + length
-        fault |= (length < 0) | (following > limit[:active]) | (following < behind)
-        if fault.any():
-            is_broken[order[:active][fault]] = True
-            following = np.where(fault, limit[:active], following)
-        body[slot[:active] + step] = behind
-        record_end[slot[:active] + step] = following
-        position[:active] = following
+        length, behind = _lengths(source, position[:active])
+        is_wrong[:active] |= length < 0
+        behind += length
+        record_end[slot[:active]] = behind
+        position[:active] = behind
+        slot[:active] += 1
         step += 1
-        active = int(np.searchsorted(-descending[:active], -step))
+        active = int(np.searchsorted(ascending[:active], -step))
     for index in range(active):
-        stop = _find_in_one(
-            data,
-            int(position[index]),
-            int(limit[index]),
-            int(slot[index]) + step,
-            int(descending[index]) - step,
-            body,
-            record_end,
-        )
-        position[index] = stop
-    is_broken[order[position != limit]] = True
-    return body, record_end, np.flatnonzero(is_broken).tolist()
+        place, left = int(slot[index]), -int(ascending[index]) - step
+        ends = _walk(data, int(position[index]), int(limit[index]), left)
+        record_end[place : place + len(ends)] = ends
+        position[index] = ends[-1] if len(ends) == left else NULL
+    is_wrong |= position != limit
+    return record_end, np.sort(order[is_wrong]).tolist()
 
 
-def _find_in_one(data: Data, position: int, end: int, slot: int, count: int, body: Int64s, record_end: Int64s) -> int:
-    """As `_find`, for the rest of one batch. Returns where its records end, -1 if that cannot be said."""
-    bodies, ends = [], []
+def _lengths(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s]:
+    """The length of the record at each position, negative or senseless where it is wrong; and where it begins to count.
+
+    Nearly all records have 64 to 8191 bytes, and a length of two.
+    """
+    low = source.take(at, mode="clip")
+    behind = at + 1
+    high = source.take(behind, mode="clip")
+    is_long = low > 127
+    if (is_long & (high > 127)).any():
+        length, behind, bad = _varints(source, at)
+        return np.where(bad, NULL, np.minimum(length, MAX_EXPANDED_BYTES)), behind
+    high *= is_long
+    raw = (low & 127).astype(np.int16)
+    raw |= high.astype(np.int16) << 7
+    behind += is_long
+    return (raw >> 1) ^ -(raw & 1), behind
+
+
+def _walk(data: Data, position: int, end: int, count: int) -> list[int]:
+    """Where up to `count` records of one batch end; fewer if the next is longer than the batch."""
+    ends = []
     try:
         for _ in range(count):
             byte = data[position]
@@ -271,74 +285,81 @@ def _find_in_one(data: Data, position: int, end: int, slot: int, count: int, bod
                 length, position = byte >> 1 ^ -(byte & 1), position + 1
             else:
                 length, position = read_zigzag(data, position)  # type: ignore[arg-type]
-            bodies.append(position)
+            if not 0 <= length <= end - position:
+                break
             position += length
-            if length < 0 or position > end:
-                return -1
             ends.append(position)
     except (IndexError, DecodeError):
-        return -1
-    body[slot : slot + count] = bodies
-    record_end[slot : slot + count] = ends
-    return position
+        pass
+    return ends
 
 
 class _Columns:
-    """The fields of records, filled in block by block. `damaged` says where they make no sense."""
+    """The fields of records, filled in block by block."""
 
-    def __init__(self, source: Bytes, count: int) -> None:
+    def __init__(self, source: Bytes, batches: Batches, count: Int64s) -> None:
         self._source = source
-        self.offset = np.empty(count, np.int64)
-        self.timestamp = np.empty(count, np.int64)
-        self.key_at = np.empty(count, np.int64)
-        self.key_len = np.empty(count, np.int32)
-        self.value_at = np.empty(count, np.int64)
-        self.value_len = np.empty(count, np.int32)
-        self.headers_at = np.empty(count, np.int64)
-        self.has_headers = np.empty(count, np.bool_)
-        self.damaged = np.empty(count, np.bool_)
+        total = int(count.sum())
+        # What records are relative to comes first, and is added to.
+        self.offset = np.repeat(batches.base_offset, count)
+        self.timestamp = np.repeat(batches.base_timestamp, count)
+        self._last_delta = np.repeat((batches.last_offset - batches.base_offset).astype(np.int32), count)
+        self.key_at = np.empty(total, np.int64)
+        self.key_len = np.empty(total, np.int32)
+        self.value_at = np.empty(total, np.int64)
+        self.value_len = np.empty(total, np.int32)
+        self.damaged: list[Int64s] = []  # rows that make no sense
+        self.headers: list[tuple[int, int]] = []  # rows that have some, and where: few or none in a log of offsets
 
-    def read(self, block: slice, body: Int64s, record_end: Int64s, batch: Int32s, batches: Batches) -> None:
-        source = self._source
-        end = record_end[block]
-        of = batch[block]
-        timestamp, at, bad_timestamp = _varints(source, body[block] + 1)  # attributes: none are defined
-        offset, at, bad_offset = _varints(source, at)
-        key_len, key_at, bad_key = _varints(source, at)
+    def read(self, low: int, high: int, record_start: Int64s, record_end: Int64s) -> None:
+        source, end = self._source, record_end[low:high]
+        _, at = _lengths(source, record_start[low:high])
+        at += 1  # attributes: none are defined
+        time_delta, at, damaged = _varints(source, at)
+        offset_delta, at, is_bad = _varints(source, at)
+        damaged |= is_bad
+        key_len, key_at, is_bad = _varints(source, at)
+        damaged |= is_bad
         room = end - key_at
-        damaged = bad_timestamp | bad_offset | bad_key | (key_len > room)
+        damaged |= key_len > room
         key_len = np.maximum(key_len, NULL)
-        value_len, value_at, bad_value = _varints(source, key_at + np.maximum(key_len, 0))
-        damaged |= bad_value | (value_len > room)
+        value_len, value_at, is_bad = _varints(source, key_at + np.maximum(key_len, 0))
+        damaged |= is_bad
+        damaged |= value_len > room
         value_len = np.maximum(value_len, NULL)
         headers_at = value_at + np.maximum(value_len, 0)
         has_headers = source.take(headers_at, mode="clip") != 0
-        damaged |= (headers_at >= end) | ((headers_at + 1 != end) & ~has_headers)
+        room = end - headers_at
+        damaged |= (room != 1) & ~has_headers
+        if has_headers.any():
+            damaged |= room < 1
+            rows = np.flatnonzero(has_headers & ~damaged)
+            self.headers += zip((rows + low).tolist(), headers_at[rows].tolist(), strict=True)
 
-        base_timestamp = batches.base_timestamp.take(of)
-        base_timestamp += timestamp
-        damaged |= (timestamp < 0) != (base_timestamp < batches.base_timestamp.take(of))
-        if batches.has_log_append_time.any():
-            append_time = batches.has_log_append_time.take(of)
-            base_timestamp = np.where(append_time, batches.max_timestamp.take(of), base_timestamp)
-        base_offset = batches.base_offset.take(of)
-        damaged |= (offset < 0) | (offset > batches.last_offset.take(of) - base_offset)
+        timestamp = self.timestamp[low:high]
+        base = timestamp.copy()
+        timestamp += time_delta
+        damaged |= (time_delta < 0) != (timestamp < base)  # more than 64 bits can hold
+        self.offset[low:high] += offset_delta
+        damaged |= (offset_delta < 0) | (offset_delta > self._last_delta[low:high])
+        self.key_at[low:high] = key_at
+        self.key_len[low:high] = key_len
+        self.value_at[low:high] = value_at
+        self.value_len[low:high] = value_len
+        if damaged.any():
+            self.damaged.append(np.flatnonzero(damaged) + low)
 
-        self.offset[block] = base_offset + offset
-        self.timestamp[block] = base_timestamp
-        self.key_at[block] = key_at
-        self.key_len[block] = key_len
-        self.value_at[block] = value_at
-        self.value_len[block] = value_len
-        self.headers_at[block] = headers_at
-        self.has_headers[block] = has_headers
-        self.damaged[block] = damaged
+    def set_append_times(self, batches: Batches, batch: Int32s) -> None:
+        """Where the log's clock counts, not the producers', all records of a batch have one time."""
+        by_log = batches.has_log_append_time[batch]
+        self.timestamp[by_log] = batches.max_timestamp[batch[by_log]]
 
 
-def _varints(source: Bytes, at: Int64s) -> tuple[Int64s, Int64s, Bools]:
+def _varints(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s, Bools]:
     """A zigzag varint at each position, the positions behind them, and which of them are longer than 64 bits.
 
-    Positions beyond the data read its last byte: what comes of that is wrong, and lies beyond the record's end.
+    Positions beyond the data read its last byte: what comes of that is wrong, and lies beyond the record's end. If all
+    have one byte, which is usual for all but lengths of records, their type is int8.
     """
     byte = source.take(at, mode="clip")
     behind = at + 1
@@ -346,7 +367,7 @@ def _varints(source: Bytes, at: Int64s) -> tuple[Int64s, Int64s, Bools]:
     is_long = byte > 127
     if not is_long.any():
         short = byte.view(np.int8)
-        return ((short >> 1) ^ -(short & 1)).astype(np.int64), behind, bad
+        return (short >> 1) ^ -(short & 1), behind, bad
     raw = (byte & 127).astype(np.uint64)
     left = np.flatnonzero(is_long)
     for shift in range(7, 70, 7):
