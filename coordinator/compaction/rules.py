@@ -85,7 +85,6 @@ class _Producer:
     epoch: int
     last_data_offset: int = _NO_OFFSET
     last_timestamp_ms: int = _NO_TIMESTAMP
-    is_in_transaction: bool = False
 
     def take(self, epoch: int, timestamp_ms: int) -> None:
         if epoch != self.epoch:  # a new incarnation: the old one's sequence numbers are of no use
@@ -121,11 +120,8 @@ class Survey:
             return
         producer = self._producers.setdefault(producer_id, _Producer(header.producer_epoch))
         producer.take(header.producer_epoch, header.max_timestamp)
-        if header.is_control:
-            producer.is_in_transaction = False
-        else:
+        if not header.is_control:
             producer.last_data_offset = header.last_offset
-            producer.is_in_transaction |= header.is_transactional
 
     def _add_control(self, header: BatchHeader, marker: ControlType | None) -> None:
         self._markers.setdefault(header.producer_id, []).append((header.producer_epoch, header.base_offset))
@@ -149,8 +145,8 @@ class Survey:
         for batches in self._open.values():
             fates.update(dict.fromkeys(batches, Fate.UNDECIDED))
         for producer_id, producer in self._producers.items():
-            idle_ms = now_ms - producer.last_timestamp_ms
-            if producer.is_in_transaction or idle_ms < PRODUCER_ID_EXPIRATION_MS:
+            # One that is in a transaction never expires in Kafka; its last batch is undecided, and stays anyway.
+            if now_ms - producer.last_timestamp_ms < PRODUCER_ID_EXPIRATION_MS:
                 for base_offset in self._last_batches(producer_id, producer):
                     fates[base_offset] = fates.get(base_offset, Fate(0)) | Fate.LAST_OF_PRODUCER
         return Round(now_ms, delete_retention_ms, clean_up_to, fates)

@@ -301,7 +301,7 @@ def test_a_group_of_segments_of_which_nothing_is_left_gives_no_file() -> None:
 
 
 def test_timestamps_count_from_the_first_record_that_stays() -> None:
-    ops = Write((Rec(0), Rec(1, late_ms=500), Rec(2, late_ms=90))), commit(0)
+    ops = Write((Rec(0), Rec(1, late_ms=500), Rec(2, late_ms=90), Rec(3, late_ms=900))), commit(0, 3)
     (header, records, _), _ = batches(clean(log(*ops)))
     first = START_MS + 10
     assert (header.base_timestamp, header.max_timestamp) == (first + 500, first + 500)
@@ -327,7 +327,7 @@ def test_a_tombstone_gets_its_horizon_in_the_first_round_and_goes_exactly_when_i
     header, records, _ = batches(first)[0]
     assert horizon_of(header) == header.base_timestamp == now_ms + 5000
     assert records[0].timestamp_ms == header.max_timestamp == START_MS + 20, "the record's own time stays"
-    early = clean(first, now_ms=now_ms + 4999, delete_retention_ms=1)
+    early = clean(first, now_ms=now_ms + 4999, delete_retention_ms=77)
     assert early == first, "a horizon does not move"
     assert offsets(clean(early, now_ms=now_ms + 5000, delete_retention_ms=5000)) == [2]
 
@@ -454,6 +454,15 @@ def test_the_marker_that_tells_a_producers_epoch_stays_as_a_header() -> None:
     assert (header.is_control, header.producer_epoch, records) == (True, 1, [])
     assert raw == empty_batch(header)
     assert [header.is_control for header, *_ in batches(clean(segments))] == [False, False], "it is no trace by itself"
+
+
+def test_a_marker_of_an_earlier_epoch_does_not_stay_for_its_producer() -> None:
+    ends = [End(1, commit=True, new_epoch=True), End(1, commit=True, new_epoch=True), End(1, commit=True)]
+    segments = log(*ends, END)
+    for wait_ms in (0, 1):
+        segments = clean(segments, now_ms=START_MS + 1000 + wait_ms, delete_retention_ms=1)
+    found = [(header.base_offset, header.producer_epoch) for header, *_ in batches(segments) if header.is_control]
+    assert found == [(1, 2), (2, 2)], "all of the last epoch, none of the one before"
 
 
 def test_an_aborted_last_batch_leaves_a_header_and_keeps_its_marker() -> None:
