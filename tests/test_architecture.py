@@ -127,6 +127,18 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.compaction.plain": frozenset({"protocol", "coordinator.compaction"}),
     "coordinator.compaction.batches": frozenset({"protocol"}),
     "coordinator.compaction.kernel": frozenset({"protocol", "coordinator.compaction.batches"}),
+    "coordinator.compaction.fast_replay": frozenset(
+        {
+            "protocol",
+            "coordinator.compaction.batches",
+            "coordinator.compaction.kernel",
+            "coordinator.compaction.plan",
+            "coordinator.offsets.replay",
+        }
+    ),
+    "coordinator.compaction.offline": frozenset(
+        {"coordinator.log", *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE)}
+    ),
     "coordinator.compaction.group_columns": frozenset({"protocol"}),
     "coordinator.compaction.columns": frozenset(
         {

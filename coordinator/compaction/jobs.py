@@ -17,8 +17,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from coordinator.compaction.plan import JobDir, Manifest, Plan, PlanError, jobs_dir
-from coordinator.log.fs import FileSystem, read_whole, write_atomically
+from coordinator.compaction.plan import MAX_FILE_BYTES, JobDir, Manifest, Plan, PlanError, jobs_dir
+from coordinator.log.fs import FileSystem, write_atomically
 from coordinator.log.swap import AtStep, no_step
 
 GRACE_MS: Final = 3_600_000  # after its expiry: a job that still writes finds its directory
@@ -55,7 +55,7 @@ def read_plan(fs: FileSystem, job: JobDir) -> Plan:
     """PlanError: there is none, or it is not the one that belongs here."""
     if not fs.exists(job.plan):
         raise PlanError(f"{job.path} has no plan.json")
-    plan = Plan.from_bytes(read_whole(fs, job.plan))
+    plan = Plan.from_bytes(_read(fs, job.plan))
     if plan.id != job.path.name:
         raise PlanError(f"{job.plan} is the plan {plan.id}")
     return plan
@@ -65,7 +65,16 @@ def read_manifest(fs: FileSystem, job: JobDir) -> Manifest:
     """PlanError: there is none yet, or it is not one."""
     if not fs.exists(job.manifest):
         raise PlanError(f"{job.path} has no manifest.json")
-    return Manifest.from_bytes(read_whole(fs, job.manifest))
+    return Manifest.from_bytes(_read(fs, job.manifest))
+
+
+def _read(fs: FileSystem, path: Path) -> bytes:
+    """All of it, unless it is larger than anything that could be right."""
+    file = fs.open(path)
+    try:
+        return file.pread(min(file.size(), MAX_FILE_BYTES + 1), 0)
+    finally:
+        file.close()
 
 
 def all_jobs(fs: FileSystem, data_dir: Path) -> Iterator[Job]:
