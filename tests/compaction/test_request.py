@@ -1,0 +1,174 @@
+"""Requests and answers between `coordinator compact` and a daemon: small files that anybody could have written."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coordinator.compaction.plan import JobDir
+from coordinator.compaction.request import (
+    REQUEST_LIFE_MS,
+    Answer,
+    DaemonFacts,
+    Outcome,
+    Request,
+    RequestError,
+    announce,
+    answer,
+    ask,
+    compaction_dir,
+    daemon_facts,
+    outcome_of,
+    read_request,
+    sweep,
+    wait_for_answer,
+)
+
+
+def now_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def request_file(data_dir: Path) -> Path:
+    return compaction_dir(data_dir) / "request.json"
+
+
+def test_what_is_asked_is_what_the_daemon_reads(tmp_path: Path) -> None:
+    request = Request.new(roll=True, min_cleanable_ratio=0.25, partitions=(3, 1))
+    assert read_request(tmp_path) is None
+    ask(tmp_path, request)
+    assert read_request(tmp_path) == request
+    assert [path.name for path in compaction_dir(tmp_path).iterdir()] == ["request.json"], "no draft is left"
+
+
+def test_whoever_comes_second_is_told_to_wait(tmp_path: Path) -> None:
+    first = Request.new()
+    ask(tmp_path, first)
+    with pytest.raises(RequestError, match=r"another compaction has just been asked for .*wait a moment"):
+        ask(tmp_path, Request.new())
+    assert read_request(tmp_path) == first
+
+
+def test_a_request_whose_asker_has_died_is_in_nobodys_way(tmp_path: Path) -> None:
+    ask(tmp_path, replace(Request.new(), created_ms=now_ms() - REQUEST_LIFE_MS - 1))
+    second = Request.new()
+    ask(tmp_path, second)
+    assert read_request(tmp_path) == second
+
+
+@pytest.mark.parametrize("age_ms", [REQUEST_LIFE_MS + 1, -REQUEST_LIFE_MS - 1])
+def test_a_request_is_stale_after_a_minute_by_whichever_clock(age_ms: int) -> None:
+    request = Request.new()
+    assert not request.is_stale(request.created_ms)
+    assert request.is_stale(request.created_ms + age_ms)
+
+
+def test_the_answer_is_waited_for_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    request = Request.new()
+
+    def daemon(_: float) -> None:
+        answer(tmp_path, Answer(request.nonce, ("p1",), "planned", written_ms=5))
+
+    found = wait_for_answer(tmp_path, request, sleep=daemon)
+    assert found == Answer(request.nonce, ("p1",), "planned", True, 5)
+    assert list(compaction_dir(tmp_path).iterdir()) == []
+
+
+def test_news_is_heard_while_the_answer_takes_its_time(tmp_path: Path) -> None:
+    request, news = Request.new(), list[str]()
+    to_say = [(False, "hashing"), (False, "hashing more"), (True, "planned")]
+
+    def daemon(_: float) -> None:
+        is_final, reason = to_say.pop(0)
+        assert read_request(tmp_path) == request, "it stands until it is answered for good"
+        answer(tmp_path, Answer(request.nonce, (), reason, is_final))
+
+    assert wait_for_answer(tmp_path, request, sleep=daemon, on_news=news.append).reason == "planned"
+    assert news == ["hashing", "hashing more"]
+
+
+def test_a_daemon_that_says_nothing_is_not_waited_for_for_ever(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"did not answer in 0 s; look into its log"):
+        wait_for_answer(tmp_path, Request.new(), timeout_s=0.01)
+    assert list(compaction_dir(tmp_path).iterdir()) == [], "the request is taken back"
+
+
+def test_an_answer_to_somebody_else_takes_no_request_away(tmp_path: Path) -> None:
+    request = Request.new()
+    ask(tmp_path, request)
+    answer(tmp_path, Answer("0" * 16, (), "too late"))
+    assert read_request(tmp_path) == request
+
+
+GOOD = {"nonce": "0" * 16, "created_ms": 1, "roll": False, "min_cleanable_ratio": None, "partitions": None}
+BAD = [
+    b"",
+    b"\xff",
+    b"[]",
+    b"null",
+    b"{}",
+    b"[" * 100_000,
+    b"x" * (2 << 20),
+    *(
+        json.dumps({**GOOD, name: value}).encode()
+        for name, value in {
+            "nonce": "../../etc",
+            "created_ms": "now",
+            "roll": 1,
+            "min_cleanable_ratio": 1.5,
+            "partitions": [-1],
+            "surplus": 1,
+        }.items()
+    ),
+]
+
+
+@pytest.mark.parametrize("data", BAD, ids=lambda data: data[:30])
+def test_what_is_no_request_is_a_sentence(tmp_path: Path, data: bytes) -> None:
+    compaction_dir(tmp_path).mkdir()
+    request_file(tmp_path).write_bytes(data)
+    with pytest.raises(RequestError) as caught:
+        read_request(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert Request.from_json(GOOD).partitions is None, "the good one is good"
+
+
+def test_the_daemon_says_who_it_is(tmp_path: Path) -> None:
+    facts = DaemonFacts("e", 1, True, "", 3_600_000)
+    assert daemon_facts(tmp_path) is None
+    announce(tmp_path, facts)
+    assert daemon_facts(tmp_path) == facts
+    (compaction_dir(tmp_path) / "daemon.json").write_text('{"epoch": 1}')
+    with pytest.raises(RequestError, match="a daemon's account of itself has the fields"):
+        daemon_facts(tmp_path)
+
+
+def test_what_became_of_a_plan_stands_in_its_directory(tmp_path: Path) -> None:
+    job = JobDir.of(tmp_path, "p")
+    assert outcome_of(job) is None
+    job.path.mkdir(parents=True)
+    assert outcome_of(job) is None
+    job.refused.write_text("it was damaged\n")
+    assert outcome_of(job) == Outcome(False, "it was damaged")
+    job.done.write_text("compacted\n")
+    assert outcome_of(job) == Outcome(True, "compacted")
+
+
+def test_answers_that_nobody_came_for_are_swept_away(tmp_path: Path) -> None:
+    directory = compaction_dir(tmp_path)
+    directory.mkdir()
+    old, young, ours = (
+        directory / name for name in ("answer-" + "1" * 16 + ".json", "request.json.abc", "daemon.json")
+    )
+    for path in (old, young, ours):
+        path.write_text("{}")
+    long_ago_s = time.time() - 3 * REQUEST_LIFE_MS / 1000
+    for path in (old, ours):
+        os.utime(path, (long_ago_s, long_ago_s))
+    sweep(tmp_path, now_ms())
+    assert sorted(path.name for path in directory.iterdir()) == ["daemon.json", "request.json.abc"]
