@@ -21,6 +21,7 @@ from coordinator.compaction.rules import (
     horizon_of,
     retimed_record,
 )
+from coordinator.compaction.validate import difference
 from coordinator.offsets.replay import Replay
 from protocol.compression import Codec
 from protocol.record_batch import (
@@ -163,15 +164,20 @@ def test_a_coordinator_loads_the_same_offsets_and_groups(ops: list[Op], pause_ms
         assert loaded(made) == loaded(writer.closed)
 
 
+def replay_of(segments: list[Segment]) -> Replay:
+    replay = Replay()
+    for header, records, _ in batches(segments):
+        replay.add(header, records)
+    return replay
+
+
 def loaded(segments: list[Segment]) -> tuple[Any, ...]:
     """Offsets, pending ones and recorded groups, as the coordinator's own replay finds them.
 
     A group of which neither a record nor an offset is left is no difference: the uncleaned log still tells that there
     was one, and the coordinator forgets it at its next look for expired groups.
     """
-    replay = Replay()
-    for header, records, _ in batches(segments):
-        replay.add(header, records)
+    replay = replay_of(segments)
     shard: Any = SimpleNamespace(groups_by_state={}, in_flight=[], appended=0, partition=0)
     groups, store = replay.finish(shard, 0)
     recorded = {
@@ -248,6 +254,18 @@ def test_long_logs_read_the_same_after_many_rounds(seed: int) -> None:
             assert replayed(made, then_commit=then_commit) == replayed(whole.closed, then_commit=then_commit)
         writer.segments = [*made, writer.active]
     assert sum(segment.size_bytes for segment in made) < sum(segment.size_bytes for segment in whole.closed) / 3
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_coordinators_own_validation_finds_no_difference(seed: int) -> None:
+    """Offsets, groups, and what transactions that are open hold: also where a round ends within them."""
+    writer = LogWriter()
+    for number in range(3):
+        writer.write(seeded(seed * 10 + number, 80, OFFSETS)[:80]).roll()
+        writer.now_ms += DAY_MS * (number % 2)
+        made = clean(writer.closed, writer.active.base_offset, writer.now_ms, segment_bytes=5000)
+        assert difference(replay_of(writer.closed), replay_of(made)) is None
+        writer.segments = [*made, writer.active]
 
 
 # --- records ----------------------------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from tests.compaction.logs import (
     seeded,
 )
 from tests.conformance.cleaner import KafkaCleaner, Seen, keys, read_segments, seen
-from tests.conformance.exchange import PARTITION, commit, fill, told
+from tests.conformance.exchange import KEPT_LOG, PARTITION, commit, fill, told
 from tests.conformance.kafka import Kafka, dump_log
 from tests.conformance.lockstep import TOPICS
 from tests.support.daemon import Daemon
@@ -119,6 +119,20 @@ def test_kafkas_cleaner_and_ours_write_the_same_batches(
 def test_the_same_on_long_logs_over_six_rounds(kafka: KafkaCleaner, seed: int, style: Style) -> None:
     parts = [(seeded(1000 * seed + number, 300, style), number % 2 * DAY_MS) for number in range(6)]
     compare_rounds(kafka, parts, SEGMENT_BYTES[seed % 3], (5, DAY_MS)[seed % 2])
+
+
+def test_the_same_on_a_log_that_kafka_wrote(kafka: KafkaCleaner) -> None:
+    """The kept one: transactions of today's kind among it, whose markers carry a new epoch."""
+    segments = read_segments(KEPT_LOG / PARTITION, 1 << 40)
+    end = segments[-1].next_offset
+    now_ms = max(batch.header.max_timestamp for _, batch in seen(segments)) + 1000
+    for number in range(4):
+        now_ms += number
+        theirs = kafka.clean(segments, Segment(end), now_ms=now_ms, delete_retention_ms=1)
+        ours, _ = cleaned(clean_partition, segments, end, now_ms, delete_retention_ms=1)
+        assert seen(ours) == seen(theirs)
+        assert replayed(ours) == replayed(segments)
+        segments = ours
 
 
 def offsets_of(*keys_: int, producer_id: int = -1, is_tombstone: bool = False) -> Write:
