@@ -1,7 +1,7 @@
 """IncrementalAlterConfigs, versions 0 and 1: the settings of topics that may change while they are in use.
 
 A node that is not the controller passes the request on and hands back the answer: this is the one change of topics that
-the Java admin client sends to any node, and it takes NOT_CONTROLLER for a final answer.
+the Java admin client sends to any node, and it does not get over NOT_CONTROLLER.
 """
 
 from __future__ import annotations

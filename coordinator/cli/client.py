@@ -103,7 +103,9 @@ class Connection:
             correlation_id, position = decode_response_header(key, version, frame)
             answer = codec.decode_response(key, version, frame, position)
         except TimeoutError:
-            raise CliError(f"{self.address} did not answer in time; try again, or with a longer --timeout") from None
+            raise UnreachableError(
+                f"{self.address} did not answer in time; try again, or with a longer --timeout"
+            ) from None
         except OSError as error:
             raise UnreachableError(
                 f"{self.address} ended the connection ({error.strerror or error}); see its log"
@@ -161,14 +163,14 @@ class Client:
                 failure = failure or error
         raise failure or CliError("no address to connect to")
 
-    def metadata(self, topics: list[str] | None) -> MetadataResponse:
-        """Nodes, and these topics (None: all of them). Never creates a topic."""
+    def metadata(self, topics: list[str] | None, connection: Connection | None = None) -> MetadataResponse:
+        """Nodes, and these topics (None: all of them), as one node knows them. Never creates a topic."""
         # An empty list means "all" to version 0 alone; null and "no auto-creation" came with 1 and 4.
         request = MetadataRequest(
             topics=None if topics is None else [MetadataRequestTopic(name=name) for name in topics],
             allow_auto_topic_creation=False,
         )
-        answer = self.any_node().call(request, MetadataResponse, max_version=12)
+        answer = (connection or self.any_node()).call(request, MetadataResponse, max_version=12)
         self._nodes = {broker.node_id: Address(broker.host, broker.port) for broker in answer.brokers}
         self._controller_id = answer.controller_id
         return answer
@@ -191,7 +193,7 @@ class Client:
             return self._connect(address)
         except UnreachableError as error:
             raise UnreachableError(
-                f"node {node_id} advertises an address that does not serve this machine: {error}"
+                f"node {node_id} is down, or advertises an address that does not serve this machine: {error}"
             ) from None
 
     def controller(self) -> Connection:

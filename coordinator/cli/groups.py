@@ -11,7 +11,7 @@ import sys
 from typing import Final
 
 from coordinator.cli.arguments import add_common
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, UnreachableError, explain
 from coordinator.cli.described import Group, Member, TopicPartition, describe
 from coordinator.cli.log_ends import log_end_offsets
 from coordinator.cli.table import Row, Value, as_columns, as_json
@@ -61,10 +61,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    missing: list[str] = []
     with Client(arguments.bootstrap_server, arguments.timeout) as client:
         if arguments.action == "list":
             columns: tuple[str, ...] = LIST_COLUMNS
-            rows = list_groups(client, arguments.state)
+            rows = list_groups(client, arguments.state, missing)
         else:
             group = describe(client, arguments.group)
             _tell_state(group)
@@ -78,12 +79,15 @@ def run(arguments: argparse.Namespace) -> int:
         print(as_json(columns, rows))
     elif rows:
         print(as_columns(columns, rows))
-    elif arguments.action == "list":
+    elif arguments.action == "list" and not missing:
         print("no groups", file=sys.stderr)
-    return 0
+    for problem in missing:
+        print(f"coordinator: the groups of one node are not listed: {problem}", file=sys.stderr)
+    return 1 if missing else 0
 
 
-def list_groups(client: Client, states: str | None) -> list[Row]:
+def list_groups(client: Client, states: str | None, missing: list[str]) -> list[Row]:
+    """The groups of all nodes that answer; why another does not is added to `missing`."""
     wanted = {state.strip().lower() for state in (states or "").split(",") if state.strip()}
     rows: list[Row] = []
     for node_id in client.node_ids():
@@ -92,7 +96,11 @@ def list_groups(client: Client, states: str | None) -> list[Row]:
             answer = client.node(node_id).call(ListGroupsRequest(), ListGroupsResponse)
             return answer.error_code, answer
 
-        groups = client.patiently(f"the groups of node {node_id}", ask).groups
+        try:
+            groups = client.patiently(f"the groups of node {node_id}", ask).groups
+        except UnreachableError as error:
+            missing.append(str(error))
+            continue
         # Filtered here: brokers before 2.6 know no filter, and tell no state.
         rows += [_listed(group) for group in groups if not wanted or group.group_state.lower() in wanted]
     return sorted(rows, key=lambda row: str(row["GROUP"]))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 from typing import Final
 
-from coordinator.cli.client import Client
+from coordinator.cli.client import Client, UnreachableError
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -19,11 +20,13 @@ CONSUMER: Final = -1  # the replica id of everyone who is not a broker
 
 
 def log_end_offsets(client: Client, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The end of each partition that exists and has a leader; the others are left out."""
-    return log_offsets(client, partitions, LATEST)
+    """The end of each partition that exists and has a leader that answers; the others are left out."""
+    return log_offsets(client, partitions, LATEST, leave_out_unreachable=True)
 
 
-def log_offsets(client: Client, partitions: Iterable[tuple[str, int]], timestamp: int) -> dict[tuple[str, int], int]:
+def log_offsets(
+    client: Client, partitions: Iterable[tuple[str, int]], timestamp: int, *, leave_out_unreachable: bool = False
+) -> dict[tuple[str, int], int]:
     """The offset of each partition at LATEST or EARLIEST; partitions without a leader are left out."""
     wanted = set(partitions)
     if not wanted:
@@ -46,7 +49,14 @@ def log_offsets(client: Client, partitions: Iterable[tuple[str, int]], timestamp
                 for name, indexes in topics.items()
             ],
         )
-        for answered in client.node(leader).call(request, ListOffsetsResponse).topics:
+        try:
+            answer = client.node(leader).call(request, ListOffsetsResponse)
+        except UnreachableError as error:
+            if not leave_out_unreachable:
+                raise
+            print(f"coordinator: {error}", file=sys.stderr)
+            continue
+        for answered in answer.topics:
             for each in answered.partitions:
                 if not each.error_code and each.offset >= 0:
                     ends[answered.name, each.partition_index] = each.offset

@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from coordinator.cli.arguments import add_common
-from coordinator.cli.client import Client, explain
+from coordinator.cli.client import Client, Connection, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, as_columns, as_json
 from coordinator.config import ConfigError, parse_topics
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def list_topics(client: Client, names: list[str] | None = None) -> list[Row]:
+def list_topics(client: Client, names: list[str] | None = None, connection: Connection | None = None) -> list[Row]:
     rows: list[Row] = [
         {
             "TOPIC": topic.name,
@@ -63,7 +63,7 @@ def list_topics(client: Client, names: list[str] | None = None) -> list[Row]:
             "REPLICATIONFACTOR": len(topic.partitions[0].replica_nodes) if topic.partitions else None,
             "INTERNAL": topic.is_internal,
         }
-        for topic in client.metadata(names).topics
+        for topic in client.metadata(names, connection).topics
         if not topic.error_code
     ]
     return sorted(rows, key=lambda row: str(row["TOPIC"]))
@@ -90,7 +90,8 @@ def create_topics(client: Client, arguments: argparse.Namespace) -> list[Row]:
         timeout_ms=int(arguments.timeout * 1000),
     )
     failures = []
-    for result in client.controller().call(request, CreateTopicsResponse).topics:
+    controller = client.controller()
+    for result in controller.call(request, CreateTopicsResponse).topics:
         exists = result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
         if result.error_code and not (exists and arguments.if_not_exists):
             failures.append(
@@ -98,4 +99,4 @@ def create_topics(client: Client, arguments: argparse.Namespace) -> list[Row]:
             )
     if failures:
         raise CliError("; ".join(failures), 1)
-    return list_topics(client, list(wanted))
+    return list_topics(client, list(wanted), controller)  # the other nodes learn of them a moment later
