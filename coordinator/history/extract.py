@@ -74,7 +74,7 @@ class Extracted:
     bytes_written: int
     gap_end: int  # the log offset behind the last gap; 0: none
     newest_ms: int
-    newest_compacted_ms: int  # of the records that lie where the log was compacted
+    newest_compacted_ms: int  # of the records that lie where the log may have been compacted
     damages: tuple[tuple[int, str], ...]  # position and reason of what was skipped
 
     def to_text(self) -> str:
@@ -243,7 +243,7 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
     if extracted.gap_end:
         compacted_to = max(compacted_to, extracted.gap_end, task.clean_up_to)
         whole_since_ms = max(whole_since_ms, mark.newest_ms)
-    if task.start < compacted_to:
+    if compacted_to and task.start <= compacted_to:
         below = extracted.newest_ms if task.end <= compacted_to else extracted.newest_compacted_ms
         whole_since_ms = max(whole_since_ms, below)
     moved = Mark(task.end, task.start, compacted_to, whole_since_ms, max(mark.newest_ms, extracted.newest_ms))
@@ -300,7 +300,8 @@ def _whole(stretches: list[Stretch], task: Task) -> tuple[int, int, int]:
     around = np.concatenate(([task.start - 1], offsets, [task.end]))
     gaps = np.flatnonzero(np.diff(around) > 1)
     gap_end = int(around[gaps[-1] + 1]) if len(gaps) else 0
-    compacted = times[offsets < max(gap_end, task.clean_up_to)] if gap_end else times[:0]
+    # The record behind the gap counts, too: what was lost is not younger than that.
+    compacted = times[offsets <= max(gap_end, task.clean_up_to, task.start)]
     return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
 
 

@@ -48,9 +48,10 @@ def last_reset(commits: Commits, records: Sequence[GroupRecord], compacted_to: i
     changes_at, occupied = _occupation(records)
     period = np.searchsorted(changes_at, commits.log_offset, side="right") - 1  # -1: before the first group record
     empty = np.where(period >= 0, ~occupied[np.maximum(period, 0)], True) if len(occupied) else period < 0
-    candidate = empty & (commits.producer_id < 0) & (commits.log_offset >= compacted_to)
-    rows = np.flatnonzero(candidate)
     went_back = not occupied.any()
+    # Of a compacted log the records that said who was there are gone, all but the newest: no record proves nothing.
+    told = (period >= 0) | (compacted_to == 0) | went_back
+    rows = np.flatnonzero(empty & told & (commits.producer_id < 0) & (commits.log_offset >= compacted_to))
     back = _backward(commits)
     found = np.flatnonzero(back[rows] if went_back else ~commits.is_tombstone[rows])
     if not len(found):

@@ -129,8 +129,8 @@ class _Coverage:
         if len(gaps):
             self.compacted_to = max(self.compacted_to, int(around[gaps[-1] + 1]), self._clean_up_to)
             self.whole_since_ms = max(self.whole_since_ms, self._newest_ms)
-        compacted = times[offsets < self.compacted_to]
-        if len(compacted):
+        compacted = times[offsets <= self.compacted_to]  # the record behind a gap is not older than what was lost
+        if self.compacted_to and len(compacted):
             self.whole_since_ms = max(self.whole_since_ms, int(compacted.max()))
         self._newest_ms = max(self._newest_ms, int(times.max()))
         self._next_offset = int(offsets[-1]) + 1

@@ -1,0 +1,134 @@
+"""History beside compaction: what was extracted answers as before, and what was lost is never answered wrongly."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from coordinator.compaction.cleaner import clean_partition
+from coordinator.history.commits import Cut, standing
+from coordinator.history.extract import extract
+from coordinator.history.rebalances import changes
+from coordinator.history.resets import last_reset
+from coordinator.history.source import Source
+from coordinator.history.tables import GroupHistory, load_group
+from tests.compaction.logs import DAY_MS, OFFSETS, Empty, Gap, LogWriter, Segment, cleaned, seeded
+from tests.history.stories import Story
+from tests.history.worlds import GROUPS, data_dir, effects, replay, until, write_segments
+
+COLUMNS = ("log_offset", "timestamp_ms", "offset", "is_tombstone", "committed_ms", "counts_from", "counts_ms", "key")
+
+
+def compacted(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
+    """All closed segments cleaned, as one round of compaction leaves them."""
+    made, _ = cleaned(
+        clean_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
+    )
+    return [*made, segments[-1]]
+
+
+def same(one: GroupHistory, other: GroupHistory) -> None:
+    assert one.commits.keys == other.commits.keys
+    for name in COLUMNS:
+        assert np.array_equal(getattr(one.commits, name), getattr(other.commits, name)), name
+    assert one.commits.metadata.to_pylist() == other.commits.metadata.to_pylist()
+    assert one.records == other.records
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_was_extracted_before_each_compaction_answers_as_if_there_had_been_none(tmp_path: Path, seed: int) -> None:
+    log = LogWriter()
+    twin = LogWriter()
+    source = data_dir(tmp_path / "compacted", log.segments)
+    never = data_dir(tmp_path / "never", twin.segments)
+    log_dir, twin_dir = (each.data_dir / "__consumer_offsets-0" for each in (source, never))
+    before = after = 0
+    for number in range(4):
+        ops = seeded(10 * seed + number, 50, OFFSETS)
+        for writer, directory in ((log, log_dir), (twin, twin_dir)):
+            writer.write(ops).roll()
+            write_segments(directory, writer.segments)
+        extract(source)
+        before += sum(segment.size_bytes for segment in log.segments)
+        log.segments = compacted(log.segments, log.now_ms, retention_ms=0)
+        after += sum(segment.size_bytes for segment in log.segments)
+        write_segments(log_dir, log.segments)
+        for group in GROUPS:
+            past, whole = load_group(source, group), load_group(never, group)
+            same(past, whole)
+            assert past.whole_since_ms == whole.whole_since_ms
+            assert past.commits.log_offset.size or not number
+            assert last_reset(past.commits, past.records) == last_reset(whole.commits, whole.records)
+            assert changes(past.records) == changes(whole.records)
+    assert after < before * 0.8, "something was compacted"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_a_log_that_was_compacted_first_no_answer_is_wrong_and_what_may_be_missing_is_known(
+    tmp_path: Path, seed: int
+) -> None:
+    log = LogWriter().write([*seeded(seed, 120, OFFSETS)]).roll()
+    found = effects(log.segments)
+    log.segments = compacted(log.segments, log.now_ms)
+    end = log.segments[-1].base_offset
+    log.write([op for op in seeded(seed + 50, 20, OFFSETS) if not isinstance(op, Gap | Empty)])
+    found += [effect for effect in effects(log.segments) if effect.from_offset >= end]
+    source = data_dir(tmp_path, log.segments)
+    (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\n__consumer_offsets 0 {end}\n")
+    check_compacted(source, found, end)
+    extract(source)
+    check_compacted(source, found, end)
+
+
+def check_compacted(source: Source, found: list, end: int) -> None:  # type: ignore[type-arg]
+    times = sorted({effect.from_ms for effect in found})
+    for group in GROUPS:
+        past = load_group(source, group)
+        assert past.compacted_to == end
+        assert past.whole_since_ms > times[0]
+        own = [effect for effect in found if effect.key.group == group]
+        lost = 0
+        for time in times[:: max(len(times) // 60, 1)]:
+            right = replay(own, group, until(time))
+            told = standing(past.commits, Cut(until_ms=time))
+            if time >= past.whole_since_ms:
+                assert told == right
+            else:
+                assert told.items() <= right.items(), f"wrong at {time}"
+                lost += told != right
+        assert lost, "else this test shows nothing"
+
+
+@pytest.mark.parametrize("knows_cleaner", [True, False])
+def test_compaction_does_not_make_a_reset_of_what_members_committed(tmp_path: Path, knows_cleaner: bool) -> None:
+    """The records that say the group had members then are gone: nothing of that time is taken for a reset."""
+    story = Story().members("a").commit(u=5).empty().members("b").commit(t=7).empty()
+    segments = story.segments()
+    source = data_dir(tmp_path, segments)
+    past = load_group(source, "g")
+    assert last_reset(past.commits, past.records) is None
+    write_segments(tmp_path / "__consumer_offsets-0", compacted(segments, story.now_ms))
+    if knows_cleaner:
+        (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\n__consumer_offsets 0 {segments[-1].base_offset}\n")
+    past = load_group(source, "g")
+    assert [record.members for record in past.records] == [()], "only the newest record of the group is left"
+    assert past.commits.log_offset.tolist() == [1, 4]
+    with_members = [*Story().members("a").past(tmp_path / "other")[1], *past.records]
+    assert last_reset(past.commits, with_members) is None
+    assert last_reset(past.commits, past.records, past.compacted_to) is None
+    assert past.compacted_to > 0 and past.whole_since_ms >= past.commits.timestamp_ms[0]
+
+
+def test_a_reset_after_the_compacted_part_is_found(tmp_path: Path) -> None:
+    story = Story().members("a").commit(u=5).empty().members("b").commit(t=7).empty().roll()
+    closed = len(story.closed)
+    story.commit(t=1)
+    segments = story.segments()
+    made = compacted([*segments[:closed], Segment(segments[closed].base_offset)], story.now_ms)
+    source = data_dir(tmp_path, [*made[:-1], *segments[closed:]])
+    past = load_group(source, "g")
+    reset = last_reset(past.commits, past.records, past.compacted_to)
+    assert reset is not None
+    assert [(key, stood and stood.offset) for key, stood in reset.before.items()] == [(("t", 0), 7)]
