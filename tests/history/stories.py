@@ -108,7 +108,7 @@ class Story:
     def _state(self, members: Mapping[str, tuple[str | None, Mapping[str, list[int]]]], protocol: str | None) -> Story:
         values = [
             MemberValue(
-                member_id=f"{name}-00000000-{name}",
+                member_id=f"{name.rstrip('0123456789')}-{name:-<8}-0000",
                 group_instance_id=instance,
                 client_id=name.rstrip("0123456789"),
                 client_host="/10.0.0.1",

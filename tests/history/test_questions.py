@@ -1,0 +1,173 @@
+"""Rates, standstills and lists of commits, against counting one by one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from coordinator.history.commits import NEVER, Commits
+from coordinator.history.questions import (
+    MAX_CELLS,
+    QuestionError,
+    Selection,
+    Standstill,
+    listed,
+    rate,
+    stalled,
+)
+from coordinator.history.tables import load_group
+from tests.compaction.logs import OFFSETS, START_MS, LogWriter, seeded
+from tests.history.stories import Story
+from tests.history.worlds import GROUPS, Effect, data_dir, effects
+
+MINUTE_MS = 60_000
+
+
+def world(tmp_path: Path, seed: int, group: str) -> tuple[Commits, list[Effect]]:
+    segments = LogWriter().write(seeded(seed, 120, OFFSETS)).segments
+    commits = load_group(data_dir(tmp_path, segments), group).commits
+    own = [effect for effect in effects(segments) if effect.key.group == group]
+    return commits, sorted(own, key=lambda effect: effect.log_offset)
+
+
+def timestamps(commits: Commits) -> dict[int, int]:
+    return dict(zip(commits.log_offset.tolist(), commits.timestamp_ms.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("window_ms", [10, MINUTE_MS, 3_600_000])
+def test_rates_count_what_one_would_count_by_hand(tmp_path: Path, seed: int, window_ms: int) -> None:
+    commits, found = world(tmp_path, seed, GROUPS[seed % 3])
+    at = timestamps(commits)
+    times = sorted(at.values())
+    selection = Selection(since_ms=times[len(times) // 4], until_ms=times[len(times) * 3 // 4])
+    counts: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    progress: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    standing: dict[tuple[str, int], int | None] = {}
+    for effect in found:
+        key = (effect.key.topic, effect.key.partition)
+        time = at[effect.log_offset]
+        before, standing[key] = standing.get(key), effect.value.offset if effect.value else None
+        if effect.value is not None and selection.since_ms <= time <= selection.until_ms:
+            counts[key][time // window_ms * window_ms] += 1
+            progress[key][time // window_ms * window_ms] += effect.value.offset - before if before is not None else 0
+    answer = rate(commits, selection, window_ms)
+    assert answer.keys == sorted(counts)
+    for row, key in enumerate(answer.keys):
+        starts = answer.starts_ms.tolist()
+        assert {s: n for s, n in zip(starts, answer.commits[row].tolist(), strict=True) if n} == counts[key]
+        moved = {s: n for s, n in zip(starts, answer.progress[row].tolist(), strict=True) if n}
+        assert moved == {s: n for s, n in progress[key].items() if n}
+    assert (answer.starts_ms[1:] - answer.starts_ms[:-1] == window_ms).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_standstills_are_those_one_would_find_by_hand(tmp_path: Path, seed: int) -> None:
+    commits, found = world(tmp_path, seed, GROUPS[seed % 3])
+    at = timestamps(commits)
+    times = sorted(at.values())
+    kinds = set()
+    for now_ms in (times[len(times) // 2], times[-1], times[-1] + 86_400_000):
+        for for_ms in (20, MINUTE_MS, 7_200_000):
+            expected = {}
+            for key in {(effect.key.topic, effect.key.partition) for effect in found}:
+                own = [e for e in found if (e.key.topic, e.key.partition) == key and at[e.log_offset] <= now_ms]
+                if not own or own[-1].value is None:
+                    continue
+                since, again = own[0], 0
+                for before, effect in zip([None, *own[:-1]], own, strict=True):
+                    if effect.value is None:
+                        continue
+                    if before is None or before.value is None or before.value.offset != effect.value.offset:
+                        since, again = effect, 0
+                    else:
+                        again += 1
+                last_ms, since_ms = at[own[-1].log_offset], at[since.log_offset]
+                if now_ms - last_ms >= for_ms:
+                    expected[key] = (Standstill.SILENT, last_ms, again)
+                elif now_ms - since_ms >= for_ms and again >= 2:
+                    expected[key] = (Standstill.STUCK, since_ms, again)
+            answer = stalled(commits, Selection(), for_ms, now_ms)
+            assert {(e.topic, e.partition): (e.kind, e.since_ms, e.commits_since) for e in answer} == expected
+            assert [each.since_ms for each in answer] == sorted(each.since_ms for each in answer)
+            kinds |= {each.kind for each in answer}
+    assert kinds
+
+
+def test_a_partition_committed_again_and_again_is_stuck_since_its_offset_was_first_committed(tmp_path: Path) -> None:
+    story = Story().commit(t=5, t_1=5)
+    for number in range(40):
+        story.wait(30).commit(t=5, t_1=6 + number)
+    commits, _ = story.past(tmp_path)
+    (found,) = stalled(commits, Selection(), 10 * MINUTE_MS, story.now_ms)
+    assert (found.topic, found.partition, found.kind) == ("t", 0, Standstill.STUCK)
+    assert (found.since_ms, found.commits_since, found.offset) == (START_MS, 40, 5)
+
+
+def test_a_partition_no_longer_committed_is_silent_since_its_last_commit(tmp_path: Path) -> None:
+    story = Story().commit(t=5, t_1=5).wait(60).commit(t_1=6).wait(700)
+    commits, _ = story.past(tmp_path)
+    found = stalled(commits, Selection(), 10 * MINUTE_MS, story.now_ms)
+    assert [(each.partition, each.kind) for each in found] == [(0, Standstill.SILENT), (1, Standstill.SILENT)]
+    found = stalled(commits, Selection(), 12 * MINUTE_MS, story.now_ms)
+    assert [(each.partition, each.since_ms) for each in found] == [(0, START_MS)]
+
+
+def test_a_deleted_partition_does_not_stand_still(tmp_path: Path) -> None:
+    story = Story().commit(t=5).wait(1).commit(t=None).wait(3600)
+    commits, _ = story.past(tmp_path)
+    assert stalled(commits, Selection(), MINUTE_MS, story.now_ms) == []
+
+
+def test_a_list_of_commits_tells_changes_deletions_and_transactions(tmp_path: Path) -> None:
+    story = Story().commit(t=5, metadata="note").commit(t=9).commit(producer_id=7, t=20).commit(producer_id=8, t=30)
+    story.end_transaction(7, commit=True).end_transaction(8, commit=False).commit(t=None).commit(t=3)
+    commits, _ = story.past(tmp_path)
+    rows, total = listed(commits, Selection(), 100)
+    assert total == len(rows) == 6
+    assert [(row.offset, row.change, row.transaction) for row in rows] == [
+        (5, None, None),
+        (9, 4, None),
+        (20, 11, "committed"),
+        (30, None, "not committed"),
+        (None, None, None),
+        (3, None, None),
+    ]
+    assert rows[0].metadata == "note"
+
+
+def test_a_list_shows_the_newest_and_says_how_many_there_are(tmp_path: Path) -> None:
+    story = Story()
+    for number in range(10):
+        story.commit(t=number, u=number)
+    commits, _ = story.past(tmp_path)
+    rows, total = listed(commits, Selection(("u",)), 3)
+    assert total == 10
+    assert [(row.topic, row.offset) for row in rows] == [("u", 7), ("u", 8), ("u", 9)]
+    rows, _ = listed(commits, Selection(partitions=(1,)), 3)
+    assert rows == []
+
+
+def test_without_a_beginning_a_rate_is_that_of_the_windows_before_the_newest_commit(tmp_path: Path) -> None:
+    story = Story().commit(t=0).wait(100 * 60).commit(t=10).wait(60).commit(t=70)
+    commits, _ = story.past(tmp_path)
+    answer = rate(commits, Selection(), MINUTE_MS)
+    assert len(answer.starts_ms) <= 60
+    assert answer.commits.sum() == 2
+    assert answer.progress.sum() == 70, "the commit before counts, though it is not shown"
+
+
+def test_too_many_windows_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    story = Story().commit(t=0).wait(MAX_CELLS / 100).commit(t=1)
+    commits, _ = story.past(tmp_path)
+    with pytest.raises(QuestionError, match="longer --window"):
+        rate(commits, Selection(since_ms=0), 1)
+
+
+def test_a_group_without_commits_has_no_rates_and_does_not_stand_still(tmp_path: Path) -> None:
+    commits, _ = Story().members("a").past(tmp_path)
+    assert rate(commits, Selection(), MINUTE_MS).keys == []
+    assert stalled(commits, Selection(), 1, NEVER) == []
+    assert listed(commits, Selection(), 5) == ([], 0)

@@ -1,0 +1,95 @@
+"""What group records tell of a group's life: who came and went, and which partitions moved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coordinator.cli.history_screen import moves, ranges
+from coordinator.history.rebalances import Change, Kind, Member, changes, member_names
+from tests.history.stories import Story
+
+
+def life(story: Story, directory: Path) -> list[Change]:
+    return changes(story.past(directory)[1])
+
+
+def test_a_group_is_created_filled_emptied_and_deleted(tmp_path: Path) -> None:
+    found = life(Story().created().members("a").members("a", "b").empty().deleted().members("c"), tmp_path)
+    assert [each.kind for each in found] == [
+        Kind.CREATED,
+        Kind.REBALANCED,
+        Kind.REBALANCED,
+        Kind.EMPTY,
+        Kind.DELETED,
+        Kind.REBALANCED,
+    ]
+    assert [(each.came, each.went) for each in found[1:]] == [
+        (("a",), ()),
+        (("b",), ()),
+        ((), ("a", "b")),
+        ((), ()),
+        (("c",), ()),
+    ]
+
+
+def test_partitions_move_from_whom_to_whom(tmp_path: Path) -> None:
+    story = Story().members("a", owning={"a": {"t": [0, 1, 2, 3], "u": [0]}})
+    story.members("a", "b", owning={"a": {"t": [0, 1], "u": [0]}, "b": {"t": [2, 3]}}).empty()
+    found = life(story, tmp_path)
+    assert moves(found[0].moved) == ["t 0-3: nobody → a", "u 0: nobody → a"]
+    assert moves(found[1].moved) == ["t 2-3: a → b"]
+    assert moves(found[2].moved) == ["t 0-1: a → nobody", "t 2-3: b → nobody", "u 0: a → nobody"]
+
+
+def test_a_static_member_that_comes_back_with_a_new_id_is_restarted_and_nobody_came_or_went(tmp_path: Path) -> None:
+    owning = {"a1": {"t": [0]}, "a2": {"t": [0]}, "b": {"t": [1]}}
+    story = Story().members("b", owning=owning, a1="static")
+    story.generation -= 1
+    story.members("b", owning=owning, a2="static")
+    replaced = life(story, tmp_path)[-1]
+    assert (replaced.kind, replaced.restarted) == (Kind.STATIC_MEMBER_REPLACED, ("static",))
+    assert (replaced.came, replaced.went, replaced.moved) == ((), (), ())
+    story.members("b", owning=owning, a1="static")
+    rebalanced = life(story, tmp_path / "later")[-1]
+    assert (rebalanced.kind, rebalanced.restarted, rebalanced.came) == (Kind.REBALANCED, ("static",), ())
+
+
+def test_a_record_that_repeats_the_one_before_it_is_no_change(tmp_path: Path) -> None:
+    story = Story().members("a")
+    story.generation -= 1
+    assert len(life(story.members("a"), tmp_path)) == 1
+    assert len(life(Story().deleted().deleted(), tmp_path / "deleted")) == 0
+
+
+def test_a_dynamic_member_that_comes_back_is_another_one(tmp_path: Path) -> None:
+    found = life(Story().members("a1").members("a2"), tmp_path)
+    assert [(each.came, each.went) for each in found] == [
+        (("a",), ()),
+        (("a-a2------",), ("a-a1------",)),  # the same client id: as much of the member id as a person would read
+    ]
+
+
+def member(member_id: str, client_id: str, instance: str | None = None) -> Member:
+    return Member(member_id, instance, client_id, "/h", ())
+
+
+def test_names_are_as_short_as_they_can_be_and_tell_members_apart() -> None:
+    members = [
+        member("web-11111111-aaaa", "web"),
+        member("web-22222222-bbbb", "web"),
+        member("cron-33333333-cccc", "cron"),
+        member("anything", "static-client", "instance-7"),
+        member("no-client-id", ""),
+    ]
+    assert list(member_names(members).values()) == [
+        "web-11111111",
+        "web-22222222",
+        "cron",
+        "instance-7",
+        "no-client-id",
+    ]
+
+
+def test_runs_of_partitions_are_written_as_ranges() -> None:
+    assert ranges([3, 1, 2, 7, 9, 10]) == "1-3, 7, 9-10"
+    assert ranges([5]) == "5"
