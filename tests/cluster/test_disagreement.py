@@ -22,11 +22,20 @@ pytestmark = pytest.mark.integration
 CANNOT_START = 2
 
 
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with Nodes(tmp_path_factory.mktemp("nodes"), topics=("orders:6",)) as nodes:
+        nodes.know("orders", 6)
+        yield nodes
+
+
 @pytest.fixture
-def nodes(tmp_path: Path) -> Iterator[Nodes]:
-    with Nodes(tmp_path / "nodes", topics=("orders:6",)) as running:
-        running.know("orders", 6)
-        yield running
+def nodes(running: Nodes) -> Iterator[Nodes]:
+    """All three are up before a test, and again after it."""
+    yield running
+    for number in running:
+        if not running[number].is_running:
+            running[number].start()
 
 
 def refusal(daemon: Daemon) -> str:
@@ -39,43 +48,35 @@ def refusal(daemon: Daemon) -> str:
     return said
 
 
-def with_other(nodes: Nodes, number: int, key: str, value: str) -> Daemon:
-    """A stopped node, with one setting that differs from the others'."""
+def in_the_place_of(nodes: Nodes, number: int, directory: Path, *different: str) -> Daemon:
+    """A node is stopped, and what would start at its address has other settings and an empty directory."""
     old = nodes[number]
-    old.terminate()
-    overrides = tuple(each for each in old._overrides if not each.startswith(f"{key}="))
-    daemon = nodes.daemons[number] = Daemon(old.directory, overrides=(*overrides, f"{key}={value}"))
+    old.stop()
+    keys = tuple(setting.partition("=")[0] + "=" for setting in different)
+    daemon = Daemon(directory, overrides=(*(each for each in old._overrides if not each.startswith(keys)), *different))
     daemon.port = old.port
     return daemon
 
 
 @pytest.mark.parametrize("number", [1, 3], ids=["the controller", "another node"])
-def test_a_node_with_another_cluster_id_does_not_start(nodes: Nodes, number: int) -> None:
-    daemon = with_other(nodes, number, "cluster.id", "other")
-    shutil.rmtree(daemon.data_dir)
-    said = refusal(daemon)
+def test_a_node_with_another_cluster_id_does_not_start(nodes: Nodes, tmp_path: Path, number: int) -> None:
+    said = refusal(in_the_place_of(nodes, number, tmp_path, "cluster.id=other"))
     assert re.search(f"cluster.id is '{CLUSTER_ID}' on node [123] and 'other' on node {number}", said)
     assert "every node of a cluster must have the same settings" in said
 
 
 @pytest.mark.parametrize("number", [1, 3], ids=["the controller", "another node"])
-def test_a_node_with_another_list_of_nodes_does_not_start(nodes: Nodes, number: int) -> None:
+def test_a_node_with_another_list_of_nodes_does_not_start(nodes: Nodes, tmp_path: Path, number: int) -> None:
     listed = ",".join(f"{each}@{nodes[each].address}" for each in nodes)
-    daemon = with_other(nodes, number, "cluster.nodes", f"{listed},4@127.0.0.1:9")
-    said = refusal(daemon)
+    said = refusal(in_the_place_of(nodes, number, tmp_path, f"cluster.nodes={listed},4@127.0.0.1:9"))
     assert re.search(f"cluster.nodes has the nodes 1, 2, 3 on node [123] and 1, 2, 3, 4 on node {number}", said)
 
 
-def test_a_node_with_another_number_of_offsets_partitions_does_not_start(nodes: Nodes) -> None:
-    daemon = with_other(nodes, 2, "offsets.topic.num.partitions", "50")
-    shutil.rmtree(daemon.data_dir)
-    assert "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2" in refusal(daemon)
-
-
-def test_the_others_say_it_too_and_go_on(nodes: Nodes) -> None:
-    daemon = with_other(nodes, 3, "offsets.topic.num.partitions", "50")
-    shutil.rmtree(daemon.data_dir)
-    refusal(daemon)
+def test_a_node_with_another_number_of_offsets_partitions_does_not_start_and_the_others_say_why(
+    nodes: Nodes, tmp_path: Path
+) -> None:
+    said = refusal(in_the_place_of(nodes, 3, tmp_path, "offsets.topic.num.partitions=50"))
+    assert re.search("offsets.topic.num.partitions is 8 on node [12] and 50 on node 3", said)
     for number in (1, 2):
         sentence = f"offsets.topic.num.partitions is 8 on node {number} and 50 on node 3"
         assert f"node refused node=3 reason={sentence}" in nodes[number].log_text()
@@ -98,7 +99,7 @@ def test_a_controller_that_lost_its_disk_is_not_followed_and_no_topic_is_lost(no
     controller = nodes[1]
     controller.kill()
     shutil.rmtree(controller.data_dir)
-    controller._topics = ()
+    controller._topics = ()  # it would make the topic anew, under another id
     controller.start()
     for number in (2, 3):
         eventually(lambda number=number: "did not come from node 1" in nodes[number].log_text(), "it is said")

@@ -22,9 +22,10 @@ pytestmark = pytest.mark.integration
 OVERRIDES = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=1000")
 
 
-@pytest.fixture(scope="module")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
-    with Nodes(tmp_path_factory.mktemp("nodes"), overrides=OVERRIDES) as running:
+@pytest.fixture(scope="module", params=["uvloop", "asyncio"])
+def nodes(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    environment = {"COORDINATOR_EVENT_LOOP": request.param}
+    with Nodes(tmp_path_factory.mktemp("nodes"), overrides=OVERRIDES, environment=environment) as running:
         yield running
 
 

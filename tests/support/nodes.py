@@ -12,7 +12,7 @@ import os
 import random
 import signal
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
@@ -52,7 +52,9 @@ class Nodes:
         *,
         overrides: Sequence[str] = (),
         topics: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
+        self._environment = environment
         self._directory = directory
         self._count = count
         self._overrides = tuple(overrides)
@@ -94,6 +96,7 @@ class Nodes:
                     *self._overrides,
                 ),
                 topics=self._topics,
+                environment=self._environment,
             )
             daemon.port = port
         return self
