@@ -292,9 +292,16 @@ class TopicIO:
         try:
             store.save_catalogue(job.document)
             for partition in job.create:
-                created[partition] = store.create_log(partition)
+                if job.adopts:
+                    log = created[partition] = store.open_log(partition)
+                    self._replay_producers(partition, log, None)  # nobody else sees the partition yet
+                else:
+                    created[partition] = store.create_log(partition)
         except Exception:
             for partition, log in created.items():
+                if job.adopts:
+                    log.abandon()
+                    continue
                 with contextlib.suppress(OSError):
                     store.remove_log(partition, log)
             # Even when the document itself could not be written: the rename may have happened, its sync not.

@@ -50,6 +50,7 @@ class Parts:
         create: Iterable[Partition] = (),
         lineage: str | None = None,
         revision: int | None = None,
+        adopts: bool = False,
     ) -> ChangeCatalogue:
         """The job that makes a change durable; by default the next one of this catalogue."""
         add, without = tuple(add), tuple(without)
@@ -67,6 +68,7 @@ class Parts:
             remove=tuple(partition for partition in removed if partition.is_local),
             lineage=lineage,
             revision=revision,
+            adopts=adopts,
         )
 
 

@@ -89,7 +89,8 @@ class ChangeCatalogue:
     """Make `document` the durable catalogue, then make or remove directories. Done: `Topics.catalogue_changed`.
 
     `previous` is put back if the logs of `create` cannot be opened. The directories of `remove` are renamed before the
-    answer and their files deleted some time later; one that cannot be renamed is named in `Changed.left_over`.
+    answer and their files deleted some time later; one that cannot be renamed is named in `Changed.left_over`. A node
+    that `adopts` opens directories that are there already: they came from another node, as its first catalogue says.
     """
 
     document: str
@@ -98,6 +99,7 @@ class ChangeCatalogue:
     remove: tuple[Partition, ...]
     lineage: str
     revision: int
+    adopts: bool = False
 
 
 class Changed(NamedTuple):

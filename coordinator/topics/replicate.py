@@ -4,6 +4,9 @@ It is the difference between the two catalogues, by topic id: topics that are ne
 any change it is durable before it holds, and what a topic that is gone leaves behind, waiting fetches and committed
 offsets, is taken care of as on the controller.
 
+The first catalogue that a node ever gets explains what lies in its directory: partitions that a person moved there when
+the cluster grew. They are adopted; later, what lies in the way of a new partition is moved aside as everywhere.
+
 A topic that was deleted and made again under its name cannot go and come in one step, since both have the same
 directories: then this pass only deletes and keeps the old revision, and the same document is given in once more.
 """
@@ -63,6 +66,7 @@ class Replicate:
             create=[partition for _, more in self._growing for partition in more],
             lineage=received.lineage,
             revision=received.revision,
+            adopts=not catalogue.lineage,
         )
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:

@@ -95,7 +95,7 @@ def test_a_cluster_needs_a_name(tmp_path: Path) -> None:
 
 
 def test_a_controller_that_lost_its_disk_is_not_followed_and_no_topic_is_lost(nodes: Nodes) -> None:
-    produce(nodes[2].port, "orders", next(iter(leaders(nodes, 2))), [b"kept"])
+    produce(nodes[2].port, "orders", next(iter(led_by(nodes, 2))), [b"kept"])
     controller = nodes[1]
     controller.kill()
     shutil.rmtree(controller.data_dir)
@@ -114,7 +114,7 @@ def test_a_controller_that_lost_its_disk_is_not_followed_and_no_topic_is_lost(no
     nodes.know("orders", 6)
 
 
-def leaders(nodes: Nodes, number: int) -> list[int]:
+def led_by(nodes: Nodes, number: int) -> list[int]:
     """The partitions of `orders` that a node leads."""
     (topic,) = call(nodes[1].port, MetadataRequest(topics=[MetadataRequestTopic(name="orders")]), 9).topics
     return [each.partition_index for each in topic.partitions if each.leader_id == number]
@@ -133,7 +133,7 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
     shutil.copytree(alone.data_dir, grown[1].data_dir)
     said = refusal(grown[1])
     assert "holds records of" in said and "docs/cluster.md says how" in said
-    # What docs/cluster.md says: the directories to their owners, the catalogue to everybody.
+    # What docs/cluster.md says: the directories to their owners.
     move(grown)
     for number in grown:
         grown[number].spawn()
@@ -144,6 +144,9 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
             owner = next(number for number in grown if group in list_groups(grown[number].port))
             assert committed_offsets(grown[owner].port, group) == {("orders", 0): 7}
         assert {len(list_groups(grown[number].port)) > 0 for number in grown} == {True}
+        for number in grown:
+            for index in led_by(grown, number):
+                assert produce(grown[number].port, "orders", index, [b"after"]) == 1, "behind what was there before"
     finally:
         for number in grown:
             grown[number].stop()
@@ -164,6 +167,3 @@ def move(nodes: Nodes) -> None:
         if owner != 1:
             nodes[owner].data_dir.mkdir(exist_ok=True)
             shutil.move(directory, nodes[owner].data_dir / directory.name)
-    for number in (2, 3):
-        nodes[number].data_dir.mkdir(exist_ok=True)
-        shutil.copy(nodes[1].data_dir / "topics.json", nodes[number].data_dir / "topics.json")

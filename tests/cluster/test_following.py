@@ -17,10 +17,11 @@ from coordinator.api import fetch as fetch_api
 from coordinator.api import metadata as metadata_api
 from coordinator.api.handler import Api
 from coordinator.cluster import Cluster
-from coordinator.config import Address
+from coordinator.config import Address, Config
 from coordinator.effects import Ticket
-from coordinator.topics.catalogue import CatalogueError, parse_document
+from coordinator.topics.catalogue import Catalogue, CatalogueError, parse_document
 from coordinator.topics.effects import ChangeCatalogue
+from coordinator.topics.tail_cache import TailBudget
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.delete_topics import DeleteTopicsRequest
@@ -31,7 +32,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.lossy_fs import MachineOffError
-from tests.support.topic_io_world import ManualIoWorld
+from tests.support.topic_io_world import DATA, ManualIoWorld
 from tests.support.topic_words import create_request, directories, read_all
 from tests.support.topic_words import produce as write
 from tests.support.topics_wire import batch, fetch_request, produce
@@ -265,6 +266,8 @@ def documents() -> list[str]:
 
 
 DOCUMENTS = documents()
+EMPTY = Catalogue(Config(), TailBudget(0, 0), cluster(1))
+EMPTY.lineage = parse_document(DOCUMENTS[0]).lineage
 
 
 class Outcome:
@@ -279,13 +282,14 @@ class Outcome:
 def take(world: ManualIoWorld, document: str) -> None:
     """Follow until it has this catalogue. MachineOffError, or AssertionError, when the power is cut on the way."""
     received = parse_document(document)
+    catalogue = world.topics.catalogue
     for _ in range(2):
-        if world.topics.catalogue.revision != received.revision:
+        if (catalogue.lineage, catalogue.revision) != (received.lineage, received.revision):
             outcome = Outcome()
             world.execute_topics(world.topics.replicate(received, Ticket(outcome), world.now_ms()))
             world.settle()
             assert outcome.code is ErrorCode.NONE
-    assert world.topics.catalogue.revision == received.revision
+    assert (catalogue.lineage, catalogue.revision) == (received.lineage, received.revision)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -310,3 +314,23 @@ def test_after_a_power_cut_a_node_has_a_catalogue_that_it_was_given_and_gets_the
     assert {each.directory for each in partitions if each.is_local} <= set(directories(world))
     assert not any(each.is_offline for each in partitions)
     assert read_all(world, "kept", here) == [b"a promise"]
+
+
+def test_what_was_moved_here_before_the_first_catalogue_came_is_adopted_and_later_is_not() -> None:
+    """A cluster grew, and a person moved directories; what lies in the way later is of nobody."""
+    before = ManualIoWorld(cluster=cluster(2), topic_flush_policy="sync")
+    take(before, DOCUMENTS[0])
+    here = next(each.index for each in before.topics.catalogue.topics["kept"].partitions if each.is_local)
+    number = 5_000
+    assert write(before, batch(b"moved", producer=(number, 0, 0)), topic="kept", partition=here).error_code == 0
+    before.fs.unlink(DATA / "topics.json")
+    for adopts in (True, False):
+        after = ManualIoWorld(before.fs, cluster=cluster(2), topic_flush_policy="sync")
+        if not adopts:
+            take(after, EMPTY.document())
+        take(after, DOCUMENTS[0])
+        assert read_all(after, "kept", here) == ([b"moved"] if adopts else [])
+        again = write(after, batch(b"moved", producer=(number, 0, 0)), topic="kept", partition=here)
+        assert (again.error_code, again.base_offset) == (0, 0)
+        assert len(read_all(after, "kept", here)) == 1, "its producers are known: the same batch is a repeated one"
+        after.fs.unlink(DATA / "topics.json")
