@@ -144,7 +144,7 @@ def test_the_loss_of_any_newest_record_is_noticed(seed: int, fast: bool) -> None
                     assert not offsets & counts, (output.name, header.base_offset)
                 except RefusedError:
                     noticed += 1
-    assert noticed > 5
+    assert noticed >= 3
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -29,7 +29,7 @@ from tests.support.lossy_fs import MachineOffError
 from tests.support.manual_loop import settle
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-RUNS = 1500 if DEEP else 120
+RUNS = 1500 if DEEP else 80
 
 
 @dataclass(slots=True)
