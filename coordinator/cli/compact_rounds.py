@@ -102,6 +102,7 @@ class Rounds:
         self._screen = screen
         self._fs = RealFileSystem()
         self._spark: SparkSession | None = None
+        self._is_ours = False  # started here, and to be stopped here
         self.is_broken = False  # Spark has gone, and does not come back in this process
 
     def __enter__(self) -> Self:
@@ -109,7 +110,7 @@ class Rounds:
 
     def __exit__(self, *_: object) -> None:
         self._screen.end()
-        if self._spark is not None and not self.is_broken:
+        if self._spark is not None and self._is_ours and not self.is_broken:
             self._spark.stop()
 
     def once(self) -> list[Result]:
@@ -298,6 +299,8 @@ class Rounds:
                 DEFAULT_DRIVER_MEMORY,
                 SessionSettings,
                 SparkUnavailableError,
+                check_available,
+                is_running,
                 open_session,
             )
 
@@ -312,6 +315,8 @@ class Rounds:
             self._screen.stage("start Spark", 0)
             try:
                 with _timed(seconds, "start Spark"):
+                    check_available(settings)
+                    self._is_ours = not is_running()
                     self._spark = open_session(settings)
             except SparkUnavailableError as error:
                 raise CliError(f"{error}; or compact without Spark: --mode single") from None

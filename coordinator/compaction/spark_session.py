@@ -66,6 +66,13 @@ def under_spark_submit() -> bool:
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
+def is_running() -> bool:
+    """Whether this process has a session already. Only where Spark's packages are known to be there."""
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession() is not None
+
+
 def is_local(master: str | None) -> bool:
     """Whether tasks run in processes of this machine, and see its files."""
     return master is None or master.startswith("local") or _LOOPBACK_CLUSTER.fullmatch(master) is not None
@@ -78,13 +85,15 @@ def with_retries(master: str) -> str:
 
 
 def open_session(settings: SessionSettings) -> SparkSession:
-    """A running session, the process's own if it has one. SparkUnavailableError: something is missing."""
+    """A session, the one that runs in this process if there is one. SparkUnavailableError: something is missing."""
     check_available(settings)
     # Spark 4 says of itself that it knows pandas 3 only in part. It is imported here, and not used.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark.errors import PySparkException, PySparkRuntimeError
     from pyspark.sql import SparkSession
 
+    if (running := SparkSession.getActiveSession()) is not None:
+        return running
     conf = session_conf(settings)
     _prepare_environment(settings)
     builder = SparkSession.builder.appName(settings.name)
