@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from coordinator.cli.screen import change, number, table
+from coordinator.history.commits import Ints
+from coordinator.history.questions import Standstill
 from coordinator.history.rebalances import Kind
 from coordinator.history.times import ago, local_time, span
 
@@ -160,7 +163,7 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             Text(number(int(progress.sum())), "red" if progress.sum() < 0 else ""),
             number(round(int(progress.sum()) / windows)),
             number(int(progress.max())),
-            spark_line(progress.tolist(), top),
+            spark_line(progress, top),
         )
     if len(found.keys) > 1:
         sums = found.progress.sum(axis=0)
@@ -171,23 +174,20 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             number(int(sums.sum())),
             number(round(int(sums.sum()) / windows)),
             number(int(sums.max())),
-            spark_line(sums.tolist(), int(sums.max(initial=1))),
+            spark_line(sums, int(sums.max(initial=1))),
         )
     return Group(headline, made)
 
 
-def spark_line(values: Sequence[int], top: int) -> str:
+def spark_line(values: Ints, top: int) -> str:
     """Values over time in one line of text; `top` is a full block, a step back an arrow."""
-    size = -(-len(values) // SPARK_WIDTH)
-    pieces = [values[start : start + size] for start in range(0, len(values), size)]
-    return "".join(_bar(piece, top) for piece in pieces)
-
-
-def _bar(piece: Sequence[int], top: int) -> str:
-    if min(piece) < 0:
-        return BACK
-    mean = sum(piece) / len(piece)
-    return BARS[min(-(-int(mean * 8) // max(top, 1)), 8)] if mean else BARS[0]
+    pieces = np.arange(0, len(values), -(-len(values) // SPARK_WIDTH))
+    means = np.add.reduceat(values, pieces) / np.diff(np.append(pieces, len(values)))
+    lows = np.minimum.reduceat(values, pieces)
+    heights = np.clip(np.ceil(means * (len(BARS) - 1) / max(top, 1)), 0, len(BARS) - 1).astype(np.int64)
+    return "".join(
+        BACK if low < 0 else BARS[height] for low, height in zip(lows.tolist(), heights.tolist(), strict=True)
+    )
 
 
 def stalled(found: Sequence[Stalled], ends: Mapping[tuple[str, int], int] | None, now_ms: int) -> Table:
@@ -195,7 +195,7 @@ def stalled(found: Sequence[Stalled], ends: Mapping[tuple[str, int], int] | None
     columns = [("PARTITION", "wide"), ("OFFSET", "right"), ("SINCE", "left"), ("FOR", "right"), ("HOW", "wide")]
     made = table([*columns, ("LAG", "right")] if ends is not None else columns)
     for each in found:
-        again = f", {number(each.commits_since)} times" if each.commits_since and each.kind.name == "STUCK" else ""
+        again = f" in {number(each.commits_since)} commits" if each.kind is Standstill.STUCK else ""
         row = [
             f"{each.topic}-{each.partition}",
             number(each.offset),

@@ -146,8 +146,8 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
 class Standstill(Enum):
     """How a partition stands still; the value is for people."""
 
-    STUCK = "committed without progress"
-    SILENT = "no longer committed"
+    STUCK = "no progress"
+    SILENT = "no commits"
 
 
 @dataclass(frozen=True, slots=True)
