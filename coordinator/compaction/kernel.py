@@ -225,8 +225,8 @@ def _expanded(data: Data, batches: Batches, bad: dict[int, str]) -> tuple[Data, 
 def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) -> tuple[Int64s, list[int]]:
     """Where each record ends, and the batches in which that cannot be said. `first` is the index of their first record.
 
-    Positions only grow, unless a length is negative, which is noted. So whoever has left its batch once is not at its
-    end when all is done, and nothing else needs a look.
+    Positions only grow, so whoever has left its batch once is not at its end when all is done, and nothing else needs a
+    look. A negative length moves back, but makes a record that ends before its fields do, which is found with those.
     """
     record_end = np.zeros(int(count.sum()), np.int64)
     if not len(record_end):
@@ -235,12 +235,10 @@ def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) 
     order = np.argsort(-count, kind="stable")
     position, limit, slot = start[order], end[order], first[order]
     ascending = -count[order]
-    is_wrong = np.zeros(len(count), np.bool_)
     step = 0
     active = int(np.searchsorted(ascending, 0))  # of the sorted batches, how many have a record `step`
     while active > _FEW:
         length, behind = _lengths(source, position[:active])
-        is_wrong[:active] |= length < 0
         behind += length
         record_end[slot[:active]] = behind
         position[:active] = behind
@@ -252,8 +250,7 @@ def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) 
         ends = _walk(data, int(position[index]), int(limit[index]), left)
         record_end[place : place + len(ends)] = ends
         position[index] = ends[-1] if len(ends) == left else NULL
-    is_wrong |= position != limit
-    return record_end, np.sort(order[is_wrong]).tolist()
+    return record_end, np.sort(order[position != limit]).tolist()
 
 
 def _lengths(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s]:
@@ -332,7 +329,6 @@ class _Columns:
         room = end - headers_at
         damaged |= (room != 1) & ~has_headers
         if has_headers.any():
-            damaged |= room < 1
             rows = np.flatnonzero(has_headers & ~damaged)
             self.headers += zip((rows + low).tolist(), headers_at[rows].tolist(), strict=True)
 

@@ -282,7 +282,8 @@ def _both_read(data: bytes, *, checked: bool) -> bool:
         (b"\x0c\0\0\x01\x01\x01\0", 1),  # and one before its first
         (b"\x0c\0\0\0\x01\x01\x02", 1),  # a header that is not there
         (b"\x1e\0" + b"\xff" * 9 + b"\x01\0\x01\x01\0", 1),  # a time before all times
-        (b"\x1e\0" + b"\xff" * 9 + b"\x03\0\x01\x01\0", 1),  # a number of 65 bits
+        (b"\x1e\0" + b"\x80" * 9 + b"\x02\0\x01\x01\0", 1),  # a number of 65 bits, of which 64 are zero
+        (b"\x05" + b"\x0c\0\0\0\x01\x01\0" * 4, 4),  # a length that leads back, into the header
     ],
 )
 def test_lengths_and_counts_that_promise_too_much_are_refused_though_the_checksum_is_right(
@@ -295,6 +296,22 @@ def test_lengths_and_counts_that_promise_too_much_are_refused_though_the_checksu
         read(data)
     assert refused.value.position == len(good)
     assert f"byte {len(good)} " in str(refused.value)
+
+
+@pytest.mark.parametrize("deltas", [b"\0\0", b"\2\2", b"\2\0"])
+def test_offsets_that_do_not_grow_within_a_batch_are_refused(deltas: bytes) -> None:
+    records = b"".join(b"\x0c\0\0%c\x01\x01\0" % delta for delta in deltas)
+    assert len(read(with_payload(BatchOf([]), 0, 1, b"\x0c\0\0\0\x01\x01\0\x0c\0\0\2\x01\x01\0", 2))[0][1]) == 2
+    with pytest.raises(CorruptBatchError):
+        read(with_payload(BatchOf([]), 0, 1, records, 2))
+
+
+def test_positions_of_nulls_mean_nothing() -> None:
+    data = segment_of([BatchOf([RecordOf(b"a", b"b"), RecordOf(b"c", b"d")])]).data
+    batches, _ = read_batches(data, path=HERE)
+    records = read_records(data, batches, path=HERE)
+    nowhere = np.array([-5, 10**12])
+    assert records.slices(nowhere, np.array([-1, -1], np.int32)).to_pylist() == [None, None]
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
