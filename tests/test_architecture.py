@@ -29,6 +29,16 @@ OFFSETS_CORE = (
     "store",
 )
 
+# Cleaning in columns, from one segment to a Spark task: each may use those before it.
+CLEANING: dict[str, tuple[str, ...]] = {}
+for _name, *_others in (
+    ("segment_scan", "batches", "kernel", "boundaries", "plain", "plan", "rules"),
+    ("segment_rewrite", "batches", "kernel", "plain", "rules"),
+    ("cleaner", "batches", "boundaries", "plain", "plan", "rules"),
+    ("spark_tasks", "batches", "boundaries", "plain", "plan", "rules"),
+):
+    CLEANING[_name] = (*CLEANING, *_others)
+
 PURE = (
     "protocol",
     "coordinator/effects.py",
@@ -138,6 +148,16 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     ),
     "coordinator.compaction.offline": frozenset(
         {"coordinator.log", *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE)}
+    ),
+    "coordinator.compaction.boundaries": frozenset({"protocol", "coordinator.compaction.rules"}),
+    **{
+        f"coordinator.compaction.{name}": frozenset({"protocol", *(f"coordinator.compaction.{each}" for each in below)})
+        for name, below in CLEANING.items()
+    },
+    "coordinator.compaction.spark_session": frozenset(),
+    "coordinator.compaction.spark_compact": frozenset(
+        {"coordinator.log", *(f"coordinator.compaction.{each}" for each in (*CLEANING, "boundaries", "jobs"))}
+        | {f"coordinator.compaction.{each}" for each in ("plain", "plan", "rules")}
     ),
     "coordinator.compaction.group_columns": frozenset({"protocol"}),
     "coordinator.compaction.columns": frozenset(
