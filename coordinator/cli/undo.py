@@ -84,6 +84,10 @@ def _tell_doubts(past: GroupHistory, found: Reset) -> None:
         )
     if found.commits_since:
         tell(
-            f"the group has committed {number(found.commits_since)} times since that reset; "
+            f"the group has committed {_times(found.commits_since)} since that reset; "
             "undoing it takes these partitions back behind that, too"
         )
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{number(count)} times"
