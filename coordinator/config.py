@@ -130,6 +130,16 @@ def parse_nodes(text: str) -> dict[int, Address]:
     return dict(sorted(nodes.items()))
 
 
+def parse_ports(text: str) -> list[int]:
+    """`9092,9192` as numbers."""
+    entries = list(filter(None, (entry.strip() for entry in text.split(","))))
+    if any(not re.fullmatch("[0-9]{1,5}", entry) or not 0 < int(entry) < 65536 for entry in entries):
+        raise ConfigError(f"{text!r} must be ports from 1 to 65535 with commas between, as in 9092,9192")
+    if len(set(map(int, entries))) != len(entries):
+        raise ConfigError(f"{text!r} has a port twice; each worker has its own")
+    return [int(entry) for entry in entries]
+
+
 def _check_advertised(text: str) -> None:
     if text and parse_listeners(text).host in ("0.0.0.0", "::"):
         raise ConfigError(
@@ -174,6 +184,21 @@ class Config:
         shape="host:port",
     )
     node_id: int = _key(1, "The number under which clients see this broker.", minimum=0)
+    workers: int = _key(
+        1,
+        "How many processes serve, each as a node with a port and a share of the groups of its own. Node ids count up "
+        "from node.id.",
+        minimum=1,
+        maximum=64,
+        ours=True,
+    )
+    worker_ports: str = _key(
+        "",
+        "The ports of the workers, in their order. Empty: consecutive ones from the port of listeners.",
+        ours=True,
+        check=parse_ports,
+        shape="port,...",
+    )
     cluster_id: str = _key("", "The cluster id that clients see. Empty: made at the first start and kept.", ours=True)
     cluster_nodes: str = _key(
         "",
@@ -399,6 +424,11 @@ class Config:
     def node_addresses(self) -> dict[int, Address]:
         """By node id. Empty: this node is alone."""
         return parse_nodes(self.cluster_nodes)
+
+    @property
+    def worker_port_list(self) -> list[int]:
+        """Empty: not given."""
+        return parse_ports(self.worker_ports)
 
     @property
     def http_address(self) -> Address | None:
@@ -641,6 +671,14 @@ def _check_together(config: Config) -> None:
             f"advertised.listeners is {config.advertised_address}, but cluster.nodes has this node at "
             f"{nodes[config.node_id]}; remove advertised.listeners, since cluster.nodes is what clients are told"
         )
+    if config.workers > 1 and nodes:
+        raise ConfigError(
+            "workers and cluster.nodes both say which nodes there are; remove one of them, or give each worker a place "
+            "in cluster.nodes and start it by itself"
+        )
+    ports = config.worker_port_list
+    if ports and len(ports) != config.workers:
+        raise ConfigError(f"worker.ports has {len(ports)} ports for {config.workers} workers; give one for each")
     wanted = config.preloaded_topics
     if len(wanted) > config.max_topics or sum(wanted.values()) > config.max_partitions:
         raise ConfigError(

@@ -46,7 +46,7 @@ from coordinator.topic_store import TopicStoreError
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from coordinator.config import Config
+    from coordinator.config import Address, Config
 
 LOG = logging.getLogger("coordinator.server")
 
@@ -54,6 +54,7 @@ BACKLOG: Final = 1024
 ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 LAST_ANSWERS_S: Final = 1.0
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 # A full pass over a million objects stops the loop for half a second (performance.md); with no cycles by design,
 # a rare pass over the young ones is enough.
 GC_THRESHOLDS: Final = (100_000, 50, 100)
@@ -64,10 +65,15 @@ class StartupError(Exception):
 
 
 def run(config: Config, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; returns the exit code. `ready` gets the address once everything is up."""
+    """Serve until SIGTERM, SIGINT or SIGHUP; returns the exit code. `ready` gets the address once everything is up."""
+    return run_node(Server(config), port_file, ready=ready)
+
+
+def run_node(server: Server, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+    """The same for a server that is made already."""
     _raise_file_limit()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(config, port_file, ready))
+        return runner.run(_serve(server, port_file, ready))
 
 
 def _raise_file_limit() -> None:
@@ -89,12 +95,11 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(config: Config, port_file: Path | None, ready: Callable[[str], None] | None) -> int:
+async def _serve(server: Server, port_file: Path | None, ready: Callable[[str], None] | None) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
+    for number in STOP_SIGNALS:
         loop.add_signal_handler(number, stop.set)
-    server = Server(config)
     try:
         if not await _started(server, stop):
             return 0
@@ -134,11 +139,34 @@ def _write_port_file(path: Path, port: int) -> None:
         ) from None
 
 
-class Server:
-    """One node: its data directory, logs, core, sockets."""
+def bind(address: Address) -> socket.socket:
+    """A socket that nobody else has, not listening yet. StartupError with a sentence for the user."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise StartupError(
+                f"port {address.port} on {address.host} is in use; stop the other process, or choose another port"
+                " with --listen host:port (port 0 takes a free one)"
+            ) from None
+        raise StartupError(
+            f"cannot listen on {address} ({error.strerror or error}); choose an address of this machine with"
+            " --listen host:port"
+        ) from None
+    return bound
 
-    def __init__(self, config: Config) -> None:
+
+class Server:
+    """One node: its data directory, logs, core, sockets. A worker's socket was bound by its supervisor."""
+
+    def __init__(self, config: Config, listening: socket.socket | None = None) -> None:
         self.config = config
+        self._bound = listening
         self.host = ""
         self.port = 0
         self._data_dir: DataDir | None = None
@@ -158,6 +186,7 @@ class Server:
         loop = asyncio.get_running_loop()
         try:
             self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
+            self._bring_partitions_home(data_dir)
         except DataDirError as error:
             raise StartupError(str(error)) from None
         config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
@@ -208,13 +237,21 @@ class Server:
             sum(runtime.load_ms.values()),
         )
 
+    def _bring_partitions_home(self, data_dir: DataDir) -> None:
+        """The directory may have been one of several workers."""
+        if (data_dir.path / "workers").is_dir():
+            from coordinator.workers.layout import arrange  # late: hardly anybody needs it
+
+            if moved := arrange(RealFileSystem(), data_dir.path, [self.config.node_id]):
+                LOG.info("moved partitions=%d workers=1", moved)
+
     def _cluster(self) -> Cluster:
         """Who else there is, and where clients find this node. Its port is bound."""
         config = self.config
         if nodes := config.node_addresses:
             return Cluster.of(nodes, config.node_id)
         advertised = config.advertised_address
-        host = advertised.host if advertised else _reachable(self.host)
+        host = advertised.host if advertised else reachable(self.host)
         return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
 
     async def _join_cluster(self, runtime: Runtime) -> None:
@@ -224,7 +261,9 @@ class Server:
         from coordinator.node_link import NodeLink  # late: a node alone has no use for it
 
         runtime.link = NodeLink(runtime)
-        await _agreed(runtime.link.check_facts(runtime.cluster.nodes.values()))
+        # Its own address too: somebody else may run under this id. A worker's socket nobody else can have.
+        asked = runtime.cluster.nodes.values() if self._bound is None else runtime.cluster.others()
+        await _agreed(runtime.link.check_facts(asked))
 
     def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         config, fs = self.config, RealFileSystem()
@@ -275,25 +314,7 @@ class Server:
         )
 
     def _bind(self) -> socket.socket:
-        address = self.config.listen_address
-        family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-        bound = socket.socket(family, socket.SOCK_STREAM)
-        try:
-            bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            bound.bind((address.host, address.port))
-        except OSError as error:
-            bound.close()
-            if error.errno == errno.EADDRINUSE:
-                raise StartupError(
-                    f"port {address.port} on {address.host} is in use; stop the other process, or choose another port"
-                    " with --listen host:port (port 0 takes a free one)"
-                ) from None
-            raise StartupError(
-                f"cannot listen on {address} ({error.strerror or error}); choose an address of this machine with"
-                " --listen host:port"
-            ) from None
-        self._socket = bound
+        bound = self._socket = self._bound or bind(self.config.listen_address)
         self.host, self.port = bound.getsockname()[:2]
         return bound
 
@@ -373,6 +394,6 @@ async def _agreed(asking: Awaitable[None]) -> None:
         raise StartupError(f"{error}; every node of a cluster must have the same settings") from None
 
 
-def _reachable(host: str) -> str:
+def reachable(host: str) -> str:
     """What clients can connect to when all interfaces are bound: the host's own name."""
     return socket.gethostname() if host in ("0.0.0.0", "::") else host

@@ -29,8 +29,8 @@ class LineFormatter(logging.Formatter):
 
     # A call whose own text has a line break means it, and a traceback has many. Those are indented, others escaped.
 
-    def __init__(self) -> None:
-        super().__init__(FORMAT, DATE_FORMAT)
+    def __init__(self, prefix: str = "") -> None:
+        super().__init__(FORMAT.replace("%(message)s", f"{prefix}%(message)s"), DATE_FORMAT)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
         if "\n" not in str(record.msg):
@@ -87,9 +87,9 @@ class _Kind:
         self.dropped = 0
 
 
-def write_log_to_stderr(level: str) -> None:
-    """Set up logging for a daemon."""
+def write_log_to_stderr(level: str, prefix: str = "") -> None:
+    """Set up logging for a daemon; `prefix` says which one where several write to the same place."""
     handler = logging.StreamHandler()
-    handler.setFormatter(LineFormatter())
+    handler.setFormatter(LineFormatter(prefix))
     handler.addFilter(LineLimit())
     logging.basicConfig(handlers=[handler], level=level.upper())

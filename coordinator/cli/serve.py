@@ -32,6 +32,8 @@ FLAGS: Final = {
     "advertised": "advertised.listeners",
     "data_dir": "log.dirs",
     "http": "http.listen",
+    "workers": "workers",
+    "worker_ports": "worker.ports",
 }
 
 
@@ -44,6 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--config", metavar="FILE", type=Path, help="settings in the syntax of Kafka's server.properties")
     add("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
     add("--http", metavar="HOST:PORT", help="where /healthz, /readyz and /metrics are served, or `off`")
+    add("--workers", metavar="N", help="serve with N processes on consecutive ports, to use more than one core")
+    add("--worker-ports", metavar="PORT,...", help="their ports, where consecutive ones do not suit")
     add("--port-file", metavar="FILE", type=Path, help="write the port bound into this file once ready")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
 
@@ -62,19 +66,25 @@ def run(arguments: argparse.Namespace) -> int:
     from coordinator import server
 
     try:
+        if config.workers > 1:
+            from coordinator.workers import supervisor
+
+            return supervisor.run(
+                config, port_file, arguments.log_level, lambda addresses: announce(config, *addresses)
+            )
         return server.run(config, port_file, ready=lambda address: announce(config, address))
     except server.StartupError as error:
         raise CliError(str(error)) from error
 
 
-def announce(config: Config, address: str) -> None:
+def announce(config: Config, address: str, *others: str) -> None:
     """What a person wants to know once the daemon is up: where it is, and one line to try it with."""
     host, _, port = address.rpartition(":")
     reachable = f"127.0.0.1:{port}" if host in ("0.0.0.0", "::") else address
     if config.advertised_address is not None:
         reachable = str(config.advertised_address)
     topic = next(iter(config.preloaded_topics), "orders")
-    print(f"listening on {address}")
+    print(f"listening on {', '.join((address, *others))}")
     print(f"try it: {_client_command(Path(sys.executable), reachable, topic)}", flush=True)
 
 

@@ -1,0 +1,1 @@
+"""Several processes as one daemon: a supervisor, and workers that are the nodes of a cluster on one machine."""

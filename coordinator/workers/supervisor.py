@@ -1,0 +1,310 @@
+"""The supervisor of worker processes: `coordinator serve --workers N`.
+
+N workers are N nodes of a static cluster on this machine, each with its port, its directory and its share of the
+partitions (`layout.py`); the Kafka protocol leads each client to the right one, so nothing is forwarded and all cores
+are used. The supervisor binds the ports, starts the workers, and starts again who died: that worker's groups come back
+from its log, and the clients of the others never notice.
+
+SIGTERM, SIGINT and SIGHUP reach all: every worker drains, and the supervisor ends with 0 when the last one has. If the
+supervisor is killed, the workers see their stdin end and do the same by themselves. A worker that cannot start (exit
+code 2) takes the daemon down with the reason that it has logged: starting again would not mend it.
+
+Status and metrics of all workers are shown in one place, the HTTP port, with a label `node`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import IO, Final
+
+from coordinator.config import Address, Config, parse_address
+from coordinator.data_dir import DataDir, DataDirError
+from coordinator.http.status import Histogram, Sample, ServerStatus
+from coordinator.log.fs import RealFileSystem
+from coordinator.server import STOP_SIGNALS, StartupError, bind, reachable
+from coordinator.workers.layout import arrange, worker_dir
+from coordinator.workers.talk import EXIT_CANNOT_START, READY, Order, parse_status
+
+LOG: Final = logging.getLogger("coordinator.workers")
+
+FIRST_PAUSE_S: Final = 0.2  # before a worker that died is started again
+LONGEST_PAUSE_S: Final = 10.0
+STEADY_S: Final = 60.0  # a worker that ran so long has not died of the last start
+STOP_S: Final = 25.0  # a worker drains in less; then it is killed
+STATUS_S: Final = 2.0
+LOOK_S: Final = 0.05
+
+
+class Worker:
+    """One process, or the next one in its place."""
+
+    def __init__(self, order: Order) -> None:
+        self.order = order
+        self.node_id = order.config.node_id
+        self.process: subprocess.Popen[bytes] | None = None
+        self.ready = threading.Event()
+        self.restarts = 0
+        self._pause_s = FIRST_PAUSE_S
+        self._started_at = 0.0
+        self._start_at = 0.0
+        self._asking = threading.Lock()
+        self._lines: _Lines | None = None
+
+    def start(self) -> None:
+        self.ready.clear()
+        self._started_at = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "coordinator.workers.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            pass_fds=[self.order.listen_fd],
+            start_new_session=True,  # Ctrl-C reaches the supervisor, which tells the workers
+        )
+        assert process.stdin is not None and process.stdout is not None
+        with contextlib.suppress(OSError):  # it may have died already: `look` finds out
+            process.stdin.write(self.order.line())
+            process.stdin.flush()
+        self._lines = _Lines(process.stdout, self.ready, f"worker-{self.node_id}")
+        self.process = process
+
+    def look(self) -> int | None:
+        """Start again who died; returns the exit code of one that cannot start."""
+        process = self.process
+        if process is None:
+            if time.monotonic() >= self._start_at:
+                self.start()
+            return None
+        code = process.poll()
+        if code is None:
+            return None
+        self._let_go(process)
+        if code == EXIT_CANNOT_START:
+            return code
+        if time.monotonic() - self._started_at > STEADY_S:
+            self._pause_s = FIRST_PAUSE_S
+        self.restarts += 1
+        LOG.error("worker died node=%d exit_code=%d; started again in %g s", self.node_id, code, self._pause_s)
+        self._start_at = time.monotonic() + self._pause_s
+        self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
+        return None
+
+    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = None
+        self.ready.clear()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def tell(self, number: int) -> None:
+        if self.process is not None and self.process.poll() is None:
+            self.process.send_signal(number)
+
+    def wait(self, deadline: float) -> int:
+        """The exit code, 0 for one that is not there; killed when it takes too long."""
+        process = self.process
+        if process is None:
+            return 0
+        try:
+            code = process.wait(max(0.1, deadline - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            LOG.error("worker did not end node=%d; killed", self.node_id)
+            process.kill()
+            code = process.wait()
+        self._let_go(process)
+        return code
+
+    def status(self) -> ServerStatus:
+        """What it says of itself now, for the HTTP thread."""
+        process, lines = self.process, self._lines
+        if process is None or lines is None or process.stdin is None:
+            return ServerStatus(False, f"node {self.node_id} is being started again")
+        with self._asking:
+            try:
+                lines.forget()
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+                return parse_status(lines.next(STATUS_S), {"node": str(self.node_id)})
+            except (OSError, ValueError):
+                return ServerStatus(False, f"node {self.node_id} does not answer")
+
+
+class _Lines:
+    """Reads a worker's stdout in a thread: that it is ready, and the last status that it told."""
+
+    def __init__(self, pipe: IO[bytes], ready: threading.Event, name: str) -> None:
+        self._pipe = pipe
+        self._ready = ready
+        self._news = threading.Condition()
+        self._last = b""
+        threading.Thread(target=self._read, name=name, daemon=True).start()
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError, ValueError):  # closed under our hands: the worker is gone
+            for line in self._pipe:
+                if line == READY:
+                    self._ready.set()
+                    continue
+                with self._news:
+                    self._last = line
+                    self._news.notify_all()
+
+    def forget(self) -> None:
+        with self._news:
+            self._last = b""
+
+    def next(self, within_s: float) -> bytes:
+        """The next status line; ValueError when none came in time."""
+        with self._news:
+            if not self._news.wait_for(lambda: self._last, within_s):
+                raise ValueError("no answer")
+            return self._last
+
+
+class Supervisor:
+    """All workers of one data directory."""
+
+    def __init__(self, config: Config, log_level: str) -> None:
+        self._config = config
+        self._log_level = log_level
+        self._sockets: list[socket.socket] = []
+        self.workers: list[Worker] = []
+        self._stopping = threading.Event()
+
+    def prepare(self, data_dir: DataDir) -> None:
+        """Bind the ports, bring every partition to its owner. StartupError: one sentence for the user."""
+        config = self._config
+        listen, count = config.listen_address, config.workers
+        ports = config.worker_port_list or [listen.port + number if listen.port else 0 for number in range(count)]
+        self._sockets = [bind(Address(listen.host, port)) for port in ports]
+        bound = [each.getsockname()[1] for each in self._sockets]
+        advertised = config.advertised_address
+        host = advertised.host if advertised else reachable(listen.host)
+        told = [advertised.port + number for number in range(count)] if advertised and advertised.port else bound
+        ids = [config.node_id + number for number in range(count)]
+        nodes = ",".join(f"{node}@{Address(host, port)}" for node, port in zip(ids, told, strict=True))
+        try:
+            moved = arrange(RealFileSystem(), data_dir.path, ids)
+        except DataDirError as error:
+            raise StartupError(str(error)) from None
+        if moved:
+            LOG.info("moved partitions=%d workers=%d", moved, count)
+        for node, listening in zip(ids, self._sockets, strict=True):
+            own = replace(
+                config,
+                workers=1,
+                worker_ports="",
+                node_id=node,
+                cluster_id=data_dir.cluster_id,
+                cluster_nodes=nodes,
+                advertised_listeners="",
+                listeners=str(Address(*listening.getsockname()[:2])),
+                http_listen="off",
+                log_dirs=str(worker_dir(data_dir.path, node)),
+                offsets_topic_num_partitions=data_dir.offsets_partitions,
+            )
+            self.workers.append(Worker(Order(own, listening.fileno(), self._log_level)))
+
+    @property
+    def addresses(self) -> list[str]:
+        """Where the workers listen."""
+        return [worker.order.config.listeners for worker in self.workers]
+
+    def run(self, ready: Callable[[Sequence[str]], None]) -> int:
+        """Until told to end; the exit code."""
+        for number in STOP_SIGNALS:
+            signal.signal(number, lambda *_: self._stopping.set())
+        told = False
+        failed: int | None = None
+        while not self._stopping.wait(LOOK_S):
+            for worker in self.workers:
+                failed = worker.look() or failed
+            if failed is not None:
+                break
+            if not told and all(worker.ready.is_set() for worker in self.workers):
+                told = True
+                ready(self.addresses)
+        return self._stop() if failed is None else (self._stop() or failed)
+
+    def _stop(self) -> int:
+        self._stopping.set()
+        for worker in self.workers:
+            worker.tell(signal.SIGTERM)
+        deadline = time.monotonic() + STOP_S
+        codes = [worker.wait(deadline) for worker in self.workers]
+        for listening in self._sockets:
+            listening.close()
+        return 0 if all(code == 0 for code in codes) else 1
+
+    def close(self) -> None:
+        """After a start that failed half-way."""
+        for listening in self._sockets:
+            listening.close()
+
+    def status(self) -> ServerStatus:
+        """Of all: ready when everyone is; the reason of the first who is not."""
+        found = [worker.status() for worker in self.workers]
+        metrics: list[Sample | Histogram] = [
+            Sample(
+                "coordinator_worker_restarts_total",
+                "How often the supervisor has started this worker again because it had died.",
+                "counter",
+                worker.restarts,
+                {"node": str(worker.node_id)},
+            )
+            for worker in self.workers
+        ]
+        for each in found:
+            metrics += each.metrics
+        waiting = [each.reason for each in found if not each.ready]
+        if self._stopping.is_set():
+            return ServerStatus(False, "stopping", metrics)
+        return ServerStatus(not waiting, waiting[0] if waiting else f"{len(found)} workers are ready", metrics)
+
+
+def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[[Sequence[str]], None]) -> int:
+    """Serve with `config.workers` processes until told to end. Raises StartupError with a sentence for the user."""
+    try:
+        data_dir = DataDir.open(Path(config.log_dirs), config)
+    except DataDirError as error:
+        raise StartupError(str(error)) from None
+    supervisor = Supervisor(config, log_level)
+    http = None
+    try:
+        supervisor.prepare(data_dir)
+        if config.http_address is not None:
+            from coordinator.http.server import HttpServer
+
+            http = HttpServer(config.http_listen, supervisor.status)
+            try:
+                host, port = http.start()
+            except OSError as error:
+                raise StartupError(
+                    f"the HTTP port {config.http_address} cannot be opened ({error.strerror or error}); choose another "
+                    "with --http host:port, or switch it off with --http off"
+                ) from None
+            LOG.info("http listen=%s:%d", host, port)
+
+        def tell(addresses: Sequence[str]) -> None:
+            if port_file is not None:
+                partial = port_file.with_name(port_file.name + ".partial")
+                partial.write_text(f"{parse_address(addresses[0]).port}\n", encoding="ascii")
+                partial.replace(port_file)
+            ready(addresses)
+
+        return supervisor.run(tell)
+    finally:
+        supervisor.close()
+        if http is not None:
+            http.close()
+        data_dir.close()
