@@ -46,6 +46,8 @@ LOG: Final = logging.getLogger("coordinator.compactor")
 
 LOOK_S: Final = 1.0
 SWEEP_MS: Final = 60_000
+SHORTEST_TIMEOUT_S: Final = 60.0  # for a child that plans or checks: however soon plans expire
+JOB_TIMEOUT_S: Final = 24 * 3600.0  # a job that hangs must not keep all later ones from being started
 STILL_HERE_MS: Final = 5_000  # how often somebody who waits for a plan is told that it is being made
 
 T = TypeVar("T")
@@ -78,8 +80,8 @@ class Compactor:
         self._config = config
         self._fs = fs
         self._offsets_log = offsets_log
-        timeout_s = max(config.compaction_plan_expiration_ms / 1000, 1.0)
-        self._workers = Workers(loop, offsets_log, settled, timeout_s=timeout_s, child=child)
+        self._timeout_s = max(config.compaction_plan_expiration_ms / 1000, SHORTEST_TIMEOUT_S)
+        self._workers = Workers(loop, offsets_log, settled, child=child)
         self._placement = Placement(
             loop,
             data_dir,
@@ -89,6 +91,7 @@ class Compactor:
             self.counters,
             epoch=epoch,
             index_interval_bytes=config.log_index_interval_bytes,
+            timeout_s=self._timeout_s,
             at_step=at_step,
         )
         self._settled = settled
@@ -249,7 +252,8 @@ class Compactor:
         now_ms = _wall_ms()
         self.counters.last_look_ms = now_ms
         try:
-            made = await self._workers.order("plan", await self._planning_order(request, now_ms), "the planner")
+            order = await self._planning_order(request, now_ms)
+            made = await self._workers.order("plan", order, "the planner", timeout_s=self._timeout_s)
         except (ChildError, OSError) as error:
             made = {"plan_id": "", "sentence": f"no plan could be made: {error}"}
             self.counters.failures += 1
@@ -326,7 +330,7 @@ class Compactor:
         LOG.info("compaction job starts: %s", shlex.join(command))
         started = time.monotonic()
         try:
-            ended = await self._workers.order("run", {"command": command}, "the job")
+            ended = await self._workers.order("run", {"command": command}, "the job", timeout_s=JOB_TIMEOUT_S)
         except ChildError as error:
             ended = {"code": -1, "lines": [str(error)]}
         finally:

@@ -44,6 +44,7 @@ class Placement:
         *,
         epoch: str,
         index_interval_bytes: int,
+        timeout_s: float,
         at_step: AtStep,
     ) -> None:
         self.is_closing = False
@@ -55,6 +56,7 @@ class Placement:
         self._counters = counters
         self._epoch = epoch
         self._index_interval_bytes = index_interval_bytes
+        self._timeout_s = timeout_s  # for a check
         self._at_step = at_step
 
     async def put_in_place(self, opened: OpenPlan) -> bool:
@@ -68,7 +70,7 @@ class Placement:
             "index_interval_bytes": self._index_interval_bytes,
         }
         try:
-            found = await self._workers.order("check", order, "the check of a result")
+            found = await self._workers.order("check", order, "the check of a result", timeout_s=self._timeout_s)
         except ChildError as error:
             return not self.is_closing and await self._broke(opened, str(error), started_ms)
         opened.broken = 0

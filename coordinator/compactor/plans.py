@@ -21,7 +21,7 @@ class OpenPlan:
     retry_ms: int = 0  # not before
     trouble: str = ""  # why the last attempt to put its result in place came to nothing
     broken: int = 0  # children that ended without an answer, in a row
-    _delay_ms: int = field(default=FIRST_RETRY_MS)
+    _delay_ms: int = field(default_factory=lambda: FIRST_RETRY_MS)
 
     def try_again_later(self, why: str, now_ms: int) -> None:
         """Something was in the way that is not the result's fault."""

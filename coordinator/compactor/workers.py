@@ -35,13 +35,11 @@ class Workers:
         offsets_log: OffsetsLog,
         settled: Callable[[int, int], Iterator[list[Row]] | None],
         *,
-        timeout_s: float,
         child: Sequence[str] = CHILD,
     ) -> None:
         self.writer_held_s: list[float] = []  # how long each act kept the writer thread; whoever reads it empties it
         self._loop = loop
         self._offsets_log = offsets_log
-        self._timeout_s = timeout_s
         self._child = tuple(child)
         self._children = Children()
         self._threads = ThreadPoolExecutor(THREADS, "compactor")
@@ -51,11 +49,11 @@ class Workers:
         """Run `act` in one of the threads."""
         return self._loop.run_in_executor(self._threads, act, *arguments)
 
-    def order(self, act: str, order: dict[str, Any], name: str) -> Awaitable[dict[str, Any]]:
+    def order(self, act: str, order: dict[str, Any], name: str, *, timeout_s: float) -> Awaitable[dict[str, Any]]:
         """One order to a child of ours, and its answer; rows that it asks for meanwhile it gets. Raises ChildError."""
-        return self.run(self._in_thread_order, act, order, name)
+        return self.run(self._in_thread_order, act, order, name, timeout_s)
 
-    def _in_thread_order(self, act: str, order: dict[str, Any], name: str) -> dict[str, Any]:
+    def _in_thread_order(self, act: str, order: dict[str, Any], name: str, timeout_s: float) -> dict[str, Any]:
         def converse(stdin: IO[bytes], stdout: IO[bytes]) -> dict[str, Any]:
             frames.write(stdin, order)
             while True:
@@ -64,7 +62,7 @@ class Workers:
                     return said
                 self._rows.send(stdin, said["rows_of"], said["below_offset"])
 
-        return self._children.run((*self._child, act), converse, timeout_s=self._timeout_s, name=name)
+        return self._children.run((*self._child, act), converse, timeout_s=timeout_s, name=name)
 
     def in_thread_on_writer(self, act: Callable[[], T]) -> T:
         """Run `act` in the thread that writes the logs, and return what it returned, or raise what it raised."""

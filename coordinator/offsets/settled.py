@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from coordinator.offsets.partition import OffsetsPartition
+    from coordinator.offsets.store import OffsetStore
 
 # group, topic, partition, log offset of the record, then what it says: offset, leader epoch, metadata, commit and
 # expiry time in ms
@@ -34,34 +35,40 @@ class StateChangedError(Exception):
 def settled(shard: OffsetsPartition, below_offset: int) -> Iterator[list[Row]]:
     """The rows whose records stand below `below_offset`, in no order; sometimes an empty list, to let others run.
 
-    Everything may happen between two of them. StateChangedError: the partition is not what it was any more.
+    Everything may happen between two of them, and before the first. StateChangedError: the partition is not what it
+    was when this was called.
     """
-    store = shard.offsets
+    store = shard.offsets  # now, and not when the first row is asked for: it may be being loaded by then
+
+    def rows() -> Iterator[list[Row]]:
+        for some in _rows(shard, store, below_offset):
+            if shard.offsets is not store:
+                raise StateChangedError
+            yield some
+            if shard.offsets is not store:
+                raise StateChangedError
+
+    return rows()
+
+
+def _rows(shard: OffsetsPartition, store: OffsetStore, below_offset: int) -> Iterator[list[Row]]:
     looked = 0
     rows: list[Row] = []
-
-    def is_due() -> bool:
-        return len(rows) >= ROWS_AT_ONCE or looked >= LOOKED_AT_ONCE
-
     for group_id in store.group_ids():
         for topic, partitions in list(store.of_group(group_id).items()):
             for partition, committed in list(partitions.items()):
                 looked += 1
                 if committed.log_offset < below_offset:
                     rows.append((group_id, topic, partition, committed.log_offset, *committed[:5]))
-                if is_due():
+                if len(rows) >= ROWS_AT_ONCE or looked >= LOOKED_AT_ONCE:
                     yield rows
-                    if shard.offsets is not store:
-                        raise StateChangedError
                     rows, looked = [], 0
     for group_id in list(shard.groups):
         group = shard.groups.get(group_id)
         looked += 1
         if group is not None and 0 <= group.record_offset < below_offset:
             rows.append((group_id, group.record_offset))
-        if is_due():
+        if len(rows) >= ROWS_AT_ONCE or looked >= LOOKED_AT_ONCE:
             yield rows
-            if shard.offsets is not store:
-                raise StateChangedError
             rows, looked = [], 0
     yield rows

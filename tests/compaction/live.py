@@ -6,6 +6,7 @@ as often, and that can end the daemon with SIGKILL at a named step of the hand-o
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sys
 import threading
@@ -32,6 +33,8 @@ class SteppingDaemon(Daemon):
 
     def __init__(self, directory: Path, **settings: Any) -> None:
         super().__init__(directory, **settings)
+        self.full_disk = directory / "free-bytes"  # if it exists: how many bytes are free, for whoever stages
+        self._environment |= {"FREE_BYTES_FILE": str(self.full_disk)}
         self.die_at("")
 
     def die_at(self, step: str, number: int = 0) -> None:
@@ -45,6 +48,17 @@ class SteppingDaemon(Daemon):
     @property
     def is_dead(self) -> bool:
         return self.process.poll() is not None
+
+    def children(self, act: str) -> list[int]:
+        """Pids of the children that `act` just now: "plan", "check" or "run"."""
+        found = []
+        for task in Path(f"/proc/{self.pid}/task").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                for pid in (task / "children").read_text().split():
+                    with contextlib.suppress(FileNotFoundError):
+                        if Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[-2:-1] == [act.encode()]:
+                            found.append(int(pid))
+        return found
 
 
 class Died(Exception):  # noqa: N818 - what happened, and not always an error

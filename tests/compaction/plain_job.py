@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from coordinator.compaction import plain
@@ -14,15 +15,17 @@ from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.log.fs import RealFileSystem, write_atomically
 
 
-def do_job(data_dir: Path, plan_id: str) -> Manifest:
-    """Clean what the plan names; the manifest is written last, and returned."""
+def do_job(
+    data_dir: Path, plan_id: str, spoil: Callable[[JobDir, Manifest], Manifest] = lambda job, manifest: manifest
+) -> Manifest:
+    """Clean what the plan names; the manifest is written last, and returned. `spoil` may do its worst before that."""
     fs, job = RealFileSystem(), JobDir.of(data_dir, plan_id)
     plan = read_plan(fs, job)
     results = tuple(
         plain.clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
         for part in plan.partitions
     )
-    manifest = Manifest(plan.id, plan.epoch, plan.sha256, "test", "plain", results)
+    manifest = spoil(job, Manifest(plan.id, plan.epoch, plan.sha256, "test", "plain", results))
     write_atomically(fs, job.manifest, manifest.to_bytes())
     return manifest
 

@@ -1,12 +1,23 @@
-"""The daemon's child, whose steps end the daemon. See `stepping_daemon.py`."""
+"""The daemon's child, whose steps end the daemon, and whose disk is as full as a file says. See `live.py`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 from coordinator.compaction import child
+from coordinator.log.fs import RealFileSystem
 from tests.compaction.stepping_daemon import killer
 
+real_free_bytes = RealFileSystem.free_bytes
+
+
+def free_bytes(fs: RealFileSystem, path: Path) -> int:
+    said = Path(os.environ["FREE_BYTES_FILE"])
+    return int(said.read_text()) if said.exists() else real_free_bytes(fs, path)
+
+
 if __name__ == "__main__":
+    RealFileSystem.free_bytes = free_bytes  # type: ignore[method-assign]
     sys.exit(child.main(sys.argv[1:], killer(os.getppid())))

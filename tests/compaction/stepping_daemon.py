@@ -1,20 +1,24 @@
-"""The daemon, told at which step of the hand-over it is to die. See `live.py`.
+"""The daemon, told at which step of the hand-over it is to die, and looking for requests ten times as often.
 
 The steps of planning and staging are taken by a child process (`stepping_child.py`); there, it is the daemon that is
-killed all the same, and the child has to notice.
+killed all the same, and the child has to notice. SIGUSR1 makes the daemon load all partitions of the offsets log anew,
+as it does when it finds an invariant broken. See `live.py`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from coordinator import server
 from coordinator.__main__ import main
-from coordinator.compactor import compactor, placement
+from coordinator.compactor import compactor, placement, plans
+from coordinator.runtime import Runtime
 
 
 def killer(pid: int) -> Callable[[str], None]:
@@ -32,11 +36,37 @@ def killer(pid: int) -> Callable[[str], None]:
     return at_step
 
 
+def runtime(config: Any, loop: asyncio.AbstractEventLoop, *arguments: Any, **settings: Any) -> Runtime:
+    """The real one, which can be told to load everything anew."""
+    made = Runtime(config, loop, *arguments, **settings)
+
+    def reload_all() -> None:
+        if made._reloads:
+            return  # one at a time, as it is when an invariant breaks
+        for partition in made.offsets_log.logs:
+            task = loop.create_task(made._reload(partition))
+            made._reloads.add(task)
+            task.add_done_callback(made._reloads.discard)
+
+    loop.add_signal_handler(signal.SIGUSR1, reload_all)
+    return made
+
+
 if __name__ == "__main__":
     at_step = killer(os.getpid())
     child = (sys.executable, "-m", "tests.compaction.stepping_child")
-    setattr(server, "Compactor", partial(server.Compactor, at_step=at_step, child=child))  # noqa: B010
-    setattr(server, "recover", partial(server.recover, at_step=at_step))  # noqa: B010
-    compactor.LOOK_S = 0.1  # type: ignore[misc]
-    placement.COMPARED_S = 0.05  # type: ignore[misc]
+    patches: dict[Any, dict[str, Any]] = {
+        server: {
+            "Compactor": partial(server.Compactor, at_step=at_step, child=child),
+            "recover": partial(server.recover, at_step=at_step),
+            "Runtime": runtime,
+        },
+        compactor: {"LOOK_S": 0.1},
+        placement: {"COMPARED_S": 0.05},
+        plans: {"FIRST_RETRY_MS": 200},
+    }
+    for module, names in patches.items():
+        for name, value in names.items():
+            assert hasattr(module, name), f"{module.__name__} has no {name} any more"
+            setattr(module, name, value)
     sys.exit(main(sys.argv[1:]))
