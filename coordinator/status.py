@@ -49,6 +49,7 @@ def _sample(kind: Literal["gauge", "counter"], name: str, help: str, value: floa
 def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample]:
     yield from _groups(runtime)
     yield from _requests(runtime)
+    yield from _cluster(runtime)
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
     yield from _disk("topics", runtime.topic_io.flusher.stats, runtime.topic_io.flusher.queued_bytes)
     if (compactor := runtime.compactor) is not None:
@@ -110,6 +111,22 @@ def _requests(runtime: Runtime) -> Iterator[Sample]:
         "coordinator_event_loop_longest_stall_ms",
         "The latest that the housekeeping timer has ever fired, in ms.",
         runtime.longest_stall_ms,
+    )
+
+
+def _cluster(runtime: Runtime) -> Iterator[Sample]:
+    cluster = runtime.cluster
+    yield _gauge("coordinator_cluster_nodes", "Nodes of the cluster, this one among them.", len(cluster.nodes))
+    yield _gauge("coordinator_cluster_is_controller", "1 on the node that changes topics.", int(cluster.is_controller))
+    yield _gauge(
+        "coordinator_cluster_is_following",
+        "1 while this node hears of every change of topics; 0 while the controller is away.",
+        int(cluster.is_controller or (runtime.link is not None and runtime.link.is_following)),
+    )
+    yield _gauge(
+        "coordinator_catalogue_revision",
+        "Changes of topics so far; equal on all nodes.",
+        runtime.topics.catalogue.revision,
     )
 
 

@@ -33,6 +33,7 @@ COMMANDS: Final = {
     "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
     "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
     "topics": Command("coordinator.cli.topics", "list topics, or create one"),
+    "cluster": Command("coordinator.cli.cluster", "the nodes of a cluster, and what each of them owns"),
     "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
     "compact": Command("coordinator.cli.compact", "make the offsets log as small as its live keys, with Spark"),
     "history": Command(

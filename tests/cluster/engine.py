@@ -4,7 +4,7 @@ Brings up the three nodes, the compaction service and the clients of docker-comp
 walks through `FAULTS`: a node is killed, all are rolled one after another, one is stopped for longer than the session
 timeouts, one is cut off the network. Compaction goes on meanwhile. After each fault every node has to be healthy and
 every client has to make progress again by itself; at the end `workload/promises.py`, run on the cluster's own network,
-says whether anything that was acknowledged is missing. The last line is `promises broken: 0`; the exit code says it too.
+says whether anything that was acknowledged is missing. The last line is `promises broken: 0`, as is the exit code.
 
 It needs an engine and `docker-compose` (or the compose plugin), and says so when there is none. A base image that can
 not be pulled is built by `.ci/stand-in-base`.

@@ -73,6 +73,34 @@ def test_what_a_node_that_is_down_would_have_told_is_missed_by_name(
     assert "node 1 is down" in said
 
 
+def test_the_nodes_are_described_up_or_down(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
+    commit_offsets(nodes[2].port, nodes.group_of(2), {("orders", 0): 0})
+    rows, _ = shown(capsys, nodes[3].address, "cluster", "describe")
+    assert [(row["node"], row["address"], row["controller"], row["up"], row["groups"]) for row in rows] == [
+        (number, nodes[number].address, number == 1, True, int(number == 2)) for number in nodes
+    ]
+    assert [row["leads"] for row in rows] == [5, 5, 4], "of six partitions of orders and eight of the offsets log"
+    nodes[2].kill()
+    rows, said = shown(capsys, nodes[3].address, "cluster", "describe", code=1)
+    assert [(row["up"], row["groups"]) for row in rows] == [(True, 0), (False, None), (True, 0)]
+    assert "node 2 is down" in said
+
+
+def test_the_owner_of_each_directory_is_told_for_any_list_of_nodes(
+    nodes: Nodes, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for number in nodes:
+        nodes[number].stop()
+        for ids, owners in (("1,2,3", {number}), ("7", {7})):
+            assert main(["cluster", "owners", str(nodes[number].data_dir), "--nodes", ids, "--json"]) == 0
+            rows = json.loads(capsys.readouterr().out)
+            assert {row["owner"] for row in rows} == owners
+            assert {row["directory"].rpartition("-")[0] for row in rows} == {"orders", "__consumer_offsets"}
+    assert main(["cluster", "owners", str(nodes[1].data_dir), "--nodes", "1,x"]) == 2
+    assert "must be the ids of the nodes" in capsys.readouterr().err
+    assert main(["cluster", "owners", str(nodes[1].data_dir / "nowhere"), "--nodes", "1"]) == 2
+
+
 def led_by(nodes: Nodes, number: int) -> int:
     partitions = topic_metadata(nodes[1].port, "orders").partitions
     return next(int(each.partition_index) for each in partitions if each.leader_id == number)

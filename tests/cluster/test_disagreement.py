@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cluster import StaticOwnership
+from coordinator.cli.main import main
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
@@ -120,7 +121,9 @@ def led_by(nodes: Nodes, number: int) -> list[int]:
     return [each.partition_index for each in topic.partitions if each.leader_id == number]
 
 
-def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_grows(tmp_path: Path) -> None:
+def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_grows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     groups = [f"g-{number}" for number in range(12)]
     with Daemon(tmp_path / "alone", topics=("orders:3",)) as alone:
         for group in groups:
@@ -134,7 +137,12 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
     said = refusal(grown[1])
     assert "holds records of" in said and "docs/cluster.md says how" in said
     # What docs/cluster.md says: the directories to their owners.
-    move(grown)
+    assert main(["cluster", "owners", str(grown[1].data_dir), "--nodes", "1,2,3", "--json"]) == 0
+    for row in json.loads(capsys.readouterr().out):
+        home = grown[row["owner"]].data_dir
+        home.mkdir(exist_ok=True)
+        if home != grown[1].data_dir:
+            shutil.move(grown[1].data_dir / row["directory"], home / row["directory"])
     for number in grown:
         grown[number].spawn()
     try:
@@ -150,20 +158,3 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
     finally:
         for number in grown:
             grown[number].stop()
-
-
-def move(nodes: Nodes) -> None:
-    rule = StaticOwnership(nodes.daemons)
-    for directory in sorted(nodes[1].data_dir.iterdir()):
-        found = re.fullmatch(r"(.+)-(\d+)", directory.name)
-        if not directory.is_dir() or found is None:
-            continue
-        topic, index = found[1], int(found[2])
-        owner = (
-            rule.owner_of_offsets_partition(index)
-            if topic == "__consumer_offsets"
-            else rule.owner_of_topic_partition(topic, index)
-        )
-        if owner != 1:
-            nodes[owner].data_dir.mkdir(exist_ok=True)
-            shutil.move(directory, nodes[owner].data_dir / directory.name)

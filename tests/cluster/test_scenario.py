@@ -9,9 +9,6 @@ was counted is printed (`pytest -s`, or the section "Captured stdout").
 
 from __future__ import annotations
 
-import contextlib
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,20 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.clients.members import LIBRARIES
 from tests.cluster.workload import promises
+from tests.cluster.workload.processes import all_go_on, clients_at_work
 from tests.support.admin import create_topic, delete_topic
-from tests.support.daemon import REPOSITORY
-from tests.support.eventually import eventually
 from tests.support.nodes import Nodes
 from tests.support.offsets_on_disk import committed_on_disk
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(900)]
 
 TOPIC, PARTITIONS = "orders", 12
-CRASH_EVERY_S = 12.0
 AWAY_S = 8.0  # longer than the members' session timeout of 6 s
-PROGRESS_S = 120.0  # on a busy machine
 OVERRIDES = ("group.initial.rebalance.delay.ms=500", "offsets.topic.segment.bytes=65536")
 
 
@@ -41,50 +34,6 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
     with Nodes(tmp_path / "nodes", overrides=OVERRIDES, topics=(f"{TOPIC}:{PARTITIONS}",)) as running:
         running.know(TOPIC, PARTITIONS)
         yield running
-
-
-@contextlib.contextmanager
-def clients_at_work(nodes: Nodes, diaries: Path) -> Iterator[None]:
-    """A runner for each library: a producer, two members of a group of its own, one of the group of all."""
-    runners = [
-        subprocess.Popen(
-            [
-                *(sys.executable, "-m", "tests.cluster.workload.runner", "--library", library),
-                *("--bootstrap-server", nodes.bootstrap, "--topic", f"{TOPIC}:{PARTITIONS}"),
-                *("--diaries", str(diaries), "--crash-every-s", str(CRASH_EVERY_S)),
-            ],
-            cwd=REPOSITORY,
-            stderr=subprocess.DEVNULL,
-        )
-        for library in sorted(LIBRARIES)
-    ]
-    try:
-        yield
-    finally:
-        for runner in runners:
-            runner.terminate()
-        for runner in runners:
-            runner.wait(timeout=60)
-
-
-def all_go_on(diaries: Path, since: float) -> None:
-    """Every client has done something that succeeded after `since`."""
-
-    def waiting() -> list[str]:
-        last = promises.read_promises(diaries).last_progress
-        if len(last) < 4 * len(LIBRARIES):
-            return [f"only {len(last)} clients have begun"]
-        return sorted(client for client, at in last.items() if at < since)
-
-    last_seen: list[str] = []
-
-    def nobody_waits() -> bool:
-        last_seen[:] = waiting()
-        return not last_seen
-
-    with contextlib.suppress(AssertionError):
-        eventually(nobody_waits, "every client makes progress", within_s=PROGRESS_S)
-    assert not last_seen, f"no progress within {PROGRESS_S:g} s: {last_seen}"
 
 
 @dataclass
@@ -162,7 +111,7 @@ def test_nothing_acknowledged_is_lost_and_every_client_goes_on_whatever_happens_
 ) -> None:
     diaries = tmp_path / "diaries"
     scene = Scene(nodes, diaries)
-    with clients_at_work(nodes, diaries):
+    with clients_at_work(nodes.bootstrap, TOPIC, PARTITIONS, diaries):
         all_go_on(diaries, time.time())
         for name, fault in FAULTS.items():
             began = time.monotonic()

@@ -1,0 +1,112 @@
+"""`coordinator cluster describe | owners`: which nodes there are and which of them answer; who owns what lies where.
+
+`describe` asks a running cluster, any Kafka too. `owners` works on the files of a stopped node alone: it computes the
+owner of each partition's directory among the nodes that are given, which is what has to be known before directories are
+moved to another number of nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+from coordinator.cli.arguments import add_common
+from coordinator.cli.client import Client, UnreachableError
+from coordinator.cli.errors import CliError
+from coordinator.cli.table import Row, as_columns, as_json
+from coordinator.cluster import StaticOwnership
+from coordinator.topics.names import OFFSETS_TOPIC, parse_partition_directory
+from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+
+DESCRIPTION: Final = "The nodes of a cluster, and what each of them owns."
+
+EPILOG: Final = """\
+examples:
+  coordinator cluster describe --bootstrap-server 127.0.0.1:9093
+  coordinator cluster owners data-1 --nodes 1,2,3,4"""
+
+NODE_COLUMNS: Final = ("NODE", "ADDRESS", "CONTROLLER", "UP", "GROUPS", "LEADS")
+OWNER_COLUMNS: Final = ("DIRECTORY", "OWNER", "BYTES")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    describing = actions.add_parser("describe", help="the nodes of a running cluster", allow_abbrev=False)
+    add_common(describing)
+    owning = actions.add_parser("owners", help="whose the directories of a stopped node are", allow_abbrev=False)
+    owning.add_argument("directory", type=Path, metavar="DATA-DIR")
+    owning.add_argument("--nodes", required=True, metavar="ID,...", help="the ids that cluster.nodes will have")
+    owning.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    columns: tuple[str, ...]
+    problems: list[str] = []
+    if arguments.action == "owners":
+        columns, rows = OWNER_COLUMNS, owners(arguments.directory, _ids(arguments.nodes))
+    else:
+        with Client(arguments.bootstrap_server, arguments.timeout) as client:
+            rows, problems = describe(client)
+        columns = NODE_COLUMNS
+    print(as_json(columns, rows) if arguments.json else as_columns(columns, rows))
+    for problem in problems:
+        print(f"coordinator: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def describe(client: Client) -> tuple[list[Row], list[str]]:
+    """A row for each node, and why some of them could not be asked."""
+    metadata = client.metadata(None)
+    leads = Counter(partition.leader_id for topic in metadata.topics for partition in topic.partitions)
+    rows: list[Row] = []
+    problems: list[str] = []
+    for broker in sorted(metadata.brokers, key=lambda broker: broker.node_id):
+        groups: int | None = None
+        try:
+            answer = client.node(broker.node_id).call(ListGroupsRequest(), ListGroupsResponse)
+            groups = len(answer.groups) if not answer.error_code else None
+            is_up = True
+        except UnreachableError as error:
+            is_up = False
+            problems.append(str(error))
+        rows.append(
+            {
+                "NODE": broker.node_id,
+                "ADDRESS": f"{broker.host}:{broker.port}",
+                "CONTROLLER": broker.node_id == metadata.controller_id,
+                "UP": is_up,
+                "GROUPS": groups,
+                "LEADS": leads[broker.node_id],
+            }
+        )
+    return rows, problems
+
+
+def owners(directory: Path, ids: list[int]) -> list[Row]:
+    """A row for each directory of a partition."""
+    rule = StaticOwnership(ids)
+    rows: list[Row] = []
+    try:
+        found = sorted(path for path in directory.iterdir() if path.is_dir())
+    except OSError as error:
+        raise CliError(f"{directory} cannot be read ({error.strerror}); give the data directory of a node") from None
+    for path in found:
+        parsed = parse_partition_directory(path.name)
+        if parsed is None:
+            continue
+        topic, index = parsed
+        is_offsets = topic == OFFSETS_TOPIC
+        owner = rule.owner_of_offsets_partition(index) if is_offsets else rule.owner_of_topic_partition(topic, index)
+        size = sum(segment.stat().st_size for segment in path.glob("*.log"))
+        rows.append({"DIRECTORY": path.name, "OWNER": owner, "BYTES": size})
+    return rows
+
+
+def _ids(text: str) -> list[int]:
+    ids = [entry.strip() for entry in text.split(",") if entry.strip()]
+    if not ids or not all(entry.isdecimal() for entry in ids) or len(set(map(int, ids))) != len(ids):
+        raise CliError(f"--nodes {text!r} must be the ids of the nodes, as in 1,2,3")
+    return [int(entry) for entry in ids]
