@@ -267,6 +267,7 @@ def _both_read(data: bytes, *, checked: bool) -> bool:
     return True
 
 
+@pytest.mark.parametrize("few", [LOCK_STEP_ONLY, ONE_BY_ONE_ONLY])
 @pytest.mark.parametrize(
     ("payload", "count"),
     [
@@ -276,6 +277,7 @@ def _both_read(data: bytes, *, checked: bool) -> bool:
         (b"\x0c\0\0\0\x01\x01\0" * 2, 1),
         (b"\x0c\0\0\0\x01\x01\0", 2**31 - 1),
         (b"\xff" * 40, 1),
+        (b"\xfe" + b"\xff" * 8 + b"\x01" + bytes(40), 3),  # a length of 2**63 - 1
         (b"\x0c\0\0\0\x0c\x01\0", 1),  # a key that reaches into nothing
         (b"\x0c\0\0\0\x01\x0c\0", 1),
         (b"\x0c\0\0\x02\x01\x01\0", 1),  # an offset beyond the batch's last
@@ -287,8 +289,9 @@ def _both_read(data: bytes, *, checked: bool) -> bool:
     ],
 )
 def test_lengths_and_counts_that_promise_too_much_are_refused_though_the_checksum_is_right(
-    payload: bytes, count: int
+    payload: bytes, count: int, few: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(kernel, "_FEW", few)
     batch = BatchOf([], base_timestamp=-2)
     good = segment_of([BatchOf([RecordOf(b"a", b"b")])]).data
     data = good + with_payload(batch, 1, 0, payload, count) + with_payload(batch, 9, 0, b"\x0c\0\0\0\x01\x01\0", 1)
@@ -331,7 +334,7 @@ def test_what_does_not_decompress_or_expands_beyond_the_limit_is_refused(
 def test_a_codec_that_does_not_exist_and_an_old_format_are_named() -> None:
     unknown = bytearray(with_payload(BatchOf([], attributes=5), 0, 0, b"", 0))
     with pytest.raises(CorruptBatchError, match="codec 5"):
-        read(bytes(unknown))
+        read_batches(bytes(unknown), path=HERE)
     old = struct.pack(">qiIbbqi", 0, 18, 0, 1, 0, 0, -1) + struct.pack(">i", -1) + bytes(40)
     with pytest.raises(CorruptBatchError, match="format 1"):
         read(old)
