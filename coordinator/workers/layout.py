@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cluster import StaticOwnership
+from coordinator.compaction.jobs import remove_directory
 from coordinator.data_dir import LOCK_NAME, DataDirError
 from coordinator.history.marks import HISTORY_DIR, read_marks
 from coordinator.log.fs import File, FileSystem, read_whole, write_atomically
-from coordinator.log.log import remove_tree
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
 from coordinator.topics.catalogue import CatalogueError, parse_document
 from coordinator.topics.names import parse_partition_directory
@@ -153,7 +153,7 @@ def _move_partitions(fs: FileSystem, sources: Sequence[Path], owner_dirs: dict[i
             if fs.exists(path / name):
                 fs.unlink(path / name)
         if fs.is_dir(path / _JOBS_DIR):
-            remove_tree(fs, path / _JOBS_DIR)
+            remove_directory(fs, path / _JOBS_DIR)
         fs.fsync_dir(path)
     for old, new in moves:
         fs.rename(old, new)

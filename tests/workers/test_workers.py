@@ -1,0 +1,194 @@
+"""`coordinator serve --workers N`: real processes, real clients, workers that die, and another N at the next start."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol.messages.metadata import MetadataRequest
+from tests.cluster.workload import promises
+from tests.cluster.workload.processes import all_go_on, clients_at_work
+from tests.support.daemon import REPOSITORY
+from tests.support.eventually import eventually
+from tests.support.nodes import free_ports
+from tests.support.wire import call
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
+
+TOPIC, PARTITIONS = "orders", 12
+START_S = 60.0
+
+
+class Daemon:
+    """A supervisor with its workers, and the same directory and ports for the next one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.data_dir = directory / "data"
+        self.log_file = directory / "log"
+        self.port_file = directory / "port"
+        self.ports = free_ports(3)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def process(self) -> subprocess.Popen[bytes]:
+        assert self._process is not None
+        return self._process
+
+    def start(self, workers: int) -> None:
+        self.port_file.unlink(missing_ok=True)
+        command = [
+            *(sys.executable, "-m", "coordinator", "serve", "--listen", f"127.0.0.1:{self.ports[0]}"),
+            *("--http", "127.0.0.1:0", "--data-dir", str(self.data_dir), "--port-file", str(self.port_file)),
+            *("--topic", f"{TOPIC}:{PARTITIONS}", "--override", "group.initial.rebalance.delay.ms=500"),
+        ]
+        if workers > 1:
+            command += ["--workers", str(workers), "--worker-ports", ",".join(map(str, self.ports[:workers]))]
+        with self.log_file.open("ab") as log:
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=REPOSITORY)
+        eventually(
+            lambda: self.port_file.exists() or self.process.poll() is not None, "the daemon is up", within_s=START_S
+        )
+        assert self.process.poll() is None, self.log_file.read_text()[-4000:]
+
+    def stop(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        return self.process.wait(timeout=40)
+
+    def worker_pids(self) -> list[int]:
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return [int(pid) for pid in children]
+
+    def get(self, path: str) -> tuple[int, str]:
+        port = re.findall(r"http listen=127\.0\.0\.1:(\d+)", self.log_file.read_text())[-1]
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refusal:
+            with refusal:
+                return refusal.code, refusal.read().decode()
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    made = Daemon(tmp_path)
+    yield made
+    if made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()
+
+
+def is_gone(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
+
+
+def test_nothing_is_lost_when_a_worker_dies_and_when_there_are_more_or_fewer_of_them(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    diaries = tmp_path / "diaries"
+    daemon.start(2)
+    bootstrap = ",".join(f"127.0.0.1:{port}" for port in daemon.ports[:2])
+    with clients_at_work(bootstrap, TOPIC, PARTITIONS, diaries):
+        all_go_on(diaries, time.time())
+        victim = daemon.worker_pids()[0]
+        os.kill(victim, signal.SIGKILL)
+        eventually(lambda: len(daemon.worker_pids()) == 2 and victim not in daemon.worker_pids(), "another worker")
+        all_go_on(diaries, time.time())
+        for workers in (3, 2):
+            assert daemon.stop() == 0
+            daemon.start(workers)
+            mended = time.time()
+            all_go_on(diaries, mended)
+        assert daemon.stop() == 0
+        daemon.start(1)  # on the first port, which the clients know
+        mended = time.time()
+        all_go_on(diaries, mended)
+        counts, violations = promises.check(bootstrap, TOPIC, PARTITIONS, diaries, mended)
+    print(counts)
+    assert violations == []
+    assert counts["records acknowledged"] > 100 and counts["takeovers"] > 10, "nothing was shown"
+
+
+def test_clients_are_told_of_all_workers_and_the_first_is_the_controller(daemon: Daemon) -> None:
+    daemon.start(2)
+    answer = call(daemon.ports[1], MetadataRequest(topics=None), 9)
+    assert [(each.node_id, each.port) for each in answer.brokers] == [(1, daemon.ports[0]), (2, daemon.ports[1])]
+    assert answer.controller_id == 1
+    leaders = {each.leader_id for topic in answer.topics for each in topic.partitions}
+    assert leaders == {1, 2}
+
+
+def test_status_and_figures_of_all_workers_are_in_one_place(daemon: Daemon) -> None:
+    daemon.start(2)
+    assert daemon.get("/readyz") == (200, "2 workers are ready\n")
+    status, text = daemon.get("/metrics")
+    assert status == 200
+    for node in (1, 2):
+        assert f'coordinator_worker_restarts_total{{node="{node}"}} 0.0' in text
+        assert f'kafka_coordinator_group_num_groups{{node="{node}",state="Stable"}} 0.0' in text
+    os.kill(daemon.worker_pids()[1], signal.SIGSTOP)
+    try:
+        assert daemon.get("/readyz") == (503, "node 2 does not answer\n")
+    finally:
+        os.kill(daemon.worker_pids()[1], signal.SIGCONT)
+    eventually(lambda: daemon.get("/readyz")[0] == 200, "ready again")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+def test_a_signal_to_end_reaches_all_workers_and_the_exit_code_is_0(daemon: Daemon, number: int) -> None:
+    daemon.start(2)
+    pids = daemon.worker_pids()
+    assert daemon.stop(number) == 0
+    assert all(map(is_gone, pids))
+    assert daemon.log_file.read_text().count("stopped data_dir=") == 2  # each has drained
+    assert "Traceback" not in daemon.log_file.read_text()
+
+
+def test_workers_end_in_order_when_their_supervisor_is_killed(daemon: Daemon) -> None:
+    daemon.start(2)
+    pids = daemon.worker_pids()
+    daemon.process.kill()
+    daemon.process.wait()
+    eventually(lambda: all(map(is_gone, pids)), "the workers are gone")
+    assert daemon.log_file.read_text().count("stopped data_dir=") == 2
+
+
+def test_a_worker_that_cannot_start_ends_the_daemon_with_its_reason(daemon: Daemon) -> None:
+    daemon.start(2)
+    assert daemon.stop() == 0
+    catalogue = daemon.data_dir / "workers" / "2" / "topics.json"
+    daemon.start(2)
+    catalogue.write_text("{")
+    os.kill(daemon.worker_pids()[1], signal.SIGKILL)
+    assert daemon.process.wait(timeout=40) == 2
+    assert "topics.json cannot be used" in daemon.log_file.read_text()
+
+
+def test_a_second_daemon_on_the_same_directory_is_refused(daemon: Daemon) -> None:
+    daemon.start(2)
+    for workers in ([], ["--workers", "2"]):
+        second = subprocess.run(
+            [
+                *(sys.executable, "-m", "coordinator", "serve", "--listen", "127.0.0.1:0", "--http", "off"),
+                *("--data-dir", str(daemon.data_dir), *workers),
+            ],
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert second.returncode == 2
+        assert "is in use by another daemon" in second.stderr
