@@ -68,14 +68,14 @@ def test_nothing_given_is_all_defaults() -> None:
     assert load() == Config()
 
 
-@pytest.mark.parametrize("key", keys().values(), ids=str)
+@pytest.mark.parametrize("key", keys().values(), ids=list(keys()))
 def test_every_default_is_valid_when_it_is_written_down(key: Key) -> None:
     written = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
     assert key.parse(written) == key.default
     assert key.help.endswith(".")
 
 
-@pytest.mark.parametrize("key", keys().values(), ids=str)
+@pytest.mark.parametrize("key", keys().values(), ids=list(keys()))
 def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
     written = {"int": "70000000", "long": "70000000", "boolean": "FALSE"}.get(key.type, str(key.default))
     if key.maximum is not None:
