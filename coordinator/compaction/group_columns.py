@@ -8,6 +8,7 @@ for another protocol (Connect's workers), or bytes that are not what they should
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -48,10 +49,12 @@ GROUP_FIELDS: Final = (
 def group_columns(values: Mapping[int, GroupValue], count: int) -> dict[str, pa.Array]:
     """A column of `count` rows for each of GROUP_FIELDS, null where `values` has nothing for a row."""
     rows = [_row(value) for value in values.values()]
-    return {
+    columns = {
         field.name: scattered(list(values), [row[field.name] for row in rows], count, field.type)
-        for field in GROUP_FIELDS
+        for field in GROUP_FIELDS[:-1]
     }
+    columns["members"] = _members(values, count)
+    return columns
 
 
 def scattered(rows: list[int], values: list[Any], count: int, kind: pa.DataType) -> pa.Array:
@@ -65,6 +68,22 @@ def scattered(rows: list[int], values: list[Any], count: int, kind: pa.DataType)
     return pa.array(values, kind).take(pa.array(places, mask=is_null))
 
 
+def _members(values: Mapping[int, GroupValue], count: int) -> pa.Array:
+    """The lists of members one behind the other, and where each row's begins: nothing nested is copied."""
+    size = np.zeros(count + 1, np.int32)
+    is_null = np.ones(count, np.bool_)
+    for row, value in values.items():
+        size[row + 1] = len(value.members)
+        is_null[row] = False
+    found = [
+        _member(each, is_consumer=value.protocol_type == CONSUMER)
+        for _, value in sorted(values.items())
+        for each in value.members
+    ]
+    begins = pa.array(np.cumsum(size, dtype=np.int32))
+    return pa.ListArray.from_arrays(begins, pa.array(found, MEMBERS.value_type), type=MEMBERS, mask=pa.array(is_null))
+
+
 def _row(value: GroupValue) -> dict[str, Any]:
     return {
         "generation": value.generation,
@@ -72,7 +91,6 @@ def _row(value: GroupValue) -> dict[str, Any]:
         "protocol": value.protocol,
         "leader": value.leader,
         "since_ms": None if value.current_state_timestamp_ms < 0 else value.current_state_timestamp_ms,
-        "members": [_member(each, is_consumer=value.protocol_type == CONSUMER) for each in value.members],
     }
 
 
@@ -89,6 +107,7 @@ def _member(member: MemberValue, *, is_consumer: bool) -> dict[str, Any]:
     }
 
 
+@lru_cache(maxsize=4096)  # members say the same in every generation
 def _topics(subscription: bytes) -> list[str] | None:
     try:
         return subscribed_topics(subscription)
@@ -96,6 +115,7 @@ def _topics(subscription: bytes) -> list[str] | None:
         return None
 
 
+@lru_cache(maxsize=4096)
 def _assignment(assignment: bytes) -> list[dict[str, Any]] | None:
     if not assignment:
         return []
