@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import logging
 import signal
+import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 
 from coordinator.compaction import handover, jobs, planning
 from coordinator.log import swap
+from protocol.offsets_records import OffsetKey, decode_key, decode_offset_value
 from tests.clients.conftest import ABOUT_THE_LIBRARIES, Crew, collect_what_a_library_dropped
 from tests.clients.members import LIBRARIES
 from tests.clients.promises import Committer, Promises
@@ -102,6 +105,73 @@ def test_clients_lose_nothing_over_ten_compactions_in_a_row(daemon: SteppingDaem
         daemon.restart()
     owned = crew.settles(*members)
     assert sorted(map(len, owned.values())) == [2, 2, 2], "the same consumers go on"
+
+
+class OffsetsReader:
+    """A consumer of another program that follows `__consumer_offsets` from its beginning."""
+
+    def __init__(self, daemon: Daemon, partitions: int, slowly: float = 0.0) -> None:
+        from kafka import KafkaConsumer  # here, because of its warnings (ABOUT_THE_LIBRARIES)
+        from kafka.structs import TopicPartition as KafkaPartition
+
+        self.newest: dict[tuple[str, str, int], int] = {}  # group, topic, partition -> committed offset
+        self.read = 0
+        self._slowly = slowly
+        self._positions = dict.fromkeys(range(partitions), -1)
+        self._consumer = KafkaConsumer(
+            bootstrap_servers=daemon.address,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            max_poll_records=50,
+        )
+        self._consumer.assign([KafkaPartition("__consumer_offsets", number) for number in range(partitions)])
+
+    def follow(self, stopping: threading.Event) -> None:
+        while not stopping.is_set():
+            self.poll()
+            stopping.wait(self._slowly)
+
+    def poll(self) -> bool:
+        found = self._consumer.poll(timeout_ms=200)
+        for records in found.values():
+            for record in records:
+                assert record.offset > self._positions[record.partition], "it was there before"
+                self._positions[record.partition] = record.offset
+                self.read += 1
+                key = decode_key(record.key)
+                if isinstance(key, OffsetKey) and record.value is not None:
+                    self.newest[key.group, key.topic, key.partition] = decode_offset_value(record.value).offset
+        return bool(found)
+
+    def catch_up(self) -> None:
+        while self.poll():
+            pass
+        self._consumer.close()
+
+
+def test_consumers_of_the_offsets_topic_notice_nothing_of_compactions(daemon: SteppingDaemon) -> None:
+    """One keeps up, one lags behind and meets segments that are gone, one begins when all is over."""
+    stopping = threading.Event()
+    readers = [OffsetsReader(daemon, 4), OffsetsReader(daemon, 4, slowly=0.5)]
+    with ThreadPoolExecutor(len(readers)) as threads:
+        following = [threads.submit(reader.follow, stopping) for reader in readers]
+        with SimpleCommitter(daemon, [f"group-{number}" for number in range(10)], "t", 6) as simple:
+            for _ in range(4):
+                go_on(simple, more=100)
+                compact(daemon)
+        stopping.set()
+        for each in following:
+            each.result(30)
+    readers.append(OffsetsReader(daemon, 4))
+    expected = {
+        (group, topic, partition): offset
+        for group, promises in simple.promises.items()
+        for (topic, partition), offset in promises.acknowledged.items()
+    }
+    for reader in readers:
+        reader.catch_up()
+        assert reader.newest == expected
+    assert readers[-1].read < readers[0].read, "who comes late has less to read"
 
 
 # step -> how often it has to come before it counts; what the daemon died of before, so that the step comes at all
