@@ -134,8 +134,7 @@ class NodeLink:
         for task in self._tasks:
             with contextlib.suppress(asyncio.CancelledError):
                 await task
-        while self._asks:
-            self._refuse(self._asks.popleft(), ErrorCode.NOT_CONTROLLER)
+        self._refuse_all()
 
     # -- following -----------------------------------------------------------------------------------------------
 
@@ -237,6 +236,7 @@ class NodeLink:
                     if peer is not None and not await self._pass_one(peer):
                         peer.close()
                         peer = None
+                        self._refuse_all()  # whoever waits behind it would wait as long in vain
                 await self._has_work.wait()
         finally:
             if peer is not None:
@@ -246,9 +246,7 @@ class NodeLink:
         try:
             return await self._connect()
         except TROUBLE:
-            self._wanted.clear()
-            while self._asks:
-                self._refuse(self._asks.popleft(), ErrorCode.NOT_CONTROLLER)
+            self._refuse_all()
             return None
 
     async def _pass_one(self, peer: Peer) -> bool:
@@ -276,6 +274,11 @@ class NodeLink:
         self._runtime.reply(ask.ticket, answer)
         self._runtime.end_of_event()
         return True
+
+    def _refuse_all(self) -> None:
+        self._wanted.clear()
+        while self._asks:
+            self._refuse(self._asks.popleft(), ErrorCode.NOT_CONTROLLER)
 
     def _refuse(self, ask: _Ask, error: ErrorCode) -> None:
         reason = f"node {self._cluster.controller.id}, the controller, did not answer; try again"

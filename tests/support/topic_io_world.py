@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.api.handler import Api
-from coordinator.cluster import Cluster
+from coordinator.cluster import Cluster, Facts
 from coordinator.config import Config
 from coordinator.effects import Ticket
 from coordinator.log.fs import FileSystem, RealFileSystem
@@ -70,6 +70,10 @@ class _Node:
     @property
     def topics(self) -> Topics:
         return self.io.topics
+
+    @property
+    def facts(self) -> Facts:
+        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         ticket.session.answer(ticket, response)
