@@ -14,8 +14,10 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -24,9 +26,11 @@ from coordinator.cli.past import DEFAULT_DATA_DIR, positive
 from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.serve import read_properties
 from coordinator.config import Config, load
+from coordinator.log.fs import RealFileSystem
+from coordinator.workers.layout import homes
 
 if TYPE_CHECKING:
-    from coordinator.cli.compact_rounds import Rounds
+    from coordinator.cli.compact_rounds import Asked, Result, Rounds
 
 DESCRIPTION: Final = """\
 Compact the offsets log: of every key the newest record stays, in Kafka's own format and by Kafka's rules. Works while
@@ -44,6 +48,8 @@ docs/compaction.md explains modes, settings and costs."""
 
 MODES: Final = ("auto", "partition", "distributed", "single")
 WATCH_S: Final = 300
+LOOK_S: Final = 1.0
+PAUSE_S: Final = 10.0  # after an error: it will hardly be better in a second
 ENDED: Final = 128 + signal.SIGTERM
 
 
@@ -56,9 +62,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--data-dir",
         type=Path,
-        default=Path(DEFAULT_DATA_DIR),
+        action="append",
         metavar="DIR",
-        help=f"the data directory of a coordinator; default: {DEFAULT_DATA_DIR}",
+        help=f"the data directory of a coordinator, or of its workers; repeatable; default: {DEFAULT_DATA_DIR}",
     )
     what = parser.add_argument_group("what is compacted")
     what.add_argument("--roll", action="store_true", help="close the newest segments first, so that they are included")
@@ -97,14 +103,50 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     need_extra()
-    if not arguments.data_dir.is_dir():
-        raise CliError(f"there is no data directory {arguments.data_dir}; name it with --data-dir")
+    directories = data_dirs(arguments.data_dir or [Path(DEFAULT_DATA_DIR)])
+    if arguments.plan and len(directories) > 1:
+        raise CliError("--plan is of one directory; name it with --data-dir")
     from coordinator.cli import compact_screen
-    from coordinator.cli.compact_rounds import Asked, Rounds, dry_run
+    from coordinator.cli.compact_rounds import Rounds, dry_run
 
-    asked = Asked(
-        data_dir=arguments.data_dir.absolute(),
-        config=config_of(arguments),
+    asked = [asked_of(arguments, directory) for directory in directories]
+    if arguments.dry_run:
+        for each in asked:
+            if len(asked) > 1:
+                tell(f"{each.data_dir}:")
+            compact_screen.show_due(dry_run(each), as_json=arguments.json)
+        return 0
+    with _until_terminated() as ended, ExitStack() as stack:
+        # Each asks for Spark when it has work; the first one starts it, and the others find it there.
+        rounds = [stack.enter_context(Rounds(each, compact_screen.Progress())) for each in asked]
+        try:
+            if arguments.watch is not None:
+                return _watch(arguments, rounds, ended)
+            if arguments.plan:
+                return _show(arguments, rounds[0].of_plan(arguments.plan))
+            return max(_show(arguments, _named(each, each.once(), rounds)) for each in rounds)
+        except EndedError:
+            return 0 if arguments.watch is not None else ENDED
+
+
+def data_dirs(named: list[Path]) -> list[Path]:
+    """The directories to be worked on: where a daemon has workers, theirs. CliError: one is not there."""
+    found: list[Path] = []
+    for path in named:
+        if not path.is_dir():
+            raise CliError(f"there is no data directory {path}; name it with --data-dir")
+        workers = homes(RealFileSystem(), path.absolute())
+        found += [workers[node] for node in sorted(workers)] or [path.absolute()]
+    return found
+
+
+def asked_of(arguments: argparse.Namespace, directory: Path) -> Asked:
+    """What is asked for one directory."""
+    from coordinator.cli.compact_rounds import Asked
+
+    return Asked(
+        data_dir=directory,
+        config=config_of(arguments, directory),
         has_settings=bool(arguments.config or arguments.override or arguments.delete_retention_ms is not None),
         roll=arguments.roll,
         ratio=arguments.min_cleanable_dirty_ratio,
@@ -114,37 +156,51 @@ def run(arguments: argparse.Namespace) -> int:
         driver_memory=arguments.driver_memory,
         conf=spark_conf(arguments.conf),
     )
-    if arguments.dry_run:
-        return compact_screen.show_due(dry_run(asked), as_json=arguments.json)
-    with _until_terminated() as ended, Rounds(asked, compact_screen.Progress()) as rounds:
-        try:
-            if arguments.watch is None:
-                results = rounds.of_plan(arguments.plan) if arguments.plan else rounds.once()
-                return max([compact_screen.show(result, as_json=arguments.json) for result in results], default=0)
-            return _watch(arguments, rounds, ended)
-        except EndedError:
-            return 0 if arguments.watch is not None else ENDED
 
 
-def _watch(arguments: argparse.Namespace, rounds: Rounds, ended: threading.Event) -> int:
+def _show(arguments: argparse.Namespace, results: list[Result]) -> int:
     from coordinator.cli import compact_screen
 
-    said = ""
+    return max([compact_screen.show(result, as_json=arguments.json) for result in results], default=0)
+
+
+def _named(one: Rounds, results: list[Result], all_rounds: list[Rounds]) -> list[Result]:
+    """Where there are several directories, a sentence says whose it is."""
+    if len(all_rounds) == 1:
+        return results
+    return [replace(result, sentence=f"{one.data_dir}: {result.sentence}") for result in results]
+
+
+def _watch(arguments: argparse.Namespace, rounds: list[Rounds], ended: threading.Event) -> int:
+    said: dict[Path, str] = {}
     while not ended.is_set():
-        try:
-            for result in rounds.once():
-                if result.plan is not None or result.sentence != said:  # "nothing to do" is said once
-                    compact_screen.show(result, as_json=arguments.json)
-                said = "" if result.plan is not None else result.sentence
-            rounds.wait_for_work(arguments.watch)
-        except CliError as error:
-            if str(error) != said:
-                tell(f"coordinator: {error}")
-            said = str(error)
-            if rounds.is_broken:
-                raise
-            rounds.pause(arguments.watch)
+        failed = False
+        for each in rounds:
+            where = each.data_dir
+            try:
+                for result in _named(each, each.once(), rounds):
+                    if result.plan is not None or result.sentence != said.get(where):  # "nothing to do" is said once
+                        _show(arguments, [result])
+                    said[where] = "" if result.plan is not None else result.sentence
+            except CliError as error:
+                failed = True
+                if str(error) != said.get(where):
+                    tell(f"coordinator: {error}")
+                said[where] = str(error)
+                if each.is_broken:
+                    raise
+        _wait(rounds, min(PAUSE_S, arguments.watch) if failed else arguments.watch)
     return 0
+
+
+def _wait(rounds: list[Rounds], at_most_s: float) -> None:
+    """Until a daemon has planned something by itself, or so much time has passed."""
+    deadline = time.monotonic() + at_most_s
+    while time.monotonic() < deadline:
+        with suppress(CliError):  # the next round says it
+            if any(each.has_work() for each in rounds):
+                return
+        time.sleep(min(LOOK_S, at_most_s))
 
 
 @contextmanager
@@ -164,9 +220,9 @@ def _until_terminated() -> Iterator[threading.Event]:
         signal.signal(signal.SIGTERM, before)
 
 
-def config_of(arguments: argparse.Namespace) -> Config:
+def config_of(arguments: argparse.Namespace, directory: Path) -> Config:
     """The settings for a directory that no daemon serves."""
-    flags = {"log.dirs": str(arguments.data_dir)}
+    flags = {"log.dirs": str(directory)}
     if arguments.delete_retention_ms is not None:
         flags["log.cleaner.delete.retention.ms"] = str(arguments.delete_retention_ms)
     text = read_properties(arguments.config) if arguments.config is not None else None

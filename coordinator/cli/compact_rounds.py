@@ -48,7 +48,6 @@ if TYPE_CHECKING:
 
 JOB_LOCK: Final = "job.lock"
 SPARK_LOG: Final = "spark.log"
-LOOK_S: Final = 1.0
 POLL_S: Final = 0.1
 
 
@@ -136,20 +135,17 @@ class Rounds:
                 )
             return [self._job_for_daemon(job, {})]
 
-    def wait_for_work(self, at_most_s: float) -> None:
-        """Until the daemon has planned something by itself, or so much time has passed."""
-        deadline = time.monotonic() + at_most_s
-        while time.monotonic() < deadline:
-            facts = self._facts()
-            now_ms = _wall_ms()
-            if facts is not None and jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=now_ms):
-                return
-            time.sleep(min(LOOK_S, at_most_s))
+    @property
+    def data_dir(self) -> Path:
+        """The directory that is worked on."""
+        return self._asked.data_dir
 
-    @staticmethod
-    def pause(at_most_s: float) -> None:
-        """After an error: it will hardly be better in a second."""
-        time.sleep(min(10 * LOOK_S, at_most_s))
+    def has_work(self) -> bool:
+        """Whether the daemon has planned something by itself, or for somebody who has gone."""
+        facts = self._facts()
+        return facts is not None and bool(
+            jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=_wall_ms())
+        )
 
     # -- with a daemon -------------------------------------------------------------------------------------------
 
