@@ -58,7 +58,8 @@ conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
 interchange: setup ## logs of ours served by a real Kafka, and the other way round; both cleaners (needs a JDK)
-	$(PY) -m pytest -q tests/conformance/live_interchange.py tests/conformance/live_cleaner.py $(ARGS)
+	$(PY) -m pytest -q tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
+	  tests/conformance/live_history.py $(ARGS)
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)
