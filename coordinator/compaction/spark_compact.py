@@ -2,9 +2,9 @@
 
 Two modes give the same files. `partition`: one task cleans one log partition, nothing is shuffled; for logs whose keys
 fit into a worker's memory, and that have partitions enough to keep every core busy. `distributed`: a task for each
-segment finds the newest record of each of its keys, Spark finds the newest of all, and a task for each group of
-segments writes what survives in it. Keys and offsets are shuffled, values never; memory follows the size of a segment
-and not that of the log. A third, `single`, is the same work without Spark, for the day when there is none.
+stretch of segments finds the newest record of each of its keys, Spark finds the newest of all, and a task for each
+group of segments writes what survives in it. Keys and offsets are shuffled, values never; memory follows the size of a
+segment and not that of the log. A third, `single`, is the same work without Spark, for the day when there is none.
 
 A job is a function of its plan: run twice, it does nothing the second time; run twice at once, both write the same
 bytes into files of different names, and one manifest. The manifest comes last, from the driver. A partition that
@@ -27,9 +27,9 @@ from coordinator.compaction import jobs, spark_tasks
 from coordinator.compaction.boundaries import is_exact
 from coordinator.compaction.cleaner import add_open_keys, failed, resolved, result_of, sync_directory
 from coordinator.compaction.plain import InputError
-from coordinator.compaction.plan import JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
+from coordinator.compaction.plan import InputSegment, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
 from coordinator.compaction.rules import Fate, Round, group_segments
-from coordinator.compaction.spark_tasks import CANDIDATES_DDL, REPORTS_DDL, Group, GroupReport, ScanReport
+from coordinator.compaction.spark_tasks import CANDIDATES_DDL, REPORTS_DDL, Group, GroupReport, ScanReport, Stretch
 from coordinator.log.fs import RealFileSystem, write_atomically
 
 if TYPE_CHECKING:
@@ -45,7 +45,8 @@ PARTITION_MODE_BYTES: Final = 1 << 30
 """The largest log partition that one task takes whole: if no key repeats, all of its keys are in memory."""
 
 _KEYS_PER_SHUFFLE_TASK: Final = 1_000_000
-_TASKS_PER_CORE: Final = 3  # of the rewriting: groups differ in what is left of them
+_SCAN_BYTES: Final = 64 << 20  # of small segments that one task scans together; half a second
+_TASKS_PER_CORE: Final = 3  # at least, as far as there are segments: they differ in what is in them
 
 
 class Mode(StrEnum):
@@ -117,6 +118,7 @@ class _Work:
         """Run `act` on each number below `count`, every one in a task of its own."""
 
         def run(batches: Iterator[Any]) -> Iterator[Any]:
+            spark_tasks.settle_worker()
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     yield from spark_tasks.report_rows(number, act(number)).to_batches()
@@ -246,7 +248,7 @@ def _distributed(work: _Work) -> list[PartitionResult]:
     files: list[str] = []
     for part in plan.partitions:
         reports = scans[part.partition]
-        events = [report.events for report in reports]
+        events = [segment.events for report in reports for segment in report.segments]
         faults = [report.error for report in reports if report.error]
         if faults:
             results[part.partition] = failed(part, InputError(faults[0]))
@@ -275,35 +277,51 @@ def _groups(plan: Plan) -> list[Group]:
 
 
 def _scanned(work: _Work, groups: Sequence[Group]) -> dict[int, list[ScanReport]]:
-    """The first pass. By partition, what was found in each of its segments, in their order."""
+    """The first pass. By partition, what was found in each of its stretches, in their order."""
     job = work.job
-    tasks = [(group, segment) for group in groups for segment in group.segments]
-    order = sorted(range(len(tasks)), key=lambda number: -tasks[number][1].size_bytes)
-    texts = work.each("scan", len(tasks), lambda number: spark_tasks.scan(job, *tasks[order[number]]))
+    stretches = _stretches(groups, parallelism(work.session()))
+    order = sorted(range(len(stretches)), key=lambda number: -stretches[number].size_bytes)
+    texts = work.each("scan", len(order), lambda number: spark_tasks.scan(job, stretches[order[number]]))
     found = {order[number]: ScanReport.from_text(text) for number, text in enumerate(texts)}
     by_partition: dict[int, list[ScanReport]] = {}
-    for number, (group, _) in enumerate(tasks):
-        by_partition.setdefault(group.part.partition, []).append(found[number])
+    for number, stretch in enumerate(stretches):
+        by_partition.setdefault(stretch.part.partition, []).append(found[number])
     return by_partition
+
+
+def _stretches(groups: Sequence[Group], cores: int) -> list[Stretch]:
+    """What one task scans: neighbours together, as far as that leaves enough tasks for all cores."""
+    total = sum(segment.size_bytes for group in groups for segment in group.segments)
+    limit = min(_SCAN_BYTES, total // (_TASKS_PER_CORE * cores))
+    found: list[list[tuple[Group, InputSegment]]] = []
+    size = 0
+    for group in groups:
+        for segment in group.segments:
+            if found and found[-1][0][0].part is group.part and size + segment.size_bytes <= limit:
+                found[-1].append((group, segment))
+                size += segment.size_bytes
+            else:
+                found.append([(group, segment)])
+                size = segment.size_bytes
+    return [Stretch(members[0][0].part, tuple(members)) for members in found]
 
 
 def _resolved(work: _Work, part: PartitionPlan, reports: Sequence[ScanReport]) -> tuple[list[Round], list[str]]:
     """How to judge each segment of a partition, and the files with the keys that count."""
-    rounds = resolved(work.plan, part, [report.events for report in reports])
+    segments = [segment for report in reports for segment in report.segments]
+    rounds = resolved(work.plan, part, [segment.events for segment in segments])
     scratch = spark_tasks.scratch_dir(work.job)
     open_keys: dict[bytes, int] = {}
-    files = []
-    for report, round_ in zip(reports, rounds, strict=True):
-        names = [report.candidates]
-        for first_batch, name in (report.pending or {}).values():
+    files = [report.candidates for report in reports]
+    for segment, round_ in zip(segments, rounds, strict=True):
+        for first_batch, name in segment.pending.values():
             fate = round_.fates.get(first_batch, Fate(0))
             if Fate.UNDECIDED in fate and name:
                 add_open_keys(open_keys, spark_tasks.read_pending(scratch / name, first_batch))
-            elif Fate.ABORTED not in fate and Fate.UNDECIDED not in fate:
-                names.append(name)
-        files += [name for name in names if name]
-        work.candidates += report.keys
-    return [round_.with_open_keys(open_keys) for round_ in rounds], files
+            elif not fate & (Fate.ABORTED | Fate.UNDECIDED):
+                files.append(name)
+    work.candidates += sum(report.keys for report in reports)
+    return [round_.with_open_keys(open_keys) for round_ in rounds], [name for name in files if name]
 
 
 def _rewritten(
@@ -315,6 +333,7 @@ def _rewritten(
     by_number = {group.number: group for group in groups}
 
     def rewrite(key, table):  # type: ignore[no-untyped-def]  # Spark looks at annotations, and would want its own
+        spark_tasks.settle_worker()
         number = key[0].as_py()
         offsets = table.column("at").to_numpy()
         group = by_number[number]

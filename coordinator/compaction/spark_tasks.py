@@ -1,9 +1,9 @@
 """What a Spark worker does for compaction: three kinds of tasks, each an ordinary function, none of which knows Spark.
 
-`clean` does one log partition from beginning to end. `scan` and `rewrite` are its two halves for a single segment, and
-for a group of segments that become one file: between them lies the shuffle, which carries keys and offsets only. What
-a scan finds is written beside the job's outputs, as Parquet, and found there by Spark itself, so it does not pass
-through the driver, and a worker that dies later takes nothing with it.
+`clean` does one log partition from beginning to end. `scan` and `rewrite` are its two halves, for a stretch of
+segments, and for a group of them that becomes one file: between them lies the shuffle, which carries keys and offsets
+only. What a scan finds is written beside the job's outputs, as Parquet, and found there by Spark itself, so it does not
+pass through the driver, and a worker that dies later takes nothing with it.
 
 An input that is bad is no reason to fail a task: it would be tried again in vain, and bring down the tasks of other
 partitions. It is reported as the sentence that the partition's result will carry. Names of files are random, so that a
@@ -12,6 +12,7 @@ task run twice, or by two workers at a time, does no harm: only the files of the
 
 from __future__ import annotations
 
+import gc
 import json
 import resource
 import secrets
@@ -19,7 +20,8 @@ import sys
 import traceback
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -33,7 +35,7 @@ from coordinator.compaction.cleaner import GroupWritten, clean_partition, failed
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, OutputSegment, PartitionPlan, Plan
 from coordinator.compaction.rules import Round
-from coordinator.compaction.segment_scan import Newest, Pending, array_of, scan_segment
+from coordinator.compaction.segment_scan import Newest, Pending, array_of, merged, scan_segment
 from protocol.record_batch import BatchHeader, ControlType
 
 OFFSET_BITS: Final = 32  # of a code: the rest is the number of a group
@@ -63,31 +65,57 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class ScanReport:
-    """What the driver hears of a scanned segment."""
+class Stretch:
+    """Neighbouring segments of one log partition that one task scans; with each, the group that it belongs to."""
 
-    candidates: str  # a file in the job's scratch directory; empty where there are none
-    keys: int
+    part: PartitionPlan
+    members: tuple[tuple[Group, InputSegment], ...]
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for _, segment in self.members)
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentReport:
+    """What others must know of a scanned segment, beside its keys."""
+
     events: tuple[Event, ...] = ()
-    pending: dict[int, tuple[int, str]] | None = None  # producer -> base offset of its first open batch, file
+    pending: dict[int, tuple[int, str]] = field(default_factory=dict)  # producer -> its first open batch, a file
+
+
+@dataclass(frozen=True, slots=True)
+class ScanReport:
+    """What the driver hears of a scanned stretch. Files are in the job's scratch directory."""
+
+    candidates: str  # a file; empty where there are none
+    keys: int
+    segments: tuple[SegmentReport, ...] = ()
     error: str = ""
 
     def to_text(self) -> str:
-        events = [[*event.header, event.marker] for event in self.events]
-        pending = {str(producer_id): each for producer_id, each in (self.pending or {}).items()}
-        return json.dumps([self.candidates, self.keys, events, pending, self.error])
+        segments = [
+            ([[*event.header, event.marker] for event in each.events], list(each.pending.items()))
+            for each in self.segments
+        ]
+        return json.dumps([self.candidates, self.keys, segments, self.error])
 
     @classmethod
     def from_text(cls, text: str) -> ScanReport:
-        candidates, keys, events, pending, error = json.loads(text)
+        candidates, keys, segments, error = json.loads(text)
         return cls(
             candidates,
             keys,
             tuple(
-                Event(BatchHeader(*numbers), None if marker is None else ControlType(marker))
-                for *numbers, marker in events
+                SegmentReport(
+                    tuple(
+                        Event(BatchHeader(*numbers), None if marker is None else ControlType(marker))
+                        for *numbers, marker in events
+                    ),
+                    {producer_id: (first_batch, name) for producer_id, (first_batch, name) in pending},
+                )
+                for events, pending in segments
             ),
-            {int(producer_id): (base_offset, name) for producer_id, (base_offset, name) in pending.items()},
             error,
         )
 
@@ -118,6 +146,16 @@ def scratch_dir(job: JobDir) -> Path:
     return job.path / "scratch"
 
 
+@cache
+def settle_worker() -> None:
+    """Once for each worker, when everything is imported: what is there now stays, and need not be looked at again.
+
+    Spark's Python workers collect garbage after every task, all of it; over pandas' hundred thousands of objects that
+    takes 40 ms, which is more than a small segment does.
+    """
+    gc.freeze()
+
+
 def clean(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
     """One log partition, whole. Returns its `PartitionResult` as text."""
     try:
@@ -127,45 +165,55 @@ def clean(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
     return json.dumps(result.to_json())
 
 
-def scan(job: JobDir, group: Group, segment: InputSegment) -> str:
-    """One segment. Returns a `ScanReport` as text."""
-    partition = group.part.partition
-
-    def work() -> ScanReport:
-        found = scan_segment(segment, job.in_dir(partition) / segment.name)
-        directory = scratch_dir(job)
-        directory.mkdir(parents=True, exist_ok=True)
-
-        def write(newest: Newest, first_offsets: Int64s | None = None) -> str:
-            if not len(newest):
-                return ""
-            name = f"{partition}-{segment.base_offset}-{secrets.token_hex(8)}.parquet"
-            _write_candidates(directory / name, group, newest, first_offsets)
-            return name
-
-        return ScanReport(
-            candidates=write(found.newest),
-            keys=len(found.newest),
-            events=tuple(found.events),
-            pending={
-                producer_id: (pending.first_batch, write(pending.newest, pending.first_offsets))
-                for producer_id, pending in found.pending.items()
-            },
-        )
-
-    return _reported(work, lambda error: ScanReport("", 0, error=error)).to_text()
+def scan(job: JobDir, stretch: Stretch) -> str:
+    """Some neighbouring segments. Returns a `ScanReport` as text."""
+    return _reported(lambda: _scanned(job, stretch), lambda error: ScanReport("", 0, error=error)).to_text()
 
 
-def _write_candidates(path: Path, group: Group, newest: Newest, first_offsets: Int64s | None) -> None:
+def _scanned(job: JobDir, stretch: Stretch) -> ScanReport:
+    directory = scratch_dir(job)
+    directory.mkdir(parents=True, exist_ok=True)
+    in_dir = job.in_dir(stretch.part.partition)
+    newest = Newest.none()
+    reports = []
+    for _, segment in stretch.members:
+        found = scan_segment(segment, in_dir / segment.name)
+        newest = merged([newest, found.newest])
+        pending = {
+            producer_id: (each.first_batch, _write_candidates(directory, stretch, each.newest, each.first_offsets))
+            for producer_id, each in found.pending.items()
+        }
+        reports.append(SegmentReport(tuple(found.events), pending))
+    return ScanReport(_write_candidates(directory, stretch, newest), len(newest), tuple(reports))
+
+
+def _write_candidates(directory: Path, stretch: Stretch, newest: Newest, first_offsets: Int64s | None = None) -> str:
+    """The name of a file with these keys, each with the code of its newest record; empty if there are none."""
     count = len(newest)
+    if not count:
+        return ""
     columns = [
-        array_of(np.full(count, group.part.partition, np.int32)),
+        array_of(np.full(count, stretch.part.partition, np.int32)),
         newest.keys.cast(pa.binary()),
-        array_of((newest.offsets - group.base_offset) | (group.number << OFFSET_BITS)),
+        array_of(_codes(stretch, newest.offsets)),
         pa.nulls(count, pa.int64()) if first_offsets is None else array_of(first_offsets),
     ]
+    name = f"{stretch.part.partition}-{stretch.members[0][1].base_offset}-{secrets.token_hex(8)}.parquet"
     table = pa.Table.from_arrays(columns, schema=CANDIDATES)
-    pyarrow.parquet.write_table(table, path, compression="lz4", use_dictionary=False, write_statistics=False)
+    pyarrow.parquet.write_table(
+        table, directory / name, compression="lz4", use_dictionary=False, write_statistics=False
+    )
+    return name
+
+
+def _codes(stretch: Stretch, offsets: Int64s) -> Int64s:
+    """Of each offset the group it lies in, and how far it is from the group's first."""
+    starts = np.array([segment.base_offset for _, segment in stretch.members], np.int64)
+    numbers = np.array([group.number for group, _ in stretch.members], np.int64)
+    bases = np.array([group.base_offset for group, _ in stretch.members], np.int64)
+    which = np.searchsorted(starts, offsets, "right") - 1
+    codes: Int64s = (offsets - bases[which]) | (numbers[which] << OFFSET_BITS)
+    return codes
 
 
 def read_pending(path: Path, first_batch: int) -> Pending:
