@@ -25,7 +25,8 @@ def run(arguments: argparse.Namespace) -> int:
     if not source.data_dir.is_dir():
         raise CliError(f"there is no data directory {source.data_dir}; name it with --data-dir")
     started = time.perf_counter()
-    done = extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt)
+    with _progress() as on_segment:
+        done = extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt, on_segment=on_segment)
     seconds = time.perf_counter() - started
     if arguments.json:
         print(json.dumps(_facts(source, done, seconds), indent=2))
@@ -39,7 +40,13 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def extracted(source: Source, master: str | None, *, skip_corrupt: bool = False) -> list[Extracted]:
+def extracted(
+    source: Source,
+    master: str | None,
+    *,
+    skip_corrupt: bool = False,
+    on_segment: Callable[[Extracted], None] = lambda _: None,
+) -> list[Extracted]:
     """Extract everything that is due; also what `coordinator compact` does first when history is on.
 
     CliError: Spark cannot be started, or the disk refuses. The others as `coordinator.history.extract.extract`.
@@ -53,8 +60,7 @@ def extracted(source: Source, master: str | None, *, skip_corrupt: bool = False)
                 return extract_with_spark(source, spark, skip_corrupt=skip_corrupt)
         from coordinator.history.extract import extract
 
-        with _progress() as on_segment:
-            return extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
+        return extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
     except OSError as error:
         raise CliError(
             f"the history in {source.history_dir} cannot be written ({error.strerror or error}); "

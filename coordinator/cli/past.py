@@ -124,7 +124,12 @@ def history_dir(arguments: argparse.Namespace) -> Path | None:
     except RequestError:
         return None
     told = Path(facts.history_dir) if facts is not None and facts.history_dir else None
-    return told if told is not None and told.is_absolute() else None
+    if told is not None and not told.is_absolute():
+        raise CliError(
+            f"the daemon of {arguments.data_dir} keeps its history in {told}, seen from where it was started; "
+            "say with --history-dir where that is"
+        )
+    return told
 
 
 def selection_of(arguments: argparse.Namespace, now: int) -> Selection:
