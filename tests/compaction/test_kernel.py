@@ -374,6 +374,14 @@ def test_a_length_that_lies_costs_its_own_batch_only(length: int) -> None:
     assert refused.value.position == starts[2]
 
 
+def test_behind_a_length_that_lies_the_order_of_offsets_still_holds() -> None:
+    data, starts = seven()
+    broken = bytearray(data)
+    struct.pack_into(">i", broken, starts[2] + 8, 0)
+    struct.pack_into(">q", broken, starts[3], 1)
+    assert kept(bytes(broken)) == ([0, 1, 4, 5, 6], [(starts[2], 2 * starts[1])])
+
+
 @pytest.mark.parametrize("offset", [0, 2, 2**40])
 def test_a_base_offset_that_lies_costs_its_own_batch_only(offset: int) -> None:
     data, starts = seven()

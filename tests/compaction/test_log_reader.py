@@ -141,7 +141,7 @@ def test_files_that_kafkas_cleaner_is_about_to_rename_count_as_segments(log: Pat
 
 def test_a_look_that_saw_half_of_a_renaming_is_not_believed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = log_reader._names
-    looks = iter([{name(60)}])
+    looks = iter([{name(60)}, {name(30), name(60)}])
     monkeypatch.setattr(log_reader, "_names", lambda directory: next(looks, None) or real(directory))
     assert [each.base_offset for each in segments(log)] == [0, 30, 60]
 
