@@ -39,6 +39,9 @@ for _name, *_others in (
 ):
     CLEANING[_name] = (*CLEANING, *_others)
 
+# What history means, apart from where it lies: each may use those before it.
+HISTORY_CORE = ("times", "commits", "reset_csv", "rebalances", "resets", "questions")
+
 PURE = (
     "protocol",
     "coordinator/effects.py",
@@ -52,6 +55,8 @@ PURE = (
     "coordinator/api",
     "coordinator/compaction/rules.py",
     "coordinator/compaction/eligibility.py",
+    *(f"coordinator/history/{name}.py" for name in HISTORY_CORE),
+    "coordinator/cli/reset_plan.py",
     *(f"coordinator/offsets/{name}.py" for name in OFFSETS_CORE),
 )
 # What daemon, child and job share: files in and out, nothing of a daemon. See docs/architecture.md.
@@ -174,6 +179,31 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.compaction.spark_source": frozenset(
         {"coordinator.compaction.log_reader", "coordinator.compaction.columns"}
     ),
+    "coordinator.history": frozenset(
+        {
+            "coordinator.log",
+            "coordinator.offsets.partition",
+            *(
+                f"coordinator.compaction.{name}"
+                for name in ("batches", "cleaner_checkpoint", "columns", "group_columns", "kernel", "log_reader")
+            ),
+        }
+    ),
+    "coordinator.history.marks": frozenset({"coordinator.log"}),  # the planner reads it
+    **{
+        f"coordinator.history.{name}": frozenset(f"coordinator.history.{each}" for each in HISTORY_CORE[:number])
+        for number, name in enumerate(HISTORY_CORE)
+    },
+    "coordinator.history.plots": frozenset(f"coordinator.history.{name}" for name in HISTORY_CORE),
+    "coordinator.compaction.spark_history": frozenset(
+        {
+            "coordinator.history",
+            "coordinator.log",
+            "coordinator.compaction.batches",
+            "coordinator.compaction.log_reader",
+        }
+    ),
+    "coordinator.compaction.spark_fleet": frozenset({"coordinator.history"}),
     "coordinator.core": frozenset(
         {
             "protocol",
