@@ -44,7 +44,7 @@ NULL: Final = -1
 MAX_EXPANDED_BYTES: Final = 2**31 - 1  # a segment and what its batches expand to; larger ones are read in parts
 
 _SMALLEST_RECORD: Final = 7  # length, attributes, timestamp, offset, key length, value length, header count
-_FEW: Final = 24  # batches for which a step in lock-step costs as much as walking them one by one (measured)
+_FEW: Final = 40  # batches: for fewer, a step in lock-step costs more than walking them one by one (measured)
 _BLOCK: Final = 16_384  # records whose columns fit into the second-level cache
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]

@@ -105,7 +105,7 @@ def small_segment() -> bytes:
 # --- what is sound --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("few", [LOCK_STEP_ONLY, 24, ONE_BY_ONE_ONLY])
+@pytest.mark.parametrize("few", [LOCK_STEP_ONLY, 3, ONE_BY_ONE_ONLY])
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(batches=random_batches())
 def test_every_record_is_read_as_the_plain_reader_reads_it(batches: list[BatchOf], few: int) -> None:
