@@ -11,29 +11,26 @@ from pathlib import Path
 import numpy as np
 
 from coordinator.compaction.kernel import read_batches, read_records
-from protocol.offsets_records import GROUP_KEY_VERSION, encode_group_key
+from protocol.offsets_records import encode_group_key
 from protocol.record_batch import BatchHeader, Record, read_header
 
 _VERSION_BYTES = 2
 
 
 def records_of_group(data: bytes, group: str, *, path: Path) -> list[tuple[BatchHeader, Record]]:
-    """Records of the offsets log whose keys name the group, with their batches, in log order; no markers.
+    """Records whose keys look like the group's, with their batches, in log order: who decodes them will know.
 
     Raises CorruptBatchError if anything in the segment is not sound: the kernel's sentence, for all of it is read.
     """
     name = encode_group_key(group)[_VERSION_BYTES:]
     batches, _ = read_batches(data, path=path)
     records = read_records(data, batches, path=path)
-    may_be = (records.key_len >= _VERSION_BYTES + len(name)) & ~batches.is_control[records.batch]
-    rows = np.flatnonzero(may_be)
+    rows = np.flatnonzero(records.key_len >= _VERSION_BYTES + len(name))
     if not len(rows):
         return []
     source = np.frombuffer(records.data, np.uint8)
     windows = np.ndarray((len(source) - len(name) + 1,), f"V{len(name)}", source, strides=(1,))
     rows = rows[windows[records.key_at[rows] + _VERSION_BYTES] == np.void(name)]
-    versions = source[records.key_at[rows]].astype(np.int16) << 8 | source[records.key_at[rows] + 1]
-    rows = rows[versions <= GROUP_KEY_VERSION]
     columns = zip(
         batches.position[records.batch[rows]].tolist(),
         records.offset[rows].tolist(),

@@ -180,7 +180,7 @@ def _ranges(source: LogPartition, start: int, end: int | None, known: Place | No
     edges = [start, *inside, end]
     for low, high in pairwise(edges):
         if low is not None:
-            yield _Range(source, low, high, known if low == start else None)
+            yield _Range(source, low, high, known)
 
 
 def _batches(part: InputPartition, options: Options, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:

@@ -222,6 +222,8 @@ def test_a_stream_reads_what_is_there_and_then_what_comes(data_dir: Path) -> Non
     assert all_rows(reader, reader.partitions(begun, first)) == [*range(90), *range(90)]
     assert reader.latestOffset(first, None) == first
     assert list(reader.partitions(first, first)) == []
+    parts = reader.partitions({"0": 12}, {"0": 45, "5": 0})
+    assert rows(reader, parts) == [list(range(12, 30)), list(range(30, 45))]
     append(partition(data_dir, 5), 60, 90)
     second = reader.latestOffset(first, None)
     assert second == {"0": 90, "5": 93}
