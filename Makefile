@@ -46,6 +46,10 @@ docs: generate ## the same: docs/configuration.md and docs/states.md come from t
 bench: setup ## heartbeats and commits beside echo servers, in one run (about two minutes)
 	$(PY) bench/run.py $(ARGS)
 
+.PHONY: sparkbench
+sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
+	$(PY) bench/compaction.py $(ARGS)
+
 .PHONY: clients
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about six minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)

@@ -301,8 +301,8 @@ def verdicts(
             share = statistics.median(sized.shuffled) / sized.input_bytes
             lines.append(
                 f"{sized.mb} MB, distributed: {statistics.median(sized.shuffled) / 1e6:.1f} MB shuffled, {share:.1%} "
-                f"of the input (wanted: at most {SHUFFLE_SHARE:.0%}): {verdict(share <= SHUFFLE_SHARE)}; the scans left "
-                f"{sized.candidates} candidates for {sized.keys} keys"
+                f"of the input (wanted: at most {SHUFFLE_SHARE:.0%}): {verdict(share <= SHUFFLE_SHARE)}; "
+                f"the scans left {sized.candidates} candidates for {sized.keys} keys"
             )
     if len(sizes) > 1 and memory:
         for mode in (Mode.PARTITION, Mode.DISTRIBUTED):
