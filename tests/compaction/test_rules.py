@@ -6,9 +6,12 @@ between; a dozen lines here say which records stay, and must agree. Then the rul
 
 from __future__ import annotations
 
+import struct
 from types import SimpleNamespace
 from typing import Any
 
+import cramjam
+import google_crc32c
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -297,6 +300,16 @@ def test_the_newest_record_of_a_key_stays_whatever_the_codec(codec: Codec) -> No
     assert [header.codec for header, *_ in batches(made)] == [codec, codec]
 
 
+def test_a_compressed_batch_that_loses_nothing_stays_as_its_writer_compressed_it() -> None:
+    (segment,) = log(commit(0, 1))
+    header = read_header(segment.data)
+    body = bytes(cramjam.snappy.compress_raw(segment.data[61:]))  # a block; we would write a stream
+    checked = struct.pack(">h", Codec.SNAPPY) + segment.data[23:61] + body
+    prefix = struct.pack(">qiibI", 0, 49 + len(body), header.partition_leader_epoch, 2, google_crc32c.value(checked))
+    segment = Segment(0, prefix + checked)
+    assert clean([segment]) == [segment]
+
+
 def test_within_a_batch_the_last_record_of_a_key_stays() -> None:
     assert offsets(clean(log(commit(0, 0, 1, 0)))) == [2, 3]
 
@@ -422,15 +435,26 @@ def test_an_undecided_transaction_stays_as_it_is_and_replaces_nothing() -> None:
 
 
 def test_no_tombstone_goes_that_an_undecided_transaction_could_have_to_obey() -> None:
-    writer = LogWriter().write([delete(0), in_txn(0), delete(0), delete(1), commit(0), delete(0), END]).roll()
+    ops = [delete(0), in_txn(0), delete(0), delete(1), commit(0), delete(0), in_txn(0), END]
+    writer = LogWriter().write(ops).roll()
     segments = writer.closed
     for number in range(3):
         segments = clean(segments, now_ms=START_MS + number * 9 * DAY_MS)
-    assert offsets(segments) == [1, 2, 5, 6], "what lies before it, or is of another key, goes"
+    assert offsets(segments) == [1, 2, 5, 6, 7], "what lies before it, or is of another key, goes"
     writer.segments = [*segments, Segment(writer.next_offset)]
     writer.write([End(1, commit=True), END]).roll()
-    assert replayed(writer.closed)[0].keys() == {KEYS[9]}
-    assert offsets(clean(writer.closed, now_ms=START_MS + 90 * DAY_MS)) == [8], "decided, all go in one round"
+    assert replayed(writer.closed)[0].keys() == {KEYS[0], KEYS[9]}
+    made = clean(writer.closed, now_ms=START_MS + 90 * DAY_MS)
+    assert offsets(made) == [6, 9], "decided, all that was replaced goes in one round"
+
+
+def test_a_markers_key_replaces_no_records_key() -> None:
+    writer = LogWriter()
+    writer._append([(START_MS, struct.pack(">hh", 0, ControlType.COMMIT), b"a record's", ())], -1)
+    segments = writer.write([in_txn(0), End(1, commit=True), END]).roll().closed
+    made, result = cleaned(clean_partition, segments, writer.next_offset, START_MS + 1000)
+    assert offsets(made) == [0, 1, 3]
+    assert result.stats.keys == 3
 
 
 def test_a_control_batch_that_ends_no_transaction_stays() -> None:
