@@ -292,14 +292,12 @@ class TopicIO:
         try:
             store.save_catalogue(job.document)
             for partition in job.create:
-                if job.adopts:
-                    log = created[partition] = store.open_log(partition)
-                    self._replay_producers(partition, log, None)  # nobody else sees the partition yet
-                else:
-                    created[partition] = store.create_log(partition)
+                log = created[partition] = store.create_log(partition, adopts=job.adopts)
+                if log.log_end_offset:  # it was brought here from another node; nobody else sees the partition yet
+                    self._replay_producers(partition, log, None)
         except Exception:
             for partition, log in created.items():
-                if job.adopts:
+                if log.log_end_offset:
                     log.abandon()
                     continue
                 with contextlib.suppress(OSError):

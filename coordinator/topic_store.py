@@ -3,11 +3,12 @@
   topics.json            the catalogue; what it says is what exists
   producer-ids.json      producer ids below this number may be in use
   topic-producers.json   where each partition's producers stood at some offset: start-up reads the log from there only
-  <topic>-<partition>/   one log each
+  <topic>-<partition>/   one log each, and topic.id: of which topic of that name it is
 
 Small files are replaced atomically and durably. The third is a shortcut: it is believed only where it fits the log it
 speaks of, and is written anew at each start, because a log that lost its tail in a power cut and grew again would fit
-by accident. A directory that is in the way of a new partition is moved aside, never reused.
+by accident. A directory that is in the way of a new partition is moved aside, never reused; one that says by its
+topic.id that it is this very partition was brought here from another node, and is taken over with its records.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ LOG: Final = logging.getLogger("coordinator.topics")
 CATALOGUE_NAME: Final = "topics.json"
 PRODUCER_IDS_NAME: Final = "producer-ids.json"
 PRODUCERS_NAME: Final = "topic-producers.json"
+TOPIC_ID_NAME: Final = "topic.id"
 _FORMAT_VERSION: Final = 1
 
 
@@ -124,15 +126,38 @@ class TopicStore:
         )
         return Log.open(self.data_dir / partition.directory, config, self._fs)
 
-    def create_log(self, partition: Partition) -> Log:
-        """Create the log of a new partition; what is in its place goes aside."""
+    def create_log(self, partition: Partition, *, adopts: bool = False) -> Log:
+        """Create the log of a new partition; what is in its place goes aside, unless it is this partition.
+
+        With `adopts` it is, whatever it says of itself.
+        """
         path = self.data_dir / partition.directory
-        if self._fs.exists(path):
+        topic_id = partition.topic.topic_id.hex().encode()
+        if self._fs.exists(path) and not adopts and self._topic_id_in(path) != topic_id:
             aside = self._free_name(partition.topic.name, partition.index, partition.topic.topic_id, STRAY_SUFFIX)
             LOG.warning("%s was in the way of a new partition and is now %s", path.name, aside.name)
             self._fs.rename(path, aside)
             self._fs.fsync_dir(self.data_dir)
-        return self.open_log(partition)
+        log = self.open_log(partition)
+        try:
+            self._note_topic_id(path, topic_id)
+        except OSError:
+            log.abandon()
+            raise
+        return log
+
+    def _note_topic_id(self, directory: Path, topic_id: bytes) -> None:
+        """Not synced: it serves to recognise what was moved to another node, long after."""
+        note = self._fs.open(directory / TOPIC_ID_NAME, create=True)
+        try:
+            note.pwrite(topic_id, 0)
+        finally:
+            note.close()
+
+    def _topic_id_in(self, directory: Path) -> bytes:
+        """What the directory says of itself; empty if it says nothing."""
+        path = directory / TOPIC_ID_NAME
+        return read_whole(self._fs, path).strip() if self._fs.exists(path) else b""
 
     def remove_log(self, partition: Partition, log: Log) -> None:
         """Undo `create_log`."""

@@ -19,6 +19,7 @@ from coordinator.api.handler import Api
 from coordinator.cluster import Cluster
 from coordinator.config import Address, Config
 from coordinator.effects import Ticket
+from coordinator.topic_store import TOPIC_ID_NAME
 from coordinator.topics.catalogue import Catalogue, CatalogueError, parse_document
 from coordinator.topics.effects import ChangeCatalogue
 from coordinator.topics.tail_cache import TailBudget
@@ -316,21 +317,36 @@ def test_after_a_power_cut_a_node_has_a_catalogue_that_it_was_given_and_gets_the
     assert read_all(world, "kept", here) == [b"a promise"]
 
 
-def test_what_was_moved_here_before_the_first_catalogue_came_is_adopted_and_later_is_not() -> None:
-    """A cluster grew, and a person moved directories; what lies in the way later is of nobody."""
+MOVED = {  # whether it is the first catalogue, what topic.id says, whether the records are taken over
+    "the first catalogue, and nothing is said": (True, b"", True),
+    "a later one, and it is the same topic": (False, b"same", True),
+    "a later one, and nothing is said": (False, b"", False),
+    "a later one, and it is another topic of the name": (False, b"0" * 32, False),
+}
+
+
+@pytest.mark.parametrize("how", MOVED)
+def test_a_directory_that_was_moved_here_is_taken_over_and_any_other_is_moved_aside(how: str) -> None:
+    """The cluster grew, and a person moved directories before the start."""
+    is_first, note, adopts = MOVED[how]
     before = ManualIoWorld(cluster=cluster(2), topic_flush_policy="sync")
     take(before, DOCUMENTS[0])
-    here = next(each.index for each in before.topics.catalogue.topics["kept"].partitions if each.is_local)
-    number = 5_000
-    assert write(before, batch(b"moved", producer=(number, 0, 0)), topic="kept", partition=here).error_code == 0
+    here = next(each for each in before.topics.catalogue.topics["kept"].partitions if each.is_local)
+    about = {"topic": "kept", "partition": here.index}
+    moved = batch(b"moved", producer=(5_000, 0, 0))
+    assert write(before, moved, **about).error_code == 0
     before.fs.unlink(DATA / "topics.json")
-    for adopts in (True, False):
-        after = ManualIoWorld(before.fs, cluster=cluster(2), topic_flush_policy="sync")
-        if not adopts:
-            take(after, EMPTY.document())
-        take(after, DOCUMENTS[0])
-        assert read_all(after, "kept", here) == ([b"moved"] if adopts else [])
-        again = write(after, batch(b"moved", producer=(number, 0, 0)), topic="kept", partition=here)
-        assert (again.error_code, again.base_offset) == (0, 0)
-        assert len(read_all(after, "kept", here)) == 1, "its producers are known: the same batch is a repeated one"
-        after.fs.unlink(DATA / "topics.json")
+    if note != b"same":
+        before.fs.open(DATA / here.directory / TOPIC_ID_NAME).truncate(0)
+        before.fs.open(DATA / here.directory / TOPIC_ID_NAME).pwrite(note, 0)
+
+    after = ManualIoWorld(before.fs, cluster=cluster(2), topic_flush_policy="sync")
+    if not is_first:
+        take(after, EMPTY.document())
+    take(after, DOCUMENTS[0])
+    assert read_all(after, "kept", here.index) == ([b"moved"] if adopts else [])
+    again = write(after, moved, **about)
+    assert (again.error_code, again.base_offset) == (0, 0)
+    assert len(read_all(after, "kept", here.index)) == 1, "its producers are known: a repeated batch is one"
+    assert any(name.endswith("-stray") for name in directories(after)) != adopts
+    assert after.fs.open(DATA / here.directory / TOPIC_ID_NAME).pread(99, 0).decode() == here.topic.topic_id.hex()
