@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from tests.clients.promises import Promises
 from tests.compaction.plain_job import do_job
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
-from tests.support.questions import commit_offsets
+from tests.support.questions import commit_offsets, committed_offsets
 from tests.support.wire import ConnectionEnded
 
 SMALL_SEGMENTS = "offsets.topic.segment.bytes=16384"
@@ -37,9 +38,9 @@ class SteppingDaemon(Daemon):
         self._environment |= {"FREE_BYTES_FILE": str(self.full_disk)}
         self.die_at("")
 
-    def die_at(self, step: str, number: int = 0) -> None:
+    def die_at(self, step: str, number: int = 0, by: signal.Signals = signal.SIGKILL) -> None:
         """From the next start on."""
-        self._environment |= {"STEP_TO_DIE_AT": step, "STEP_NUMBER": str(number)}
+        self._environment |= {"STEP_TO_DIE_AT": step, "STEP_NUMBER": str(number), "STEP_SIGNAL": by.name}
 
     def command(self) -> list[str]:
         _, _, _, *arguments = super().command()
@@ -151,3 +152,43 @@ class SimpleCommitter:
                     continue
                 promises.acknowledge(offsets)
                 self.count += 1
+
+
+GROUPS = [f"group-{number}" for number in range(6)]
+
+
+@contextlib.contextmanager
+def starting(directory: Path) -> Iterator[Callable[..., SteppingDaemon]]:
+    """Starts daemons, with more settings as they are given; they are stopped in the end."""
+    running: list[SteppingDaemon] = []
+    always = (SMALL_SEGMENTS, "offsets.topic.num.partitions=2", "log.cleaner.delete.retention.ms=0")
+
+    def start(*overrides: str, arguments: tuple[str, ...] = ()) -> SteppingDaemon:
+        made = SteppingDaemon(directory, overrides=(*always, *overrides), topics=("t:3",), arguments=arguments)
+        running.append(made)
+        made.start()
+        return made
+
+    yield start
+    for each in running:
+        each.stop()
+
+
+def fill(daemon: SteppingDaemon, first: int = 0) -> None:
+    """Some hundred commits: three partitions of each group, up to `first` + 39."""
+    for number in range(first, first + 40):
+        for group in GROUPS:
+            commit_offsets(daemon.port, group, {("t", partition): number for partition in range(3)})
+
+
+def expect(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
+    """That this is what each of these groups has committed for each partition."""
+    for group in groups:
+        assert committed_offsets(daemon.port, group) == {("t", partition): offset for partition in range(3)}
+
+
+def expect_for_good(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
+    """Now, and after a restart."""
+    expect(daemon, offset, groups)
+    daemon.restart()
+    expect(daemon, offset, groups)

@@ -22,15 +22,17 @@ from coordinator.runtime import Runtime
 
 
 def killer(pid: int) -> Callable[[str], None]:
-    """Kills a process at the step that the environment names."""
+    """Ends a process at the step that the environment names, with the signal that it names."""
     wanted, left = os.environ.get("STEP_TO_DIE_AT", ""), int(os.environ.get("STEP_NUMBER", "0"))
+    number = signal.Signals[os.environ.get("STEP_SIGNAL", "SIGKILL")]
 
     def at_step(step: str) -> None:
         nonlocal left
         if step == wanted:
             if not left:
-                os.kill(pid, signal.SIGKILL)
-                signal.pause()  # a thread of the killed process, or a child of it: nothing happens any more
+                os.kill(pid, number)
+                if number is signal.SIGKILL:
+                    signal.pause()  # a thread of the killed process, or a child of it: nothing happens any more
             left -= 1
 
     return at_step

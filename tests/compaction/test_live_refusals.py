@@ -1,4 +1,4 @@
-"""What may come in the way of a compaction while a daemon serves: wrong results, killed helpers, full disks, changes.
+"""What may come in the way of a compaction while a daemon serves: wrong results, killed helpers, full disks.
 
 Each time the daemon goes on serving, nothing is lost, what is wrong is refused and kept, what is only in the way is
 tried again, and the next compaction succeeds.
@@ -8,76 +8,48 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from coordinator.compaction.jobs import Step as JobStep
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import Request, outcome_of, wait_for_answer
-from protocol.messages.delete_groups import DeleteGroupsRequest
-from protocol.messages.offset_delete import (
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
+from coordinator.log.swap import Step
+from tests.compaction.live import (
+    SteppingDaemon,
+    ask,
+    compact,
+    expect,
+    expect_for_good,
+    fill,
+    outcome,
+    starting,
 )
-from tests.compaction.live import SMALL_SEGMENTS, SimpleCommitter, SteppingDaemon, ask, compact, outcome
 from tests.compaction.plain_job import do_job
 from tests.support.eventually import eventually
-from tests.support.questions import commit_offsets, committed_offsets, list_groups
-from tests.support.wire import call
+from tests.support.questions import commit_offsets
 
 pytestmark = pytest.mark.integration
 
-OVERRIDES = (SMALL_SEGMENTS, "offsets.topic.num.partitions=2", "log.cleaner.delete.retention.ms=0")
-GROUPS = [f"group-{number}" for number in range(6)]
-Starter = Callable[..., SteppingDaemon]
-
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Starter]:
+def start(tmp_path: Path) -> Iterator[Callable[..., SteppingDaemon]]:
     """Starts a daemon with these settings; it is stopped in the end."""
-    running: list[SteppingDaemon] = []
-
-    def starter(*overrides: str) -> SteppingDaemon:
-        made = SteppingDaemon(tmp_path / "daemon", overrides=(*OVERRIDES, *overrides), topics=("t:3",))
-        running.append(made)
-        return made.__enter__()  # type: ignore[return-value]
-
-    yield starter
-    for each in running:
-        each.stop()
+    with starting(tmp_path / "daemon") as starter:
+        yield starter
 
 
 @pytest.fixture
-def daemon(start: Starter) -> SteppingDaemon:
+def daemon(start: Callable[..., SteppingDaemon]) -> SteppingDaemon:
     """One with some hundred commits in its log."""
     made = start()
     fill(made)
     return made
-
-
-def fill(daemon: SteppingDaemon, first: int = 0) -> None:
-    for number in range(first, first + 40):
-        for group in GROUPS:
-            commit_offsets(daemon.port, group, {("t", partition): number for partition in range(3)})
-
-
-def expect(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
-    for group in groups:
-        assert committed_offsets(daemon.port, group) == {("t", partition): offset for partition in range(3)}
-
-
-def expect_for_good(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
-    """Now, and after a restart."""
-    expect(daemon, offset, groups)
-    daemon.restart()
-    expect(daemon, offset, groups)
 
 
 # --- wrong results ----------------------------------------------------------------------------------------------------
@@ -176,7 +148,7 @@ def test_whoever_asks_while_a_plan_is_open_is_told_of_that_one(daemon: SteppingD
     assert "nothing to compact" in wait_for_answer(daemon.data_dir, Request.new()).reason
 
 
-def test_a_plan_whose_job_never_comes_expires(start: Starter) -> None:
+def test_a_plan_whose_job_never_comes_expires(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start("compaction.plan.expiration.ms=1000")
     fill(daemon)
     plan_id = ask(daemon)
@@ -252,6 +224,25 @@ def test_a_daemon_that_is_stopped_meanwhile_stops_at_once_and_the_next_one_goes_
     expect_for_good(daemon, 39)
 
 
+@pytest.mark.parametrize("step", [Step.COMMIT_RENAME, Step.APPLY_RENAME, Step.FINISH_REMOVE, JobStep.SETTLE])
+def test_an_exchange_that_has_begun_is_finished_before_a_daemon_that_is_stopped_ends(
+    daemon: SteppingDaemon, step: str
+) -> None:
+    daemon.stop()
+    daemon.die_at(step, by=signal.SIGTERM)
+    daemon.start()
+    plan_id = ask(daemon)
+    do_job(daemon.data_dir, plan_id)
+    assert daemon.process.wait(30) == 0, daemon.log_tail()
+    found = outcome_of(JobDir.of(daemon.data_dir, plan_id))
+    assert found is not None and found.is_done, "nothing of it is left to the next start"
+    assert not list(daemon.data_dir.glob("__consumer_offsets-*/swap.json*"))
+    daemon.die_at("")
+    daemon.start()
+    assert "recovered" not in daemon.log_text()
+    expect_for_good(daemon, 39)
+
+
 def _ignoring_errors(act: Callable[..., object], *arguments: object) -> None:
     try:
         act(*arguments, timeout_s=5)
@@ -267,125 +258,3 @@ def test_a_daemon_that_is_killed_takes_its_children_along(daemon: SteppingDaemon
     daemon.start()
     compact(daemon)
     expect_for_good(daemon, 39)
-
-
-# --- changes ----------------------------------------------------------------------------------------------------------
-
-
-def test_what_is_deleted_while_a_plan_is_open_stays_deleted(daemon: SteppingDaemon) -> None:
-    """By name, by group, and by retention: the tombstones stand behind what the plan compacts."""
-    plan_id = ask(daemon)
-    deleted = call(daemon.port, DeleteGroupsRequest(groups_names=[GROUPS[0]]), 2)
-    assert [each.error_code for each in deleted.results] == [0]
-    topic = OffsetDeleteRequestTopic(name="t", partitions=[OffsetDeleteRequestPartition(partition_index=1)])
-    assert call(daemon.port, OffsetDeleteRequest(group_id=GROUPS[1], topics=[topic]), 0).error_code == 0
-    do_job(daemon.data_dir, plan_id)
-    assert outcome(daemon, plan_id).is_done
-    for number in range(3):  # the tombstones are in the tail, then compacted, then gone
-        daemon.restart()
-        assert GROUPS[0] not in list_groups(daemon.port)
-        assert committed_offsets(daemon.port, GROUPS[1]) == {("t", 0): 39, ("t", 2): 39}
-        expect(daemon, 39, GROUPS[2:])
-        for group in ("another", "one-more", "the-last"):  # both partitions get something
-            commit_offsets(daemon.port, group, {("t", 0): number})
-            commit_offsets(daemon.port, group, {("t", 0): number})
-        compact(daemon)
-
-
-def test_what_expires_while_a_plan_is_open_stays_expired(start: Starter) -> None:
-    daemon = start("offsets.retention.minutes=1", "offsets.retention.check.interval.ms=100")
-    fill(daemon)
-    plan_id = ask(daemon)
-    from tests.compaction.expiring import commit_expired
-
-    commit_expired(daemon.port, GROUPS[0], "t", 3)
-    eventually(lambda: not committed_offsets(daemon.port, GROUPS[0]), "its offsets are gone by retention")
-    do_job(daemon.data_dir, plan_id)
-    assert outcome(daemon, plan_id).is_done
-    for _ in range(2):
-        assert not committed_offsets(daemon.port, GROUPS[0])
-        expect(daemon, 39, GROUPS[1:])
-        daemon.restart()
-
-
-def test_partitions_that_are_loaded_anew_during_compactions_lose_nothing(daemon: SteppingDaemon) -> None:
-    """As after a broken invariant: the log is read while its segments are exchanged."""
-    stopping = threading.Event()
-
-    def reload_again_and_again() -> None:
-        while not stopping.wait(0.05):
-            os.kill(daemon.pid, signal.SIGUSR1)
-
-    thread = threading.Thread(target=reload_again_and_again)
-    with SimpleCommitter(daemon, [f"loaded-{number}" for number in range(6)], "t", 3) as simple:
-        thread.start()
-        try:
-            for _ in range(3):
-                count = simple.count
-                eventually(lambda count=count: simple.count > count + 20, "commits go on", within_s=60)
-                compact(daemon)
-        finally:
-            stopping.set()
-            thread.join()
-    assert "invariant broken" in daemon.log_text()
-    for group, promises in simple.promises.items():
-        promises.check(_loaded(daemon, group), dict(promises.acknowledged))
-
-
-def _loaded(daemon: SteppingDaemon, group: str) -> dict[Any, int]:
-    """What a group has, once its partition has been loaded."""
-
-    def ask_again() -> dict[Any, int] | None:
-        try:
-            return committed_offsets(daemon.port, group)
-        except AssertionError:
-            return None
-
-    return eventually(ask_again, "the partition is loaded")
-
-
-# --- the schedule -----------------------------------------------------------------------------------------------------
-
-
-def test_a_daemon_with_an_interval_plans_by_itself(start: Starter) -> None:
-    daemon = start("compaction.interval.ms=300")
-    fill(daemon)
-    jobs = daemon.data_dir / "compaction" / "jobs"
-    (plan,) = eventually(lambda: list(jobs.glob("*/plan.json")), "a plan appears")
-    do_job(daemon.data_dir, plan.parent.name)
-    assert outcome(daemon, plan.parent.name).is_done
-    expect_for_good(daemon, 39)
-
-
-JOB = f"{sys.executable} -m tests.compaction.asking_job {{data.dir}}"
-
-
-def test_a_daemon_that_is_told_to_starts_the_job_itself(start: Starter) -> None:
-    daemon = start("compaction.interval.ms=300", "compaction.start.job=true", f"compaction.command={JOB}")
-    fill(daemon)
-    eventually(lambda: "compaction job ended code=0" in daemon.log_text(), "the job has ended", within_s=60)
-    assert "compaction swapped" in daemon.log_text()
-    assert "the asking job is done" in daemon.log_text(), "its last line is in the daemon's log"
-    expect_for_good(daemon, 39)
-
-
-def test_a_job_that_fails_is_one_line_and_comes_again(start: Starter) -> None:
-    command = f"{sys.executable} -c \"print('no such plan'); raise SystemExit(3)\""
-    daemon = start("compaction.interval.ms=300", "compaction.start.job=true", f"compaction.command={command}")
-    fill(daemon)
-    eventually(lambda: daemon.log_text().count("compaction job ended code=3") >= 2, "it is tried again", within_s=60)
-    assert "no such plan" in daemon.log_text()
-    expect(daemon, 39)
-
-
-@pytest.mark.parametrize("end", ["stop", "kill"])
-def test_a_job_ends_with_the_daemon_that_started_it(start: Starter, end: str, tmp_path: Path) -> None:
-    pid_file = tmp_path / "pid"
-    code = f"import os, time; open({str(pid_file)!r}, 'w').write(str(os.getpid())); time.sleep(600)"
-    command = f'{sys.executable} -c "{code}"'
-    daemon = start("compaction.interval.ms=300", "compaction.start.job=true", f"compaction.command={command}")
-    fill(daemon)
-    pid = int(eventually(lambda: pid_file.exists() and pid_file.read_text(), "the job runs", within_s=60) or 0)
-    getattr(daemon, end)()
-    eventually(lambda: not Path(f"/proc/{pid}").exists(), "the job ends with the daemon")
-    daemon.start()
