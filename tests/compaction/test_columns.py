@@ -189,10 +189,12 @@ def broken_in_every_way(data: bytes) -> list[bytes]:
 def test_keys_and_values_broken_in_every_way_are_told_as_the_plain_decoders_tell_them(version: int) -> None:
     offset_key, group_key = encode_offset_key("grp", "top", 5), encode_group_key("grp")
     offset = ENCODE_OFFSET_VALUE[version](OffsetValue(7, 3, "note", 5, 6))
+    bare = ENCODE_OFFSET_VALUE[version](OffsetValue(7, 3, "", 5, 6))
     member = MemberValue("m", "i", "c", "h", 1, 2, b"\0\0\0\0\0\0", b"")
     group = ENCODE_GROUP_VALUE[version](GroupValue("consumer", 1, "range", "m", 5, [member]))
     records = [
         *(RecordOf(offset_key, value) for value in broken_in_every_way(offset)),
+        *(RecordOf(offset_key, value) for value in broken_in_every_way(bare)),
         *(RecordOf(group_key, value) for value in broken_in_every_way(group)),
         *(RecordOf(key, offset) for key in broken_in_every_way(offset_key)),
         *(RecordOf(key, None) for key in broken_in_every_way(bytes((0, version)) + group_key[2:])),
