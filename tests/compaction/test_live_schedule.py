@@ -153,6 +153,7 @@ def test_what_was_done_can_be_read_as_figures(start: Callable[..., SteppingDaemo
     assert found['coordinator_compaction_dirty_ratio{partition="1"}'] == 0
     assert 0 <= found["coordinator_compaction_swap_stall_seconds"] < 10
     assert found["coordinator_compaction_swap_writer_seconds"] > 0
+    assert " rows_checked=18 " in daemon.log_text(), "all that is committed was held against memory"
 
 
 # --- the schedule -----------------------------------------------------------------------------------------------------
