@@ -203,11 +203,14 @@ class Rounds:
         plan, report = self._run(job, seconds)
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
+            next_look = time.monotonic() + LOOK_S  # to look is to hold the lock for a moment: not too often
             while (outcome := outcome_of(job)) is None:
                 if _wall_ms() > plan.expires_ms:
                     raise CliError(f"the daemon said nothing about the result of {plan.id}; look into its log", 1)
-                if not self._is_served():
-                    raise CliError(f"the daemon that made the plan {plan.id} has gone; run this again", 1)
+                if time.monotonic() > next_look:
+                    next_look = time.monotonic() + LOOK_S
+                    if not self._is_served():
+                        raise CliError(f"the daemon that made the plan {plan.id} has gone; run this again", 1)
                 time.sleep(POLL_S)
         return Result(outcome.sentence, plan, report, outcome.is_done, seconds)
 

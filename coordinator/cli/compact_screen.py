@@ -45,6 +45,7 @@ class Progress:
     def __init__(self) -> None:
         self._bar: Bar | None = None
         self._task: Any = None
+        self._tasks = self._done = 0
         self._spark: SparkSession | None = None
         self._asking: threading.Thread | None = None
         self._ended = threading.Event()
@@ -55,11 +56,12 @@ class Progress:
         bar = self._started()
         if self._task is not None:
             bar.remove_task(self._task)
-        self._task = bar.add_task(NAMES.get(name, name), total=tasks or None)
+        self._tasks, self._done = tasks, 0
+        self._task = bar.add_task(NAMES.get(name, name), total=tasks or None, count="")
 
     def advance(self) -> None:
-        if self._bar is not None:
-            self._bar.advance(self._task)
+        self._done += 1
+        self._show(self._done)
 
     def follow(self, spark: SparkSession | None) -> None:
         self._spark = spark
@@ -81,20 +83,13 @@ class Progress:
     def _started(self) -> Bar:
         if self._bar is None:
             from rich.console import Console
-            from rich.progress import (
-                BarColumn,
-                MofNCompleteColumn,
-                Progress,
-                SpinnerColumn,
-                TextColumn,
-                TimeElapsedColumn,
-            )
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
             columns = (
                 SpinnerColumn(),
                 TextColumn("{task.description}"),
                 BarColumn(),
-                MofNCompleteColumn(),
+                TextColumn("{task.fields[count]}"),
                 TimeElapsedColumn(),
             )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
@@ -104,15 +99,21 @@ class Progress:
             self._asking.start()
         return self._bar
 
+    def _show(self, completed: int) -> None:
+        bar, task = self._bar, self._task
+        if bar is not None and task is not None:
+            total = self._tasks
+            bar.update(task, completed=completed, count=f"{completed}/{total}" if total else "")
+
     def _ask(self) -> None:
         while not self._ended.wait(ASK_S):
-            spark, bar, task = self._spark, self._bar, self._task
-            if spark is None or bar is None or task is None:
+            spark = self._spark
+            if spark is None:
                 continue
             try:
                 tracker = spark.sparkContext.statusTracker()
                 infos = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
-                bar.update(task, completed=sum(info.numCompletedTasks for info in infos if info is not None))
+                self._show(min(self._tasks, sum(info.numCompletedTasks for info in infos if info is not None)))
             except Exception:  # over Connect nobody can be asked, and a session may just be stopping
                 self._spark = None
 

@@ -342,8 +342,11 @@ def _rewritten(
 
     with work.stage("rewrite", len(groups)), _query_settings(work):
         spark = work.session()
-        every_group = spark.createDataFrame([(group.number, -1) for group in groups], "grp long, at long")
-        rows = every_group
+        # Every group comes by once without an offset: one of which nothing survives has batches to count, and markers.
+        numbers = [group.number for group in groups]
+        rows = every_group = spark.range(0, max(numbers) + 1, 1, 1).selectExpr("id AS grp", "-1L AS at")
+        if len(numbers) <= max(numbers):
+            rows = every_group = every_group.where(every_group.grp.isin(numbers))
         if files:
             rows = _newest(spark, spark_tasks.scratch_dir(job), files).unionByName(every_group)
         tasks = min(len(groups), _TASKS_PER_CORE * parallelism(spark))
