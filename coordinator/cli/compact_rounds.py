@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 
 JOB_LOCK: Final = "job.lock"
 SPARK_LOG: Final = "spark.log"
+LOOK_S: Final = 1.0  # between two looks whether the daemon is still there
 POLL_S: Final = 0.1
 
 
