@@ -289,7 +289,7 @@ def test_the_mark_is_where_the_newest_segment_begins_and_compaction_can_read_it(
 
 
 def test_a_log_that_was_cut_back_into_an_extracted_segment_is_extracted_again_from_there(tmp_path: Path) -> None:
-    before = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(0), Rec(1))), Write((Rec(2),))])
+    before = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(0), Rec(1))), Wait(DAY_MS), Write((Rec(2),))])
     kept = [before.segments[0], Segment(before.segments[1].base_offset, before.segments[1].data)]
     before.write([Roll(), Write((Rec(3),))])
     source = data_dir(tmp_path, before.segments)
@@ -300,11 +300,12 @@ def test_a_log_that_was_cut_back_into_an_extracted_segment_is_extracted_again_fr
     after = LogWriter(next_offset=3, segments=[*kept, Segment(3)], now_ms=before.now_ms)
     after.write([Write((Rec(1),)), Write((Rec(1),)), Write((Rec(1),)), Roll(), Write((Rec(0),))])
     write_segments(source.data_dir / "__consumer_offsets-0", after.segments)
-    commits = load_group(source, "g").commits
-    assert commits.log_offset.tolist() == list(range(7)), "a question sees the log as it is"
-    extract(source)
-    extract(source)
     fresh = data_dir(tmp_path / "fresh", after.segments)
+    commits, right = load_group(source, "g").commits, load_group(fresh, "g").commits
+    assert commits.log_offset.tolist() == list(range(7))
+    assert commits.offset.tolist() == right.offset.tolist(), "a question sees the log as it is"
+    extract(source)
+    extract(source)
     extract(fresh)
     assert content(source.history_dir) == content(fresh.history_dir)
 

@@ -23,6 +23,7 @@ from coordinator.offsets.partition import OffsetsPartition
 from coordinator.offsets.replay import Replay
 from protocol.record_batch import iter_batches, read_records
 from tests.compaction.logs import OFFSETS, End, LogWriter, Op, Rec, Segment, Wait, Write, operations, seeded
+from tests.history.stories import Story
 from tests.history.worlds import EVERYTHING, GROUPS, Offsets, before, data_dir, effects, records_of, replay, until
 
 
@@ -123,3 +124,9 @@ def test_a_transaction_counts_from_its_marker_on_and_not_at_all_if_it_was_aborte
     assert [each.offset for each in standing(commits, Cut(before_offset=4)).values()] == [3, 2]
     assert [each.offset for each in standing(commits, Cut()).values()] == [3, 2]
     assert commits.counted.tolist() == [True, True, True, False, False]
+
+
+def test_a_deletion_within_a_transaction_counts_at_once_as_a_coordinator_loads_it(tmp_path: Path) -> None:
+    story = Story().commit(t=5).commit(producer_id=1, t=9).commit(producer_id=1, t=None)
+    assert standing(story.past(tmp_path)[0], Cut()) == {}
+    assert standing(story.end_transaction(1, commit=True).past(tmp_path)[0], Cut()) == {}
