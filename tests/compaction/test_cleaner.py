@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -19,7 +19,7 @@ from coordinator.compaction.boundaries import Event, digest, divided, is_exact, 
 from coordinator.compaction.cleaner import clean_partition
 from coordinator.compaction.plan import PartitionPlan, PartitionResult, Plan
 from protocol.compression import Codec
-from protocol.record_batch import BatchHeader, ControlType, iter_batches
+from protocol.record_batch import HEADER_BYTES, BatchHeader, ControlType, iter_batches
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -39,7 +39,15 @@ from tests.compaction.logs import (
     plan_for,
     seeded,
 )
-from tests.compaction.segments import random_batches, segment_of
+from tests.compaction.segments import (
+    DELETE_HORIZON,
+    BatchOf,
+    RecordOf,
+    encoded_batch,
+    random_batches,
+    segment_of,
+    with_payload,
+)
 
 ANY_LOG = settings(deadline=None)  # as many examples as the profile says
 
@@ -86,6 +94,35 @@ def test_the_stretches_a_segment_is_read_in_leave_no_trace(ops: list[Op], stretc
         log = LogWriter().write(ops).roll()
         if log.closed:
             both(log.closed, log.active.base_offset, log.now_ms, segment_bytes=1 << 20)
+
+
+def rewritten_by_hand(batch: BatchOf, change: Callable[[bytearray], None]) -> bytes:
+    """A batch of uncompressed records that are not as clients write them, with the right checksum."""
+    encoded, _ = encoded_batch(batch, 0)
+    payload = bytearray(encoded[HEADER_BYTES:])
+    change(payload)
+    return with_payload(batch, 0, len(batch.records) - 1, bytes(payload), len(batch.records))
+
+
+def set_attributes(payload: bytearray) -> None:
+    payload[1] = 7  # behind the length of the first record
+
+
+def set_null_length(payload: bytearray) -> None:
+    at = payload.index(b"\x02k\x01") + 2  # a key of one byte, and the length of no value, which is -1
+    payload[at] = 5  # -3: null as well
+
+
+@pytest.mark.parametrize("change", [set_attributes, set_null_length])
+@pytest.mark.parametrize("horizon", [0, DELETE_HORIZON])
+def test_what_no_client_writes_is_written_as_clients_do(change: Callable[[bytearray], None], horizon: int) -> None:
+    """The bytes of a record are only taken over where they are those that would be written."""
+    records = [RecordOf(b"k", None), RecordOf(b"l", b"old"), RecordOf(b"m", b"1")]
+    batch = BatchOf(records, attributes=horizon, base_timestamp=START_MS)
+    data = rewritten_by_hand(batch, change)
+    newer, end = encoded_batch(BatchOf([RecordOf(b"l", b"new")], base_timestamp=START_MS), 3)
+    (made,) = both([Segment(0, data + newer)], end, START_MS - 1, segment_bytes=1 << 20)
+    assert [header.record_count for _, header in iter_batches(made.data)] == [2, 1]
 
 
 # --- what the segments tell each other --------------------------------------------------------------------------------
