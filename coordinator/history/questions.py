@@ -170,7 +170,7 @@ def stalled(commits: Commits, selection: Selection, for_ms: int, now_ms: int) ->
     if not len(rows):
         return []
     before = chosen.previous()
-    moved = (before < 0) | chosen.is_tombstone[before] | (chosen.offset != chosen.offset[before])
+    moved = (before < 0) | (chosen.offset != chosen.offset[before])  # that of a deletion is -1, like no other
     indexes = np.arange(len(rows))
     last = _last(indexes, chosen.key, len(chosen.keys))
     last_move = _last(indexes[moved], chosen.key[moved], len(chosen.keys))

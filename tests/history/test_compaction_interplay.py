@@ -14,7 +14,7 @@ from coordinator.history.rebalances import changes
 from coordinator.history.resets import last_reset
 from coordinator.history.source import Source
 from coordinator.history.tables import GroupHistory, load_group
-from tests.compaction.logs import DAY_MS, OFFSETS, Empty, Gap, LogWriter, Segment, cleaned, seeded
+from tests.compaction.logs import DAY_MS, OFFSETS, START_MS, Empty, Gap, LogWriter, Segment, cleaned, seeded
 from tests.history.stories import Story
 from tests.history.worlds import GROUPS, data_dir, effects, replay, until, write_segments
 
@@ -119,6 +119,30 @@ def test_compaction_does_not_make_a_reset_of_what_members_committed(tmp_path: Pa
     assert last_reset(past.commits, with_members) is None
     assert last_reset(past.commits, past.records, past.compacted_to) is None
     assert past.compacted_to > 0 and past.whole_since_ms >= past.commits.timestamp_ms[0]
+
+
+def test_without_the_record_before_them_commits_of_a_compacted_log_prove_nothing(tmp_path: Path) -> None:
+    """The gap ends right before the commit, so that only the missing record of the group speaks for its members."""
+    segments = Story().members("a").commit(u=5).members("a", "b").segments()
+    source = data_dir(tmp_path, compacted(segments, START_MS))
+    past = load_group(source, "g")
+    assert (past.compacted_to, past.commits.log_offset.tolist()) == (1, [1])
+    assert last_reset(past.commits, past.records) is not None, "taken for a reset, if nothing were known of gaps"
+    assert last_reset(past.commits, past.records, past.compacted_to) is None
+
+
+def test_a_reset_in_the_compacted_part_is_not_undone_because_what_stood_before_it_is_gone(tmp_path: Path) -> None:
+    story = Story().members("a").commit(t=5, t_1=6).empty().commit(t=0)
+    source = data_dir(tmp_path, compacted(story.segments(), story.now_ms))
+    past = load_group(source, "g")
+    records = [*Story().members("a").past(tmp_path / "other")[1], *past.records]
+    unaware = last_reset(past.commits, records)
+    assert unaware is not None and unaware.before == {("t", 0): None}, "it had one: 5"
+    end = story.next_offset
+    (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\n__consumer_offsets 0 {end}\n")
+    past = load_group(source, "g")
+    assert past.compacted_to == end
+    assert last_reset(past.commits, records, past.compacted_to) is None
 
 
 def test_a_reset_after_the_compacted_part_is_found(tmp_path: Path) -> None:

@@ -141,6 +141,14 @@ def test_an_undo_right_behind_the_reset_is_not_taken_for_a_part_of_it(tmp_path: 
     assert names(reset.before) == {"t_0": 0, "t_1": 0}
 
 
+def test_two_requests_of_one_millisecond_with_the_same_partition_are_two_resets(tmp_path: Path) -> None:
+    story = at_work().commit(t=0, t_1=0)
+    story.now_ms -= 10
+    reset = found_in(story.commit(t=3), tmp_path)
+    assert reset is not None
+    assert (names(reset.committed), names(reset.before)) == ({"t_0": 3}, {"t_0": 0})
+
+
 def test_how_much_the_group_did_since_is_told(tmp_path: Path) -> None:
     reset = found_in(at_work().commit(t=0).members("b").commit(t=2, t_1=8).commit(t=4).empty(), tmp_path)
     assert reset is not None
