@@ -73,7 +73,7 @@ class Peer:
                     raise LinkError(f"{self.node} sent an answer of {size} bytes")
                 answer = await self._reader.readexactly(size)
         except asyncio.IncompleteReadError:
-            raise LinkError(f"{self.node} ended the connection; is it a coordinator of this version?") from None
+            raise LinkError(f"{self.node} ended the connection without an answer") from None
         try:
             correlation_id, position = decode_response_header(key, version, answer)
             if correlation_id != self._correlation_id:
