@@ -17,8 +17,9 @@ run: $(VENV)/.installed ## start the coordinator (data in ./data); more flags wi
 
 setup: $(VENV)/.installed-dev ## make .venv with everything that tests and checks need
 
+# Three at a time, each file in one process: much of what tests do is wait for timeouts of real clients.
 test: setup ## run all tests; one file or name with ARGS="tests/http -k ready"
-	$(PY) -m pytest $(ARGS)
+	$(PY) -m pytest -n 3 --dist loadfile $(ARGS)
 
 unit: setup ## only the tests without processes and sockets (seconds)
 	$(PY) -m pytest -q -m "not integration" $(ARGS)
