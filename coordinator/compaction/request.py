@@ -8,7 +8,8 @@ Files and no socket, on purpose: it works between containers that share nothing 
 password and no protocol. The daemon looks about once a second, from a thread of its own. What becomes of a plan is
 said by the job's directory itself: DONE or REFUSED, each with a sentence in it.
 
-A request is only good for a minute: one whose asker has died must not open a plan that nobody works on. Stdlib only.
+A request is only good for a minute after its asker last touched it: one whose asker has died must not open a plan that
+nobody works on. Stdlib only.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ REQUEST_LIFE_MS: Final = 60_000
 MAX_FILE_BYTES: Final = 1 << 20  # of each of the three
 MAX_SENTENCE: Final = 4000  # characters of what DONE and REFUSED say
 POLL_S: Final = 0.2
+TOUCH_S: Final = 5.0
 
 _NONCE: Final = re.compile(r"[0-9a-f]{16}")
 
@@ -85,9 +87,9 @@ class Request:
             None if partitions is None else tuple(partitions),
         )
 
-    def is_stale(self, now_ms: int) -> bool:
+    def is_stale(self, touched_ms: int, now_ms: int) -> bool:
         """Whether nobody waits for the answer any more. A clock that stands elsewhere counts in both directions."""
-        return abs(now_ms - self.created_ms) > REQUEST_LIFE_MS
+        return abs(now_ms - max(self.created_ms, touched_ms)) > REQUEST_LIFE_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def _put(draft: Path, path: Path) -> None:
         os.link(draft, path)
     except FileExistsError:
         waiting = read_request(path.parent.parent)
-        if waiting is not None and not waiting.is_stale(_now_ms()):
+        if waiting is not None and not waiting.is_stale(touched_ms(path.parent.parent), _now_ms()):
             raise
         path.unlink(missing_ok=True)  # its asker has died, and no daemon has come by to say so
         os.link(draft, path)
@@ -223,9 +225,14 @@ def wait_for_answer(
     ask(data_dir, request)
     path = compaction_dir(data_dir) / ANSWER_NAME.format(request.nonce)
     deadline = time.monotonic() + timeout_s
+    touch_at = time.monotonic() + TOUCH_S
     heard: Answer | None = None
     try:
         while time.monotonic() < deadline:
+            if time.monotonic() > touch_at:
+                touch_at = time.monotonic() + TOUCH_S
+                with contextlib.suppress(OSError):
+                    os.utime(compaction_dir(data_dir) / REQUEST_NAME)
             value = read_json(path)
             if value is not None:
                 found = Answer.from_json(value)
@@ -258,6 +265,14 @@ def read_request(data_dir: Path) -> Request | None:
     """The request that waits, if any. RequestError if the file is no request."""
     value = read_json(compaction_dir(data_dir) / REQUEST_NAME)
     return None if value is None else Request.from_json(value)
+
+
+def touched_ms(data_dir: Path) -> int:
+    """When somebody last showed that he waits for the answer to the request; 0 if there is none."""
+    try:
+        return (compaction_dir(data_dir) / REQUEST_NAME).stat().st_mtime_ns // 1_000_000
+    except OSError:
+        return 0
 
 
 def answer(data_dir: Path, reply: Answer) -> None:

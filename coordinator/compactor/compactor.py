@@ -28,7 +28,7 @@ from coordinator.compaction.cleaner_checkpoint import read_checkpoint
 from coordinator.compaction.planning import Options, view_of
 from coordinator.compaction.request import REQUEST_NAME, Answer, DaemonFacts, Request, announce, answer, compaction_dir
 from coordinator.compactor.counters import CompactionCounters
-from coordinator.compactor.dirtiness import dirtiness, lags_of
+from coordinator.compactor.dirtiness import dirtiness, lags_of, scheduled
 from coordinator.compactor.looker import JobSeen, Looker, Seen
 from coordinator.compactor.placement import Placement
 from coordinator.compactor.plans import OpenPlan
@@ -107,6 +107,7 @@ class Compactor:
         self._next_sweep_ms = 0
         self._next_schedule_ms = 0
         self._complaint = ""
+        self._no_plan = ""  # why nothing was planned the last time
         self._is_closing = False
 
     # -- start and end -------------------------------------------------------------------------------------------
@@ -164,7 +165,7 @@ class Compactor:
         if seen.complaint:
             LOG.warning("compaction: a request was thrown away: %s", seen.complaint)
         if seen.request is not None:
-            self._hear(seen.request, now_ms)
+            self._hear(seen.request, now_ms, is_stale=seen.is_stale)
         if self._work is not None:
             return
         opened = self._open
@@ -185,9 +186,9 @@ class Compactor:
             self._next_schedule_ms = now_ms + self._config.compaction_interval_ms
             self._look_for_dirt(now_ms)
 
-    def _hear(self, request: Request, now_ms: int) -> None:
+    def _hear(self, request: Request, now_ms: int, *, is_stale: bool) -> None:
         is_served = self._serving is not None and self._serving.nonce == request.nonce
-        if not is_served and request.is_stale(now_ms):
+        if is_stale and not is_served:
             LOG.info("compaction: nobody waits any more for the answer to a request; it is thrown away")
             path = compaction_dir(self._data_dir) / REQUEST_NAME
             self._spawn(self._guarded(self._workers.run(path.unlink, True)))
@@ -211,7 +212,9 @@ class Compactor:
         self.counters.last_look_ms = now_ms
         if self._open is not None or self._job is not None:
             return
-        found = dirtiness(self._offsets_log.logs, self.counters.marks, self.lags, now_ms)
+        found = dirtiness(
+            scheduled(self._offsets_log.logs, self.counters, now_ms), self.counters.marks, self.lags, now_ms
+        )
         if not any(each.is_due(self.lags) for each in found.values()):
             return
         if self._config.compaction_start_job:
@@ -263,7 +266,8 @@ class Compactor:
             self.counters.last_plan_ms = now_ms
             self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], tuple(made["partitions"]))
             LOG.info("compaction plan=%s partitions=%s: %s", plan_id, made["partitions"], sentence)
-        elif not self._is_closing:
+        elif not self._is_closing and (request is not None or sentence != self._no_plan):
+            self._no_plan = sentence
             LOG.info("compaction no plan: %s", sentence)
         if request is not None:
             self._tell(request, (plan_id,) if plan_id else (), sentence)
@@ -271,6 +275,8 @@ class Compactor:
     async def _planning_order(self, request: Request | None, now_ms: int) -> dict[str, Any]:
         config = self._config
         logs: Mapping[int, Log] = self._offsets_log.logs
+        if request is None:
+            logs = scheduled(logs, self.counters, now_ms)
         # What is being loaded, or could not be, has no memory to be held against.
         logs = {partition: log for partition, log in logs.items() if self._settled(partition, 0) is not None}
         if request is not None and request.partitions is not None:

@@ -32,3 +32,4 @@ class CompactionCounters:
     longest_writer_s: float = 0.0
     marks: dict[int, int] = field(default_factory=dict)  # by partition: where the last cleaning ended
     uncleanable: dict[int, str] = field(default_factory=dict)  # partitions whose last attempt failed, and why
+    last_failed_ms: int = 0  # when that was, of the last of them

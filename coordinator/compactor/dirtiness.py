@@ -7,14 +7,17 @@ in any thread.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, cleanable
 from coordinator.compaction.planning import view_of
 
 if TYPE_CHECKING:
+    from coordinator.compactor.counters import CompactionCounters
     from coordinator.config import Config
     from coordinator.log.log import Log
+
+LEFT_ALONE_MS: Final = 3_600_000
 
 
 def lags_of(config: Config, min_cleanable_ratio: float | None = None) -> Lags:
@@ -25,6 +28,15 @@ def lags_of(config: Config, min_cleanable_ratio: float | None = None) -> Lags:
         min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
         max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
     )
+
+
+def scheduled(logs: Mapping[int, Log], counters: CompactionCounters, now_ms: int) -> Mapping[int, Log]:
+    """All but those whose last cleaning failed: what failed once mostly fails again, and a job is not cheap.
+
+    Kafka leaves such partitions alone until it is restarted; here it is for an hour, or until somebody asks.
+    """
+    failed = counters.uncleanable if now_ms < counters.last_failed_ms + LEFT_ALONE_MS else ()
+    return {partition: log for partition, log in logs.items() if partition not in failed}
 
 
 def dirtiness(logs: Mapping[int, Log], marks: Mapping[int, int], lags: Lags, now_ms: int) -> dict[int, Cleanable]:

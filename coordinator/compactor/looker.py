@@ -9,12 +9,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.compaction import jobs
 from coordinator.compaction.plan import JobDir, PlanError, jobs_dir
-from coordinator.compaction.request import REQUEST_NAME, Request, RequestError, compaction_dir, read_request, sweep
+from coordinator.compaction.request import (
+    REQUEST_NAME,
+    Request,
+    RequestError,
+    compaction_dir,
+    read_request,
+    sweep,
+    touched_ms,
+)
 
 if TYPE_CHECKING:
     from coordinator.log.fs import FileSystem
@@ -34,6 +43,7 @@ class Seen(NamedTuple):
     """What there was at one look."""
 
     request: Request | None
+    is_stale: bool  # nobody waits for the answer to it any more
     complaint: str  # about a request that was none, and is gone now; mostly empty
     jobs: tuple[JobSeen, ...]
 
@@ -49,12 +59,15 @@ class Looker:
     def look(self) -> Seen:
         """OSError if the directory cannot be read."""
         complaint = ""
+        is_stale = False
         try:
             request = read_request(self._data_dir)
+            if request is not None:
+                is_stale = request.is_stale(touched_ms(self._data_dir), int(time.time() * 1000))
         except RequestError as error:
             request, complaint = None, str(error)
             (compaction_dir(self._data_dir) / REQUEST_NAME).unlink(missing_ok=True)
-        return Seen(request, complaint, tuple(self._unsettled()))
+        return Seen(request, is_stale, complaint, tuple(self._unsettled()))
 
     def _unsettled(self) -> list[JobSeen]:
         found: list[JobSeen] = []

@@ -103,6 +103,7 @@ class Placement:
         counters.refusals += 1
         if evidence:
             counters.uncleanable.update(dict.fromkeys(opened.partitions, why))
+            counters.last_failed_ms = int(time.time() * 1000)
         await self._workers.run(lambda: jobs.set_refused(self._fs, path, why, evidence=evidence, at_step=self._at_step))
         kept = f"; the files are kept in {path.path}" if evidence else ""
         LOG.warning("compaction refused plan=%s: %s%s", opened.id, why, kept)
@@ -167,4 +168,6 @@ class Placement:
             if part.partition in outcome.swapped:
                 counters.marks[part.partition] = part.clean_up_to
                 counters.uncleanable.pop(part.partition, None)
-        counters.uncleanable.update(failed)
+        if failed:
+            counters.uncleanable.update(failed)
+            counters.last_failed_ms = now_ms

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.compaction import request as request_module
 from coordinator.compaction.plan import JobDir
 from coordinator.compaction.request import (
     REQUEST_LIFE_MS,
@@ -26,6 +27,7 @@ from coordinator.compaction.request import (
     outcome_of,
     read_request,
     sweep,
+    touched_ms,
     wait_for_answer,
 )
 
@@ -55,7 +57,12 @@ def test_whoever_comes_second_is_told_to_wait(tmp_path: Path) -> None:
 
 
 def test_a_request_whose_asker_has_died_is_in_nobodys_way(tmp_path: Path) -> None:
-    ask(tmp_path, replace(Request.new(), created_ms=now_ms() - REQUEST_LIFE_MS - 1))
+    first = replace(Request.new(), created_ms=now_ms() - REQUEST_LIFE_MS - 1)
+    ask(tmp_path, first)
+    with pytest.raises(RequestError, match="wait a moment"):
+        ask(tmp_path, Request.new())  # it was written just now
+    long_ago_s = first.created_ms / 1000
+    os.utime(request_file(tmp_path), (long_ago_s, long_ago_s))
     second = Request.new()
     ask(tmp_path, second)
     assert read_request(tmp_path) == second
@@ -64,8 +71,24 @@ def test_a_request_whose_asker_has_died_is_in_nobodys_way(tmp_path: Path) -> Non
 @pytest.mark.parametrize("age_ms", [REQUEST_LIFE_MS + 1, -REQUEST_LIFE_MS - 1])
 def test_a_request_is_stale_after_a_minute_by_whichever_clock(age_ms: int) -> None:
     request = Request.new()
-    assert not request.is_stale(request.created_ms)
-    assert request.is_stale(request.created_ms + age_ms)
+    assert not request.is_stale(0, request.created_ms)
+    assert request.is_stale(0, request.created_ms + age_ms)
+    assert request.is_stale(request.created_ms, request.created_ms + age_ms)
+
+
+def test_whoever_waits_for_long_shows_that_he_is_still_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(request_module, "TOUCH_S", 0.0)
+    request, touched = Request.new(), list[int]()
+
+    def daemon(_: float) -> None:
+        touched.append(touched_ms(tmp_path))
+        os.utime(request_file(tmp_path), (1, 1))  # a minute and more goes by
+        if len(touched) == 3:
+            answer(tmp_path, Answer(request.nonce, (), "planned"))
+
+    wait_for_answer(tmp_path, request, sleep=daemon)
+    assert min(touched) >= request.created_ms - 1000
+    assert touched_ms(tmp_path) == 0, "there is no request any more"
 
 
 def test_the_answer_is_waited_for_and_leaves_nothing_behind(tmp_path: Path) -> None:

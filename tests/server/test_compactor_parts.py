@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from coordinator.compaction.plan import JobDir
 from coordinator.compaction.request import Request, ask, compaction_dir
 from coordinator.compactor import memory_rows
 from coordinator.compactor.counters import CompactionCounters
-from coordinator.compactor.dirtiness import lags_of
+from coordinator.compactor.dirtiness import LEFT_ALONE_MS, lags_of, scheduled
 from coordinator.compactor.looker import JobSeen, Looker
 from coordinator.compactor.memory_rows import MemoryRows
 from coordinator.compactor.metrics import samples
@@ -150,7 +152,7 @@ def looker(tmp_path: Path) -> Looker:
 
 
 def test_nothing_there_is_nothing_seen(looker: Looker) -> None:
-    assert looker.look() == (None, "", ())
+    assert looker.look() == (None, False, "", ())
 
 
 def test_a_request_is_seen_and_what_is_none_is_thrown_away(looker: Looker, tmp_path: Path) -> None:
@@ -161,7 +163,14 @@ def test_a_request_is_seen_and_what_is_none_is_thrown_away(looker: Looker, tmp_p
     seen = looker.look()
     assert seen.request is None
     assert "a request has the fields" in seen.complaint
-    assert looker.look() == (None, "", ())
+    assert looker.look() == (None, False, "", ())
+
+
+def test_a_request_that_nobody_has_touched_for_a_minute_is_stale(looker: Looker, tmp_path: Path) -> None:
+    ask(tmp_path, replace(Request.new(), created_ms=1))
+    assert not looker.look().is_stale, "it was written just now"
+    os.utime(compaction_dir(tmp_path) / "request.json", (1, 1))
+    assert looker.look().is_stale
 
 
 def test_jobs_are_seen_until_they_are_settled(looker: Looker, tmp_path: Path) -> None:
@@ -231,6 +240,14 @@ def test_the_figures_follow_kafkas_cleaner(log: Log) -> None:
     assert found["coordinator_compaction_plans_total", ""] == 4
     assert found["coordinator_compaction_refused_plans_total", ""] == 1
     assert found["coordinator_compaction_before_bytes_total", ""] == 1000
+
+
+def test_the_schedule_leaves_partitions_alone_for_an_hour_after_their_cleaning_failed(log: Log) -> None:
+    counters, logs = CompactionCounters(), {0: log, 1: log}
+    assert scheduled(logs, counters, 1000).keys() == {0, 1}
+    counters.uncleanable[1], counters.last_failed_ms = "damaged", 1000
+    assert scheduled(logs, counters, 1000 + LEFT_ALONE_MS - 1).keys() == {0}
+    assert scheduled(logs, counters, 1000 + LEFT_ALONE_MS).keys() == {0, 1}
 
 
 def test_the_figures_of_a_log_that_was_never_compacted_are_those_of_a_dirty_one(log: Log) -> None:
