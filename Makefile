@@ -52,7 +52,7 @@ sparkbench: setup ## compaction, mode by mode beside the plain implementation (a
 	$(PY) bench/compaction.py $(ARGS)
 
 .PHONY: clients
-clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about six minutes)
+clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)
 
 .PHONY: kafka conformance interchange corpus
