@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.past import source_of
+from coordinator.cli.past import sources_of
 from coordinator.cli.screen import tell
 
 if TYPE_CHECKING:
@@ -21,17 +21,22 @@ if TYPE_CHECKING:
 
 def run(arguments: argparse.Namespace) -> int:
     """Within `past.reading_files`."""
-    source = source_of(arguments)
-    if not source.data_dir.is_dir():
-        raise CliError(f"there is no data directory {source.data_dir}; name it with --data-dir")
+    sources = sources_of(arguments)
+    if not sources[0].data_dir.is_dir():
+        raise CliError(f"there is no data directory {sources[0].data_dir}; name it with --data-dir")
     started = time.perf_counter()
     with _progress() as on_segment:
-        done = extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt, on_segment=on_segment)
+        done = [
+            each
+            for source in sources
+            for each in extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt, on_segment=on_segment)
+        ]
     seconds = time.perf_counter() - started
+    where = ", ".join(str(path) for path in dict.fromkeys(source.history_dir for source in sources))
     if arguments.json:
-        print(json.dumps(_facts(source, done, seconds), indent=2))
+        print(json.dumps(_facts(where, done, seconds), indent=2))
     else:
-        print(_sentence(source, done, seconds))
+        print(_sentence(where, done, seconds))
     for each in done:
         for position, reason in each.damages:
             tell(
@@ -88,9 +93,9 @@ def _progress() -> Iterator[Callable[[Extracted], None]]:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _facts(source: Source, done: list[Extracted], seconds: float) -> dict[str, Any]:
+def _facts(where: str, done: list[Extracted], seconds: float) -> dict[str, Any]:
     return {
-        "history_dir": str(source.history_dir),
+        "history_dir": where,
         "segments": len(done),
         "commits": sum(each.commits for each in done),
         "group_records": sum(each.groups for each in done),
@@ -101,14 +106,14 @@ def _facts(source: Source, done: list[Extracted], seconds: float) -> dict[str, A
     }
 
 
-def _sentence(source: Source, done: list[Extracted], seconds: float) -> str:
+def _sentence(where: str, done: list[Extracted], seconds: float) -> str:
     if not done:
-        return f"nothing to extract: {source.history_dir} has every closed segment"
-    facts = _facts(source, done, seconds)
+        return f"nothing to extract: {where} has every closed segment"
+    facts = _facts(where, done, seconds)
     return (
         f"extracted {facts['segments']} segments in {seconds:.1f} s: {facts['commits']} commits and "
         f"{facts['group_records']} states of groups, {_megabytes(facts['bytes_read'])} of log became "
-        f"{_megabytes(facts['bytes_written'])} in {facts['files']} files of {source.history_dir}"
+        f"{_megabytes(facts['bytes_written'])} in {facts['files']} files of {where}"
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.past import duration, now_ms, selection_of, source_of
+from coordinator.cli.past import duration, now_ms, selection_of, sources_of
 from coordinator.cli.screen import number, show, table, tell
 from coordinator.history.times import ago, local_time, span
 
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from rich.table import Table
 
-    from coordinator.compaction.spark_fleet import Fleet
-    from coordinator.history.marks import Marks
+    from coordinator.compaction.spark_fleet import AllMarks, Fleet
 
 DEFAULT_LIMIT: Final = 50
 SHUFFLES_PER_CORE: Final = 4
@@ -58,12 +57,12 @@ def run(arguments: argparse.Namespace) -> int:
     from coordinator.compaction.spark_fleet import Fleet
 
     now = now_ms()
-    source = source_of(arguments)
+    sources = sources_of(arguments)
     if getattr(arguments, "bootstrap_server", None) is not None:
         raise CliError("--bootstrap-server goes with one GROUP; leave it out with --all-groups")
     question, on_screen = _question(arguments, now)
     with spark_session(arguments.master) as spark:
-        rows = Fleet(spark, source, arguments.skip_corrupt).ask(question)
+        rows = Fleet(spark, tuple(sources), arguments.skip_corrupt).ask(question)
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _question(
     arguments: argparse.Namespace, now: int
-) -> tuple[Callable[[Fleet, Marks], Answer], Callable[[Answer], Table]]:
+) -> tuple[Callable[[Fleet, AllMarks], Answer], Callable[[Answer], Table]]:
     """What is asked, and how its answer is shown."""
     from coordinator.compaction import spark_fleet
 

@@ -136,7 +136,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def rate(found: Rate, now_ms: int) -> RenderableType:
-    """One row for each partition, its progress over time drawn in a line."""
+    """One row for each partition, its progress over time drawn in a line of its own scale."""
     windows = len(found.starts_ms)
     begin, end = int(found.starts_ms[0]), int(found.starts_ms[-1]) + found.window_ms
     per_window = f"each of {span(found.window_ms)}"
@@ -154,7 +154,6 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             ("PROGRESS OVER TIME", "left"),
         ]
     )
-    top = int(found.progress.max(initial=1))
     for row, (topic, partition) in enumerate(found.keys):
         progress = found.progress[row]
         made.add_row(
@@ -163,7 +162,7 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             Text(number(int(progress.sum())), "red" if progress.sum() < 0 else ""),
             number(round(int(progress.sum()) / windows)),
             number(int(progress.max())),
-            spark_line(progress, top),
+            spark_line(progress),
         )
     if len(found.keys) > 1:
         sums = found.progress.sum(axis=0)
@@ -174,17 +173,17 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             number(int(sums.sum())),
             number(round(int(sums.sum()) / windows)),
             number(int(sums.max())),
-            spark_line(sums, int(sums.max(initial=1))),
+            spark_line(sums),
         )
     return Group(headline, made)
 
 
-def spark_line(values: Ints, top: int) -> str:
-    """Values over time in one line of text; `top` is a full block, a step back an arrow."""
+def spark_line(values: Ints) -> str:
+    """Values over time in one line of text, the highest a full block, a step back an arrow."""
     pieces = np.arange(0, len(values), -(-len(values) // SPARK_WIDTH))
     means = np.add.reduceat(values, pieces) / np.diff(np.append(pieces, len(values)))
     lows = np.minimum.reduceat(values, pieces)
-    heights = np.clip(np.ceil(means * (len(BARS) - 1) / max(top, 1)), 0, len(BARS) - 1).astype(np.int64)
+    heights = np.clip(np.ceil(means * (len(BARS) - 1) / max(means.max(), 1)), 0, len(BARS) - 1).astype(np.int64)
     return "".join(
         BACK if low < 0 else BARS[height] for low, height in zip(lows.tolist(), heights.tolist(), strict=True)
     )

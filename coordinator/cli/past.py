@@ -19,6 +19,7 @@ from coordinator.compaction.request import RequestError, daemon_facts
 from coordinator.config import Config
 from coordinator.history.marks import MarksError
 from coordinator.history.times import ago, local_time, parse_moment, parse_span
+from coordinator.log.fs import RealFileSystem
 
 if TYPE_CHECKING:
     from coordinator.history.questions import Selection
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.history.tables import GroupHistory
 
 DEFAULT_DATA_DIR: Final = Config().log_dirs
+WORKERS_DIR: Final = "workers"  # of a daemon that has some: coordinator.workers.layout, which is much to import
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
@@ -107,26 +109,44 @@ def reading_files() -> Iterator[None]:
         raise CliError(str(error)) from None
 
 
-def source_of(arguments: argparse.Namespace) -> Source:
-    """The data directory and its history. Within `reading_files`."""
+def sources_of(arguments: argparse.Namespace) -> list[Source]:
+    """The data directory with its history; where a daemon has workers, theirs. Within `reading_files`."""
     from coordinator.history.source import Source
 
-    return Source.of(arguments.data_dir, history_dir(arguments), arguments.offsets_partitions)
+    data_dir: Path = arguments.data_dir
+    places = [data_dir]
+    if (data_dir / WORKERS_DIR).is_dir():
+        from coordinator.workers.layout import homes
+
+        workers = homes(RealFileSystem(), data_dir.absolute())
+        places = [workers[node] for node in sorted(workers)] or places
+    return [Source.of(place, history_dir(arguments, place), arguments.offsets_partitions) for place in places]
 
 
-def history_dir(arguments: argparse.Namespace) -> Path | None:
+def source_of(arguments: argparse.Namespace) -> Source:
+    """The one of them that has the group's partition of the offsets log. Within `reading_files`."""
+    from coordinator.history.segments import partition_dir
+
+    sources = sources_of(arguments)
+    for source in sources:
+        if partition_dir(source.data_dir, source.partition_of(arguments.group)).is_dir():
+            return source
+    return sources[0]
+
+
+def history_dir(arguments: argparse.Namespace, data_dir: Path) -> Path | None:
     """The one given, else the one that the daemon of the data directory uses; None: the default."""
     given: Path | None = arguments.history_dir
     if given is not None:
         return given
     try:
-        facts = daemon_facts(arguments.data_dir)
+        facts = daemon_facts(data_dir)
     except RequestError:
         return None
     told = Path(facts.history_dir) if facts is not None and facts.history_dir else None
     if told is not None and not told.is_absolute():
         raise CliError(
-            f"the daemon of {arguments.data_dir} keeps its history in {told}, seen from where it was started; "
+            f"the daemon of {data_dir} keeps its history in {told}, seen from where it was started; "
             "say with --history-dir where that is"
         )
     return told

@@ -41,17 +41,18 @@ _GROUPS: Final = pa.schema([_LP, *GROUPS])
 _KEY: Final = ("group", "topic", "partition")
 
 Answer = list[dict[str, Any]]
+AllMarks = tuple[Marks, ...]  # of each source
 
 
 @dataclass(frozen=True, slots=True)
 class Fleet:
-    """All groups of a data directory and its history."""
+    """All groups of some data directories (of a daemon's workers, for instance) and their histories."""
 
     spark: SparkSession
-    source: Source
+    sources: tuple[Source, ...]
     skip_corrupt: bool = False
 
-    def ask(self, question: Callable[[Fleet, Marks], Answer]) -> Answer:
+    def ask(self, question: Callable[[Fleet, AllMarks], Answer]) -> Answer:
         """Answer a question on marks that stood still meanwhile."""
         answer: Answer = []
         for _ in range(TRIES):
@@ -61,12 +62,12 @@ class Fleet:
                 break
         return answer
 
-    def _marks(self) -> Marks:
-        return read_marks(self.source.history_dir) or Marks()
+    def _marks(self) -> AllMarks:
+        return tuple(read_marks(source.history_dir) or Marks() for source in self.sources)
 
     # The tables.
 
-    def commits(self, marks: Marks) -> DataFrame:
+    def commits(self, marks: AllMarks) -> DataFrame:
         """Commits and deletions that took effect, of all groups."""
         stored = self._stored(marks, commit_files, COMMITS).withColumn("committed", f.lit(None).cast("boolean"))
         ends = self._stored(marks, transaction_files, TRANSACTIONS)
@@ -84,18 +85,18 @@ class Fleet:
         decided = events.where(in_transaction).withColumn("outcome", outcome).where(is_commit & f.col("outcome"))
         return events.where(is_commit & ~in_transaction).unionByName(decided.drop("outcome")).drop("committed")
 
-    def groups(self, marks: Marks) -> DataFrame:
+    def groups(self, marks: AllMarks) -> DataFrame:
         """States of all groups."""
         return self._stored(marks, group_files, GROUPS).unionByName(self._live(marks, _GROUPS, _groups))
 
-    def _stored(self, marks: Marks, files: Callable[[Path, int], Any], schema: pa.Schema) -> DataFrame:
-        history_dir = self.source.history_dir
-        paths = [
-            str(file.path)
-            for partition, mark in sorted(marks.partitions.items())
-            for file in _listed(files(history_dir, partition))
+    def _stored(self, marks: AllMarks, files: Callable[[Path, int], Any], schema: pa.Schema) -> DataFrame:
+        paths = {
+            str(file.path): None  # in order, each once: workers may share a history
+            for source, own in zip(self.sources, marks, strict=True)
+            for partition, mark in sorted(own.partitions.items())
+            for file in _listed(files(source.history_dir, partition))
             if file.start < mark.next_offset
-        ]
+        }
         fields = from_arrow_schema(pa.schema([*schema, _LP]))
         if not paths:
             return self.spark.createDataFrame([], fields)
@@ -103,15 +104,14 @@ class Fleet:
         lp = f.regexp_extract(f.input_file_name(), r"/lp=(\d+)/", 1).cast("int")
         return self.spark.read.schema(from_arrow_schema(schema)).parquet(*paths).withColumn("lp", lp)
 
-    def _live(self, marks: Marks, schema: pa.Schema, rows: Callable[[int, Rows], pa.Table]) -> DataFrame:
-        ranges = list(_ranges(self.source, marks))
-        source, skip_corrupt = self.source, self.skip_corrupt
+    def _live(self, marks: AllMarks, schema: pa.Schema, rows: Callable[[int, Rows], pa.Table]) -> DataFrame:
+        ranges = [each for source, own in zip(self.sources, marks, strict=True) for each in _ranges(source, own)]
+        skip_corrupt = self.skip_corrupt
 
         def read(batches: Iterator[Any]) -> Iterator[Any]:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
-                    partition, start, end = ranges[number]
-                    directory = partition_dir(source.data_dir, partition)
+                    directory, partition, start, end = ranges[number]
                     for stretch in read_stretches(directory, partition, start, end, skip_corrupt=skip_corrupt):
                         yield from rows(partition, stretch.rows).cast(schema).combine_chunks().to_batches()
 
@@ -125,15 +125,16 @@ def _listed(files: Any) -> list[TableFile]:
     return list(files)
 
 
-def _ranges(source: Source, marks: Marks) -> Iterator[tuple[int, int, int | None]]:
-    """What lies behind the marks, a range for each segment: (partition, from, to)."""
+def _ranges(source: Source, marks: Marks) -> Iterator[tuple[Path, int, int, int | None]]:
+    """What lies behind the marks, a range for each segment: (directory, partition, from, to)."""
     for partition in partitions_in(source.data_dir) if source.data_dir.is_dir() else []:
         start = marks.of(partition).next_offset
-        bases = segment_bases(partition_dir(source.data_dir, partition))
+        directory = partition_dir(source.data_dir, partition)
+        bases = segment_bases(directory)
         if bases:
             edges = [start, *(base for base in bases if base > start)]
-            yield from ((partition, low, high) for low, high in pairwise(edges))
-            yield partition, edges[-1], None
+            yield from ((directory, partition, low, high) for low, high in pairwise(edges))
+            yield directory, partition, edges[-1], None
 
 
 def _events(partition: int, rows: Rows) -> pa.Table:
@@ -155,7 +156,7 @@ def _groups(partition: int, rows: Rows) -> pa.Table:
 # The questions: each gives rows of plain values.
 
 
-def commit_counts(fleet: Fleet, marks: Marks, selection: Selection, limit: int) -> Answer:
+def commit_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit: int) -> Answer:
     """The groups that commit most."""
     counted = (
         fleet.commits(marks)
@@ -171,7 +172,7 @@ def commit_counts(fleet: Fleet, marks: Marks, selection: Selection, limit: int) 
     return _rows(counted.orderBy(f.desc("commits"), "group").limit(limit))
 
 
-def rates(fleet: Fleet, marks: Marks, selection: Selection, window_ms: int, limit: int) -> Answer:
+def rates(fleet: Fleet, marks: AllMarks, selection: Selection, window_ms: int, limit: int) -> Answer:
     """The groups that go forward most. Without a beginning, in the windows before the newest commit of all."""
     moved = _with_previous(fleet.commits(marks)).where(_wanted(selection) & ~f.col("tombstone"))
     moved = moved.withColumn(
@@ -196,7 +197,7 @@ def rates(fleet: Fleet, marks: Marks, selection: Selection, window_ms: int, limi
     return _rows(total.orderBy(f.desc("progress"), f.desc("commits"), "group").limit(limit))
 
 
-def standstills(fleet: Fleet, marks: Marks, selection: Selection, for_ms: int, now_ms: int, limit: int) -> Answer:
+def standstills(fleet: Fleet, marks: AllMarks, selection: Selection, for_ms: int, now_ms: int, limit: int) -> Answer:
     """The partitions of all groups that stand still, those that stand longest first."""
     rows = _with_previous(fleet.commits(marks).where(_wanted(selection) & (f.col("timestamp_ms") <= now_ms)))
     moved = ~f.col("known") | (f.col("committed_offset") != f.col("before"))
@@ -223,7 +224,7 @@ def standstills(fleet: Fleet, marks: Marks, selection: Selection, for_ms: int, n
     return _rows(found.orderBy("since_ms", *_KEY).limit(limit))
 
 
-def rebalance_counts(fleet: Fleet, marks: Marks, selection: Selection, limit: int) -> Answer:
+def rebalance_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit: int) -> Answer:
     """The groups that rebalance most, and what they are now."""
     in_order = Window.partitionBy("group").orderBy("log_offset")
     count = f.coalesce(f.size("members"), f.lit(0))

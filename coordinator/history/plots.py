@@ -121,7 +121,8 @@ def progress(group: str, commits: Commits, changes: Sequence[Change], selection:
 def ownership(group: str, changes: Sequence[Change], selection: Selection, now_ms: int) -> Figure | None:
     """Who owned which partition when; None if nobody owned any that is meant. There must be a change."""
     begin = max(changes[0].record.timestamp_ms, selection.since_ms)
-    end = min(max(changes[-1].record.timestamp_ms, now_ms), selection.until_ms)
+    last = changes[-1].record
+    end = min(max(last.timestamp_ms, now_ms) if last.members else last.timestamp_ms, selection.until_ms)
     bars = {key: own for key, own in _bars(changes, begin, end).items() if selection.wants(*key)}
     if not bars:
         return None

@@ -93,7 +93,7 @@ def selections(groups: dict[str, GroupHistory]) -> list[Selection]:
 def test_commits_of_all_groups_are_counted_as_those_of_each(
     half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
-    fleet = Fleet(spark, half_extracted)
+    fleet = Fleet(spark, (half_extracted,))
     for selection in selections(groups):
         answer = fleet.ask(lambda *given, selection=selection: commit_counts(*given, selection, MANY))
         expected = {}
@@ -112,7 +112,7 @@ def test_rates_of_all_groups_are_those_of_each(
     half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     window_ms = 60_000
-    fleet = Fleet(spark, half_extracted)
+    fleet = Fleet(spark, (half_extracted,))
     for selection in selections(groups)[1:]:
         answer = fleet.ask(lambda *given, selection=selection: rates(*given, selection, window_ms, MANY))
         expected = {}
@@ -129,7 +129,7 @@ def test_standstills_of_all_groups_are_those_of_each(
     half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     newest = max(int(past.commits.timestamp_ms.max()) for past in groups.values() if len(past.commits))
-    fleet = Fleet(spark, half_extracted)
+    fleet = Fleet(spark, (half_extracted,))
     for selection, for_ms in zip(selections(groups), (1000, 3_600_000, 60_000), strict=True):
         answer = fleet.ask(
             lambda *given, selection=selection, for_ms=for_ms: standstills(*given, selection, for_ms, newest, MANY)
@@ -154,7 +154,7 @@ def test_standstills_of_all_groups_are_those_of_each(
 def test_rebalances_of_all_groups_are_those_of_each(
     half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
-    answer = Fleet(spark, half_extracted).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
+    answer = Fleet(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
     expected = {}
     for group, past in groups.items():
         times = [each.record.timestamp_ms for each in changes(past.records) if each.kind is Kind.REBALANCED]
@@ -177,5 +177,5 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
             write_marks(source.history_dir, moved.with_mark(7, Mark(1)))
         return []
 
-    assert Fleet(spark, source).ask(question) == []
+    assert Fleet(spark, (source,)).ask(question) == []
     assert len(asked) == 2

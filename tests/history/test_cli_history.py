@@ -11,9 +11,12 @@ from typing import Any
 import pytest
 
 from coordinator.cli.main import main
+from coordinator.cli.past import WORKERS_DIR
 from coordinator.compaction.request import DaemonFacts, announce
 from coordinator.history import questions
 from coordinator.history.times import local_time
+from coordinator.offsets.partition import partition_for
+from coordinator.workers import layout
 from tests.history.stories import Story
 
 LONG_TOPIC = "orders.events.warehouse-europe.v1"
@@ -193,6 +196,26 @@ def test_the_history_is_where_the_daemon_says_it_is(
     assert (tmp_path / "elsewhere" / "marks.json").exists()
     ask(capsys, told, "extract", "--history-dir", str(tmp_path / "third"))
     assert (tmp_path / "third" / "marks.json").exists()
+
+
+def test_of_a_daemon_with_workers_the_one_is_read_that_has_the_group(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert WORKERS_DIR == layout.WORKERS_DIR
+    groups = {partition_for(group, 2): group for group in ("a", "b")}
+    for partition, group in groups.items():
+        home = tmp_path / "workers" / str(partition + 1)
+        Story(group).commit(t=partition).roll().commit(t=7).source(home)
+        (home / "__consumer_offsets-0").rename(home / f"__consumer_offsets-{partition}")
+        facts = (home / "meta.properties").read_text()
+        (home / "meta.properties").write_text(facts.replace("num.partitions=1", "num.partitions=2"))
+    for extracted in (0, 2):
+        for partition, group in groups.items():
+            rows = ask(capsys, tmp_path, "commits", group, "--json").json
+            assert [row["offset"] for row in rows] == [partition, 7]
+        assert ask(capsys, tmp_path, "extract", "--json").json["segments"] == 2 - extracted
+    assert (tmp_path / "workers" / "1" / "history" / "marks.json").exists()
+    assert ask(capsys, tmp_path, "commits", "nobody").code == 1
 
 
 def test_gaps_in_the_history_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
