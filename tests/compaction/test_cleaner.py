@@ -37,6 +37,7 @@ from tests.compaction.logs import (
     operations,
     outputs_of,
     plan_for,
+    replayed,
     seeded,
 )
 from tests.compaction.segments import (
@@ -123,6 +124,20 @@ def test_what_no_client_writes_is_written_as_clients_do(change: Callable[[bytear
     newer, end = encoded_batch(BatchOf([RecordOf(b"l", b"new")], base_timestamp=START_MS), 3)
     (made,) = both([Segment(0, data + newer)], end, START_MS - 1, segment_bytes=1 << 20)
     assert [header.record_count for _, header in iter_batches(made.data)] == [2, 1]
+
+
+def test_a_tombstone_that_is_due_stays_while_a_transaction_may_yet_bring_its_key_back() -> None:
+    log = LogWriter().write([Write((Rec(0),), producer_id=1), Write((Rec(0, is_tombstone=True), Rec(1)))]).roll()
+    end = log.active.base_offset
+    once = both(log.closed, end, log.now_ms, segment_bytes=1 << 20)
+    twice = both(once, end, log.now_ms + 3 * DAY_MS, segment_bytes=1 << 20)
+    log.segments = [*twice, log.active]
+    log.now_ms += 3 * DAY_MS
+    log.write([End(1, commit=True)]).roll()
+    settled = both(log.closed, log.active.base_offset, log.now_ms, segment_bytes=1 << 20)
+    counts = [[header.record_count for _, header in iter_batches(segment.data)] for segment in (*once, *twice)]
+    assert counts == [[1, 2], [1, 2]]
+    assert KEYS[0] not in replayed(settled)[0]
 
 
 # --- what the segments tell each other --------------------------------------------------------------------------------
