@@ -75,6 +75,7 @@ class ClientMember(ABC):
         self._commands: queue.Queue[tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
+        self.is_open = False  # the library has made its consumer
         self._thread = threading.Thread(target=self._run, name=options.name, daemon=True)
         self._thread.start()
 
@@ -129,6 +130,7 @@ class ClientMember(ABC):
     def _run(self) -> None:
         try:
             self._open()
+            self.is_open = True
             while not self._stopping.is_set():
                 self._run_commands()
                 try:

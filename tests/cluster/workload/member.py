@@ -68,18 +68,34 @@ class WorkingMember:
 
     def _note_received(self) -> None:
         """Runs of consecutive records, one line for all of them: [topic, partition, first, last]."""
-        received = self._member.received
+        received = self._member.received[self._seen_received :]  # the polling thread may add to it at any moment
         runs: list[list[object]] = []
-        for record in received[self._seen_received :]:
+        for record in received:
             partition = (record.topic, record.partition)
             if self._positions.get(partition) == record.offset and runs and runs[-1][:2] == [*partition]:
                 runs[-1][3] = record.offset
             else:
                 runs.append([*partition, record.offset, record.offset])
             self._positions[partition] = record.offset + 1
-        self._seen_received = len(received)
+        self._seen_received += len(received)
         if runs:
             self._diary.note("received", runs=runs)
+
+
+def opened(library: str, options: MemberOptions, diary: Diary, stop: threading.Event) -> ClientMember:
+    """A consumer, as soon as one can be made: aiokafka's gives up at once when nobody listens."""
+    while True:
+        client = LIBRARIES[library](options)
+        while not stop.wait(ROUND_S):
+            try:
+                client.assignment()
+            except AssertionError as failure:
+                diary.note("error", why=repr(failure.__cause__)[:200])
+                break
+            if client.is_open:
+                return client
+        else:
+            return client
 
 
 def main() -> None:
@@ -91,7 +107,7 @@ def main() -> None:
     diary = Diary(Path(diary_path))
     diary.note("start", pid=os.getpid())
     crash_at = time.monotonic() + float(crash_after_s) if float(crash_after_s) > 0 else float("inf")
-    client = LIBRARIES[library](MemberOptions(**options))
+    client = opened(library, MemberOptions(**options), diary, stop)
     member = WorkingMember(client, diary)
     while not stop.wait(ROUND_S):
         member.work()
