@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT: Final = 50
 SHUFFLES_PER_CORE: Final = 4
 
+_SENTENCE: Final = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): (\S.*)$", re.MULTILINE)
+
 Answer = list[dict[str, Any]]
 
 
@@ -48,8 +51,18 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
             raise CliError(str(error)) from None
         try:
             yield spark
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+                raise
+            raise CliError(reason_of(error), 1) from None
         finally:
             spark.stop()
+
+
+def reason_of(error: Exception) -> str:
+    """Of what Spark has to say about a failed task, the sentence that the task itself said."""
+    sentences = _SENTENCE.findall(str(error))
+    return sentences[-1] if sentences else f"Spark failed: {str(error).strip().partition(chr(10))[0]}"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,7 +11,7 @@ has none, as nearly always, Parquet's statistics spare Spark the reading.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -51,13 +51,18 @@ class Fleet:
     spark: SparkSession
     sources: tuple[Source, ...]
     skip_corrupt: bool = False
+    _kept: list[DataFrame] = field(default_factory=list)
 
     def ask(self, question: Callable[[Fleet, AllMarks], Answer]) -> Answer:
         """Answer a question on marks that stood still meanwhile."""
         answer: Answer = []
         for _ in range(TRIES):
             marks = self._marks()
-            answer = question(self, marks)
+            try:
+                answer = question(self, marks)
+            finally:
+                while self._kept:  # or the next question would get the log as it was
+                    self._kept.pop().unpersist()
             if marks == self._marks():
                 break
         return answer
@@ -72,6 +77,7 @@ class Fleet:
         stored = self._stored(marks, commit_files, COMMITS).withColumn("committed", f.lit(None).cast("boolean"))
         ends = self._stored(marks, transaction_files, TRANSACTIONS)
         live = self._live(marks, _EVENTS, _events).persist()  # is read twice, and small: what is not extracted yet
+        self._kept.append(live)
         names = _EVENTS.names
         missing = [
             f.lit(None).cast(stored.schema[name].dataType).alias(name) for name in names if name not in ends.columns

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from coordinator.cli.main import main
+from coordinator.compaction import spark_session
 from coordinator.compaction.spark_fleet import Fleet, commit_counts, rates, rebalance_counts, standstills
 from coordinator.compaction.spark_history import extract_with_spark
 from coordinator.history.extract import ExtractError, extract
@@ -179,3 +182,28 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
 
     assert Fleet(spark, (source,)).ask(question) == []
     assert len(asked) == 2
+
+
+def test_the_command_answers_for_all_groups_and_names_what_a_task_could_not_read(
+    half_extracted: Source, spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "stop", lambda: None)  # the command's own session, if it were not the tests'
+    monkeypatch.setattr(spark_session, "open_session", lambda _: spark)
+    words = ["--all-groups", "--data-dir", str(half_extracted.data_dir)]
+    for question in (["commits"], ["rate", "--window", "1h"], ["stalled", "--for", "1s"], ["rebalances"]):
+        assert main(["history", *question, *words]) == 0
+        table = capsys.readouterr().out.splitlines()
+        assert table[1].split()[0] == "GROUP"
+        assert len(table) > 4 and max(len(line.rstrip()) for line in table) <= 100
+        assert main(["history", *question, *words, "--json"]) == 0
+        assert {row["group"] for row in json.loads(capsys.readouterr().out)} <= {*GROUPS, "alone"}
+    *_, damaged, _ = sorted((half_extracted.data_dir / "__consumer_offsets-0").glob("*.log"))
+    data = damaged.read_bytes()
+    damaged.write_bytes(data[:70] + bytes([data[70] ^ 1]) + data[71:])
+    try:
+        assert main(["history", "commits", *words]) == 1
+    finally:
+        damaged.write_bytes(data)
+    err = capsys.readouterr().err
+    assert f"{damaged}: the batch at byte 0 is damaged" in err
+    assert err.count("\n") == 1
