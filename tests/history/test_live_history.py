@@ -10,13 +10,18 @@ import asyncio
 import json
 import random
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from coordinator.cli.main import main
+from coordinator.history.segments import partition_dir, segment_bases
+from coordinator.history.source import Source
+from coordinator.history.tables import load_group
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually, eventually_async
 from tests.support.questions import committed_offsets, describe_group, produce
@@ -88,12 +93,19 @@ def iso(moment_ms: int) -> str:
     return f"{seconds}.{moment_ms % 1000:03}Z"
 
 
-@pytest.fixture
-def daemon(tmp_path: Path) -> Any:
-    with Daemon(tmp_path, overrides=OVERRIDES, topics=[f"{TOPIC}:{PARTITIONS}"]) as running:
+@contextmanager
+def running(directory: Path, *overrides: str) -> Iterator[Daemon]:
+    """A daemon with records to be read."""
+    with Daemon(directory, overrides=(*OVERRIDES, *overrides), topics=[f"{TOPIC}:{PARTITIONS}"]) as daemon:
         for partition in range(PARTITIONS):
-            produce(running.port, TOPIC, partition, [b"x"] * RECORDS)
-        yield running
+            produce(daemon.port, TOPIC, partition, [b"x"] * RECORDS)
+        yield daemon
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[Daemon]:
+    with running(tmp_path) as made:
+        yield made
 
 
 @pytest.fixture
@@ -189,6 +201,34 @@ async def test_history_is_what_the_client_remembers_and_restore_gives_it_back(
 
     await as_member(daemon, look)
     assert positions == offsets, "the client goes on from the restored offsets"
+
+
+async def test_history_stays_whole_while_the_daemons_log_is_compacted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with running(tmp_path, "history.enable=true", "log.cleaner.min.cleanable.ratio=0") as daemon:
+        operator, ledger = Operator(daemon, capsys), Ledger()
+        for seed in range(3):
+            await back_and_forth(daemon, ledger, seed, rounds=8)
+            rounds = [
+                json.loads(line)
+                for line in operator.run("compact", "--roll", "--mode", "single", "--json").splitlines()
+            ]
+            assert any(each.get("plan") for each in rounds), rounds
+            check(operator, ledger)
+        bases = segment_bases(partition_dir(daemon.data_dir, Source.of(daemon.data_dir).partition_of(GROUP)))
+        source = Source.of(daemon.data_dir)
+        alone = load_group(replace(source, history_dir=tmp_path / "none"), GROUP)
+        assert alone.compacted_to > 0, "the log has forgotten"
+        assert len(alone.commits) < len(ledger.commits)
+        whole = load_group(source, GROUP)
+        assert (whole.compacted_to, whole.whole_since_ms) == (0, -1), "the history has not"
+        assert whole.extracted_to >= bases[-1]
+        moment_ms, offsets = ledger.moments[4]
+        operator.reset("restore", GROUP, "--at", iso(moment_ms), "--execute", "--delete-new")
+        assert operator.committed() == offsets
+        operator.reset("undo", GROUP, "--execute")
+        assert operator.committed() == ledger.offsets
 
 
 async def test_a_partition_that_had_no_offset_then_is_left_alone_or_deleted_and_undo_brings_it_back(
