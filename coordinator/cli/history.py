@@ -27,6 +27,7 @@ from coordinator.cli.past import (
     tell_gaps,
 )
 from coordinator.cli.screen import need_extra, show, tell
+from coordinator.history.times import UNITS_MS
 
 if TYPE_CHECKING:
     from coordinator.history.questions import Selection
@@ -211,11 +212,12 @@ def _stalled(arguments: argparse.Namespace) -> int:
 
 
 def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whole: bool = False) -> GroupHistory:
-    """The group's past. Files of days before `--since` are left out, unless the answer needs `whole` of it."""
+    """The group's past. Files of days long before `--since` are left out, unless the answer needs `whole` of it."""
     from coordinator.history.commits import NEVER
 
     since_ms = None if whole or selection.since_ms == -NEVER else selection.since_ms
-    past = load(arguments, source_of(arguments), since_ms=since_ms)
+    # A day more: progress is told from the commit before.
+    past = load(arguments, source_of(arguments), since_ms=None if since_ms is None else since_ms - UNITS_MS["d"])
     tell_gaps(past, now, since_ms)
     return past
 

@@ -33,6 +33,7 @@ from protocol.messages.offset_delete import (
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
 NAMED_MEMBERS: Final = 5
+_UNKNOWN: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 _OCCUPIED: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
@@ -61,14 +62,21 @@ def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
     """Where the logs of these partitions begin and end."""
     wanted = set(partitions)
     topics = sorted({topic for topic, _ in wanted})
-    existing = frozenset(
-        (topic.name or "", each.partition_index)
-        for topic in (client.metadata(topics).topics if topics else [])
+    answered = {topic.name or "": topic for topic in (client.metadata(topics).topics if topics else [])}
+    there = frozenset(
+        (name, each.partition_index)
+        for name, topic in answered.items()
         if not topic.error_code
         for each in topic.partitions
     )
-    there = wanted & existing
-    return Reach(log_offsets(client, there, EARLIEST), log_offsets(client, there, LATEST), existing)
+    # Of topics that the broker does not talk about (it may not be allowed to) nothing is known: they may exist.
+    silent = {name for name, topic in answered.items() if topic.error_code not in (0, _UNKNOWN)}
+    known = wanted & there
+    return Reach(
+        log_offsets(client, known, EARLIEST),
+        log_offsets(client, known, LATEST),
+        there | {key for key in wanted if key[0] in silent},
+    )
 
 
 def members_of(client: Client, group_id: str) -> Group | None:

@@ -1,8 +1,8 @@
 """What history keeps of the records of the offsets log: three tables, each a selection of the reader's columns.
 
 Commits and deletions of offsets, states of groups, and the ends of transactions, without which a commit in a
-transaction cannot be told from one that was rolled back. Names and units are those of `kafka-log`, the reader for
-Spark (`coordinator.compaction.columns`). Records of other protocols, and what cannot be decoded, are left out.
+transaction cannot be told from one that was rolled back. Names and units are those of the kernel's table
+(`coordinator.compaction.columns`). Records of other protocols, and what cannot be decoded, are left out.
 
 Where only one group is asked for, its records are found by the bytes of their keys before anything is decoded.
 """

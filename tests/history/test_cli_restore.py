@@ -68,6 +68,7 @@ class Broker:
         self.reach: dict[Key, tuple[int, int]] = {(t, p): (0, 100) for t in ("t", "u") for p in range(3)}
         self.members: list[DescribedGroupMember] = []
         self.commit_errors: list[int] = []
+        self.no_topic = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         self.commits: list[OffsetCommitRequest] = []
         self.node = ScriptedBroker(
             {
@@ -88,7 +89,7 @@ class Broker:
         for wanted in request.topics or ():
             own = [partition for topic, partition in self.reach if topic == wanted.name]
             partitions = [MetadataResponsePartition(partition_index=each, leader_id=1) for each in own]
-            code = 0 if own else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            code = 0 if own else self.no_topic
             topics.append(MetadataResponseTopic(error_code=code, name=wanted.name, partitions=partitions))
         return MetadataResponse(
             brokers=[MetadataResponseBroker(1, "127.0.0.1", self.node.port)], controller_id=1, topics=topics
@@ -279,6 +280,13 @@ def test_a_partition_that_is_gone_is_named_and_the_others_are_restored(world: Wo
     assert broker.committed["t", 0] == 10
     assert "does not exist any more" in " ".join(world.out.split())
     assert [topic.partitions[0].partition_index for topic in broker.commits[0].topics] == [0]
+
+
+def test_of_a_topic_that_the_broker_does_not_talk_about_nothing_is_concluded(world: World, broker: Broker) -> None:
+    broker.reach = {key: span for key, span in broker.reach.items() if key[0] != "t"}
+    broker.no_topic = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert world.run(broker, "restore", "--execute") == 0
+    assert (broker.committed["t", 0], broker.committed["t", 1]) == (10, 20)
 
 
 def test_old_brokers_are_spoken_to_in_versions_they_know(world: World, broker: Broker) -> None:
