@@ -70,17 +70,12 @@ def _needed(events: Sequence[Event], numbers: list[int]) -> Iterable[int]:
     keep: set[int] = {data[-1]} if data else set()
     if ends:
         keep |= {ends[0], ends[-1]}
-    before: Event | None = None
-    for number in numbers:
-        event = events[number]
-        # Markers alone tell of an epoch that wrote nothing here.
-        if event.header.is_control and event.header.producer_epoch not in epochs_with_data:
-            keep.add(number)
-        if event.header.is_control and event.marker is None:
-            continue  # an emptied marker leaves no trace
-        if before is not None and before.header.producer_epoch != event.header.producer_epoch:
-            keep.add(number)
-        before = event
+    # Markers alone tell of an epoch that wrote nothing here.
+    keep |= {
+        number
+        for number in numbers
+        if events[number].header.is_control and events[number].header.producer_epoch not in epochs_with_data
+    }
     # A marker that is kept must find a batch of its transaction, if there was one; so must the next segment.
     first: int | None = None
     for number in numbers:

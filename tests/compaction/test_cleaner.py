@@ -193,6 +193,21 @@ def test_transactions_that_begin_and_end_within_a_segment_are_no_news_to_others(
     assert len(told) == 4  # the first transaction, and the last
 
 
+def test_a_producer_whose_epoch_goes_back_is_looked_at_as_a_whole() -> None:
+    """No Kafka writes such a log; what a digest leaves out would be missed."""
+    log = LogWriter()
+    for key in (0, 0, 5):
+        log.write([Write((Rec(key),), producer_id=1), End(1, commit=True)])
+    log.write([Roll(), End(1, commit=False, new_epoch=True), Roll()])
+    log.epochs[1] = 0
+    log.write([End(1, commit=False), Roll(), Write((Rec(0),)), Roll()])
+    digests = [event for segment in log.closed for event in digest(segment_events(segment))]
+    assert not is_exact(digests)
+    made = log.closed
+    for _ in range(4):  # the markers go, but for what tells the producer's epoch
+        made = both(made, log.active.base_offset, log.now_ms, segment_bytes=1, delete_retention_ms=0)
+
+
 def segment_events(segment: Segment) -> list[Event]:
     return [
         Event(header, ControlType.COMMIT if header.is_control else None) for _, header in iter_batches(segment.data)
