@@ -26,12 +26,14 @@ from types import TracebackType
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.find_coordinator import FindCoordinatorRequest
+from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from tests.support.eventually import eventually
 from tests.support.wire import ConnectionEnded, call
 
 SOURCES = Path(__file__).parent / "kafka"
 START_S = 120.0
 STOP_S = 30.0
+LATEST = -1  # as the timestamp of ListOffsets
 CLUSTER_ID = "Y29uZm9ybWFuY2UtdGVzdA"  # any 16 bytes in base64
 
 
@@ -201,6 +203,14 @@ class Kafka:
         topic = CreatableTopic(name=name, num_partitions=partitions, replication_factor=1)
         response = call(self.port, CreateTopicsRequest(topics=[topic], timeout_ms=10_000), 5)
         assert [each.error_code for each in response.topics] == [0], response
+        eventually(lambda: self._leads(name, partitions), f"Kafka leads all partitions of {name}")
+
+    def _leads(self, topic: str, partitions: int) -> bool:
+        """Partitions get their leaders a moment after Kafka said that there is a topic; clients try again till then."""
+        asked = [ListOffsetsPartition(partition_index=index, timestamp=LATEST) for index in range(partitions)]
+        request = ListOffsetsRequest(replica_id=-1, topics=[ListOffsetsTopic(name=topic, partitions=asked)])
+        (answer,) = call(self.port, request, 5).topics
+        return all(each.error_code == 0 for each in answer.partitions)
 
     def stop(self) -> None:
         """SIGTERM to this process, and wait; Kafka writes its logs out."""
