@@ -99,7 +99,7 @@ class Children:
                     stderr=stderr,
                     pass_fds=(lifeline.read_end,),
                     env=_environment(lifeline.read_end),
-                    start_new_session=True,
+                    process_group=0,  # and no session: Linux would weigh it against the daemon, whatever its nice value
                 )
             except OSError as error:
                 raise ChildError(f"{name} cannot be started ({error})") from None
