@@ -45,7 +45,7 @@ PARTITION_MODE_BYTES: Final = 1 << 30
 """The largest log partition that one task takes whole: if no key repeats, all of its keys are in memory."""
 
 _KEYS_PER_SHUFFLE_TASK: Final = 1_000_000
-_SCAN_BYTES: Final = 64 << 20  # of small segments that one task scans together; half a second
+_SCAN_BYTES: Final = 32 << 20  # of small segments that one task scans together: a fifth of a second
 _TASKS_PER_CORE: Final = 3  # at least, as far as there are segments: they differ in what is in them
 
 

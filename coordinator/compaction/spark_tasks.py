@@ -242,6 +242,9 @@ def _reported(work: Callable[[], T], failure: Callable[[str], T]) -> T:
         return failure(str(error))
     except Exception as error:
         return failure(str(_unexpected(error)))
+    finally:
+        # Arrow keeps what it is given back, in pieces that fit the next task badly: the worker would grow for a while.
+        pa.default_memory_pool().release_unused()
 
 
 def _unexpected(error: Exception) -> Exception:
