@@ -11,7 +11,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Final
 
-
 FIRST_OF_OURS: Final = 30_000
 
 
