@@ -38,9 +38,9 @@ if TYPE_CHECKING:
 JOB_VERSION: Final = "1"
 
 # What one core does in a second, and what the distributed mode costs before it begins: measured (docs/compaction.md).
-PARTITION_BYTES_S: Final = 100_000_000
-DISTRIBUTED_BYTES_S: Final = 60_000_000
-DISTRIBUTED_START_S: Final = 1.5
+PARTITION_BYTES_S: Final = 150_000_000
+DISTRIBUTED_BYTES_S: Final = 110_000_000
+DISTRIBUTED_START_S: Final = 0.8
 PARTITION_MODE_BYTES: Final = 1 << 30
 """The largest log partition that one task takes whole: if no key repeats, all of its keys are in memory."""
 

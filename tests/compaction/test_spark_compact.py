@@ -341,7 +341,8 @@ def plan_of_sizes(*sizes: int) -> Plan:
     [
         ([25_000_000] * 8, 2, Mode.PARTITION),
         ([125_000_000] * 8, 2, Mode.PARTITION),
-        ([900_000_000], 2, Mode.PARTITION),  # one core does it before two have met
+        ([300_000_000], 2, Mode.PARTITION),  # one core does it before two have met
+        ([900_000_000], 2, Mode.DISTRIBUTED),
         ([900_000_000], 8, Mode.DISTRIBUTED),
         ([900_000_000, 1, 1, 1, 1, 1, 1, 1], 8, Mode.DISTRIBUTED),
         ([PARTITION_MODE_BYTES + 1, 1, 1, 1], 2, Mode.DISTRIBUTED),  # its keys might not fit
