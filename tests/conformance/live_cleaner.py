@@ -114,6 +114,13 @@ def test_kafkas_cleaner_and_ours_write_the_same_batches(
     compare_rounds(kafka, parts, segment_bytes, delete_retention_ms)
 
 
+def test_the_same_where_the_marker_of_nothing_wakes_a_producer_after_a_day(kafka: KafkaCleaner) -> None:
+    """Its last batch stays, if it was not yet forgotten when the marker came. A broker looks every ten minutes."""
+    deleted = Write((Rec(None),), Codec.NONE), offsets_of(0, producer_id=1, is_tombstone=True)
+    for pause_ms in (DAY_MS - 1000, DAY_MS, 3 * DAY_MS):
+        compare_rounds(kafka, [([*deleted], pause_ms), ([End(1, False, False)], 0)], 400, 0)
+
+
 @pytest.mark.parametrize("style", [ANYTHING, OFFSETS, PLAIN])
 @pytest.mark.parametrize("seed", range(8))
 def test_the_same_on_long_logs_over_six_rounds(kafka: KafkaCleaner, seed: int, style: Style) -> None:

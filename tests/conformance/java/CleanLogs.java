@@ -54,12 +54,15 @@ public final class CleanLogs {
         long highWatermark = Long.parseLong(words[3]);
         long nowMs = Long.parseLong(words[4]);
         FixedTime time = new FixedTime(nowMs);
+        // Nobody expires while the log is loaded, which is done segment by segment: only by the clock of the round.
+        ProducerStateManagerConfig producers = new ProducerStateManagerConfig(Integer.MAX_VALUE, false);
         UnifiedLog log = UnifiedLog.create(
             directory, config(words[5], words[6]), 0L, 0L, new NoScheduler(), new BrokerTopicStats(), time, 300_000,
-            new ProducerStateManagerConfig(PRODUCER_ID_EXPIRATION_MS, false), PRODUCER_ID_EXPIRATION_MS,
+            producers, PRODUCER_ID_EXPIRATION_MS,
             new LogDirFailureChannel(1), false, Optional.empty());
         try {
             log.updateHighWatermark(highWatermark);
+            producers.setProducerIdExpirationMs(PRODUCER_ID_EXPIRATION_MS);
             log.removeExpiredProducers(nowMs);
             Throttler throttler = new Throttler(Double.MAX_VALUE, 1000, "cleaner", "bytes", time);
             Cleaner cleaner = new Cleaner(
