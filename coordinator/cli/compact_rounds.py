@@ -50,6 +50,7 @@ JOB_LOCK: Final = "job.lock"
 SPARK_LOG: Final = "spark.log"
 LOOK_S: Final = 1.0  # between two looks whether the daemon is still there
 POLL_S: Final = 0.1
+GRACE_MS: Final = 30_000  # behind a plan's expiry: the daemon says then, at its next look, that it gave the plan up
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class Rounds:
         with _timed(seconds, "hand-over"):
             next_look = time.monotonic() + LOOK_S  # to look is to hold the lock for a moment: not too often
             while (outcome := outcome_of(job)) is None:
-                if _wall_ms() > plan.expires_ms:
+                if _wall_ms() > plan.expires_ms + GRACE_MS:
                     raise CliError(f"the daemon said nothing about the result of {plan.id}; look into its log", 1)
                 if time.monotonic() > next_look:
                     next_look = time.monotonic() + LOOK_S
