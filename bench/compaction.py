@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.run import BUILD, busy_share, machine, process_tree, wait_for_quiet
+from bench.measure import BUILD, busy_share, machine, process_tree, wait_for_quiet
 from bench.spark_logs import size_of, write_logs
 from coordinator.compaction import jobs, plain
 from coordinator.compaction.offline import Offline

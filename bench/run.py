@@ -14,24 +14,21 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-HERE = Path(__file__).resolve().parent
-BUILD = HERE / "build"
-START_DEADLINE_S = 30.0
-QUIET_SHARE = 0.08
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from bench.measure import BUILD, BenchError, build_program, cores, fdatasync_us, machine, wait_for_quiet
+from bench.report import median_of, spread_of, write_json
+from bench.servers import Running, c_echo, coordinator, uvloop_echo
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,129 +63,27 @@ HEARTBEAT_RATIO_TARGET = 0.6
 DURABLE_COMMITS_TARGET = 25_000
 
 
-def build_tools() -> None:
-    """Compile the C programs that are older than their source."""
-    BUILD.mkdir(exist_ok=True)
-    for name in ("load", "echo"):
-        source, program = HERE / f"{name}.c", BUILD / name
-        if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
-            continue
-        compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
-        if compiler is None:
-            sys.exit("bench: no C compiler found; install one (Debian: apt-get install gcc libc6-dev)")
-        subprocess.run([compiler, "-O2", "-o", str(program), str(source)], check=True)
-
-
-def cores() -> tuple[set[int], set[int]]:
-    """One core for the server, another for the load; the same one twice only where there is no second."""
-    available = sorted(os.sched_getaffinity(0))
-    return {available[0]}, {available[-1]}
-
-
-def process_tree(root: int) -> list[int]:
-    """`root` and its descendants, from /proc: a coordinator may one day have worker processes."""
-    children: dict[int, list[int]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            text = stat.read_text()
-        except OSError:  # gone since the listing
-            continue
-        parent = int(text.rpartition(")")[2].split()[1])
-        children.setdefault(parent, []).append(int(stat.parent.name))
-    tree = [root]
-    for pid in tree:
-        tree.extend(children.get(pid, []))
-    return tree
-
-
-def server_command(scenario: Scenario, port_file: Path, data_dir: Path) -> list[str]:
+def server(scenario: Scenario, directory: Path, core: set[int]) -> AbstractContextManager[Running]:
     if scenario.server == C_ECHO:
-        return [str(BUILD / "echo"), str(port_file)]
+        return c_echo(directory, core)
     if scenario.server == UVLOOP:
-        return [sys.executable, str(HERE / "echo_uvloop.py"), str(port_file)]
-    command = [sys.executable, "-m", "coordinator", "serve", "--listen", "127.0.0.1:0", "--http", "off"]
-    command += ["--port-file", str(port_file), "--data-dir", str(data_dir), "--topic", f"bench:{GROUP_SIZE}"]
-    for override in ("group.initial.rebalance.delay.ms=300", *scenario.overrides):
-        command += ["--override", override]
-    return command
-
-
-@contextmanager
-def running_server(scenario: Scenario, directory: Path, core: set[int]) -> Iterator[tuple[int, int]]:
-    """Start the scenario's server pinned to `core`; gives its process id and port; ends it afterwards."""
-    port_file, log_file = directory / "port", directory / "server.log"
-    command = server_command(scenario, port_file, directory / "data")
-    with log_file.open("wb") as log:
-        process = subprocess.Popen(
-            command, stdout=log, stderr=log, cwd=HERE.parent, preexec_fn=lambda: os.sched_setaffinity(0, core)
-        )
-    try:
-        deadline = time.monotonic() + START_DEADLINE_S
-        while not port_file.exists():
-            if process.poll() is not None or time.monotonic() > deadline:
-                raise RuntimeError(f"{scenario.server} did not start:\n{log_file.read_text(errors='replace')[-2000:]}")
-            time.sleep(0.02)
-        yield process.pid, int(port_file.read_text())
-    finally:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(timeout=15)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def busy_share(seconds: float = 0.3) -> float:
-    """How much of all cores is in use right now, by anybody."""
-
-    def jiffies() -> tuple[int, int]:
-        fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
-        return sum(fields) - fields[3] - fields[4], sum(fields)  # all but idle and iowait
-
-    busy, total = jiffies()
-    time.sleep(seconds)
-    busy_after, total_after = jiffies()
-    return (busy_after - busy) / max(1, total_after - total)
-
-
-def wait_for_quiet(limit_s: float) -> bool:
-    """Wait until the machine has nothing else to do; False if that did not come."""
-    deadline = time.monotonic() + limit_s
-    while busy_share() > QUIET_SHARE:
-        if time.monotonic() > deadline:
-            return False
-    return True
-
-
-def fdatasync_us(directory: Path, times: int = 100) -> list[float]:
-    """How long this disk takes for an append of 4 kB and its fdatasync, each time."""
-    path = directory / "fdatasync"
-    durations = []
-    fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
-    try:
-        for _ in range(times):
-            os.write(fd, b"x" * 4096)
-            begun = time.perf_counter()
-            os.fdatasync(fd)
-            durations.append((time.perf_counter() - begun) * 1e6)
-    finally:
-        os.close(fd)
-        path.unlink()
-    return durations
+        return uvloop_echo(directory, core)
+    overrides = ("group.initial.rebalance.delay.ms=300", *scenario.overrides)
+    return coordinator(directory, core, topics=[f"bench:{GROUP_SIZE}"], overrides=overrides)
 
 
 def measure(scenario: Scenario, args: argparse.Namespace, frame_bytes: int) -> dict[str, Any]:
-    """One run of one scenario: what load.c printed, as a dict. Raises RuntimeError on any wrong answer."""
+    """One run of one scenario: what load.c printed, as a dict. Raises BenchError on any wrong answer."""
     server_core, load_core = cores()
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
         directory = Path(name)
         disk = fdatasync_us(directory) if scenario.mode == "commit" else []
-        with running_server(scenario, directory, server_core) as (pid, port):
-            command = [str(BUILD / "load"), "--mode", scenario.mode, "--port", str(port)]
+        with server(scenario, directory, server_core) as running:
+            command = [str(BUILD / "load"), "--mode", scenario.mode, "--port", str(running.port)]
             command += ["--connections", str(scenario.connections), "--in-flight", str(scenario.in_flight)]
             command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup), "--group-size", str(GROUP_SIZE)]
             command += ["--frame-bytes", str(frame_bytes)]
-            for member_of_tree in process_tree(pid):
+            for member_of_tree in running.processes():
                 command += ["--cpu-of", str(member_of_tree)]
             done = subprocess.run(
                 command,
@@ -198,8 +93,7 @@ def measure(scenario: Scenario, args: argparse.Namespace, frame_bytes: int) -> d
                 preexec_fn=lambda: os.sched_setaffinity(0, load_core),
             )
             if done.returncode != 0:
-                tail = (directory / "server.log").read_text(errors="replace")[-2000:]
-                raise RuntimeError(f"{label(scenario)}: {done.stderr}{done.stdout}\nserver's log ends:\n{tail}")
+                raise BenchError(f"{label(scenario)}: {done.stderr}{done.stdout}\nserver's log: {running.log_tail()}")
     result: dict[str, Any] = json.loads(done.stdout)
     if disk:
         result["fdatasync_us"] = statistics.median(disk)
@@ -208,15 +102,6 @@ def measure(scenario: Scenario, args: argparse.Namespace, frame_bytes: int) -> d
 
 def label(scenario: Scenario) -> str:
     return f"{scenario.name}, {scenario.connections:,} connections, {scenario.in_flight} in flight"
-
-
-def median_of(runs: list[dict[str, Any]], key: str) -> float:
-    return float(statistics.median(run[key] for run in runs))
-
-
-def spread_of(runs: list[dict[str, Any]], key: str) -> str:
-    values = [run[key] for run in runs]
-    return f"{min(values):.2f}..{max(values):.2f}"
 
 
 def table(results: dict[Scenario, list[dict[str, Any]]]) -> list[str]:
@@ -271,21 +156,6 @@ def verdicts(results: dict[Scenario, list[dict[str, Any]]]) -> list[str]:
     return lines
 
 
-def machine() -> dict[str, Any]:
-    model = "unknown"
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            model = line.partition(":")[2].strip()
-            break
-    return {
-        "cpu": model,
-        "cores": len(os.sched_getaffinity(0)),
-        "kernel": platform.release(),
-        "python": platform.python_version(),
-        "load_average_before": os.getloadavg()[0],
-    }
-
-
 def parse_args() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=3, help="how often every scenario runs (default 3)")
@@ -302,7 +172,7 @@ def parse_args() -> argparse.Namespace:
 
 def main() -> int:
     args = parse_args()
-    build_tools()
+    build_program("load")
     facts = machine()
     print(f"bench: {facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, Linux {facts['kernel']}")
     if facts["cores"] < 2:
@@ -326,7 +196,7 @@ def main() -> int:
                     f"{run['requests_per_second']:,.0f}/s",
                     flush=True,
                 )
-    except (RuntimeError, subprocess.TimeoutExpired) as problem:
+    except (BenchError, subprocess.TimeoutExpired) as problem:
         print(f"bench: FAILED: {problem}", file=sys.stderr)
         return 1
     print()
@@ -337,11 +207,10 @@ def main() -> int:
     if disturbed:
         print(f"{disturbed} of {args.rounds * len(chosen)} runs began on a busy machine: costs read too high")
     print("\n".join(verdicts(results)))
-    args.json.parent.mkdir(parents=True, exist_ok=True)
     report = [
         {"name": s.name, "connections": s.connections, "in_flight": s.in_flight, "runs": r} for s, r in results.items()
     ]
-    args.json.write_text(json.dumps({"machine": facts, "scenarios": report}, indent=1) + "\n")
+    write_json(args.json, {"machine": facts, "scenarios": report})
     return 0
 
 
