@@ -42,7 +42,7 @@ generate: setup ## write again what is generated: codecs and the pages in docs/ 
 stale: setup ## fail if something generated no longer matches its source
 	@sh .ci/generate $(PY) --check
 
-docs: generate ## the same: docs/configuration.md and docs/states.md come from the code
+docs: generate ## the same: docs/configuration.md, states.md and protocol.md come from the code
 
 bench: setup ## heartbeats and commits beside echo servers, in one run (about two minutes)
 	$(PY) bench/run.py $(ARGS)

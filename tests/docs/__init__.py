@@ -1,0 +1,1 @@
+"""The pages: what they say is run, and what they name exists."""
