@@ -231,8 +231,8 @@ def text() -> str:
             "## Forms",
             "",
             "Flexible versions (KIP-482) with tagged fields are read and written; unknown tags are skipped. Fields",
-            "that a version lacks mean what Kafka takes them to mean. Every message is declared once, with the versions of",
-            "each field (`protocol/messages/`); tests compare the declarations with Kafka's own definitions.",
+            "that a version lacks mean what Kafka takes them to mean. Every message is declared once, with the",
+            "versions of each field (`protocol/messages/`); tests compare them with Kafka's own definitions.",
             "",
         ]
     )
