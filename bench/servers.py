@@ -118,17 +118,22 @@ def coordinator(
     topics: Sequence[str] = (),
     overrides: Sequence[str] = (),
     data_dir: Path | None = None,
+    port: int = 0,
+    http_port: int | None = None,
+    is_ready: Callable[[], int | None] | None = None,
+    within_s: float = START_S,
 ) -> AbstractContextManager[Running]:
     """Ours. `topics` as NAME:PARTITIONS, `overrides` as KEY=VALUE; `python` names the interpreter of another build."""
     directory.mkdir(parents=True, exist_ok=True)
-    command = [python, "-m", "coordinator", "serve", "--listen", "127.0.0.1:0", "--http", "off"]
+    command = [python, "-m", "coordinator", "serve", "--listen", f"127.0.0.1:{port}"]
+    command += ["--http", f"127.0.0.1:{http_port}" if http_port else "off"]
     command += ["--port-file", str(directory / "port"), "--data-dir", str(data_dir or directory / "data")]
     command += ["--workers", str(workers)] if workers > 1 else []
     for topic in topics:
         command += ["--topic", topic]
     for override in overrides:
         command += ["--override", override]
-    return running(name, command, directory, core)
+    return running(name, command, directory, core, is_ready=is_ready, within_s=within_s)
 
 
 def c_echo(directory: Path, core: set[int], *, name: str = "C echo") -> AbstractContextManager[Running]:
