@@ -438,7 +438,8 @@ def storms(args: argparse.Namespace) -> None:
             everyone = [here.group(f"storm-{number}", size) for number in range(groups)]
             gc.collect()
             gc.freeze()
-            costs, tails = [], []
+            costs: list[float] = []
+            tails: list[float] = []
             ends = time.monotonic() + args.seconds
             profile = cProfile.Profile()
             while time.monotonic() < ends or not costs:

@@ -108,6 +108,7 @@ class Event:
         "commit_timeout_ms",
         "config",
         "counters",
+        "deadline_ms",
         "new_member_uuid",
         "now_ms",
         "on_rebalance",
@@ -132,6 +133,7 @@ class Event:
         self.on_rebalance = on_rebalance
         self.now_ms = 0  # monotonic: for timers
         self.wall_ms = 0  # since the epoch: for records
+        self.deadline_ms = 0  # the last one that a session was given
         self.replies: list[Reply] = []
         self.appends: list[Append] = []
 

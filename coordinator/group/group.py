@@ -10,7 +10,6 @@ Dicts stand where Kafka has hash sets: members, votes and pending ids have one o
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
 from coordinator.group.event import InvariantError
@@ -83,7 +82,7 @@ class Group:
         self.is_recorded = False  # something of it is durable; until then it is not listed
         self.record_offset = -1  # where its newest durable record stands in the log; -1: it has none
         self.rebalance: Rebalance | None = None  # the one that runs
-        self.rebalances: deque[Rebalance] | None = None  # those that ended
+        self.rebalances: list[Rebalance] | None = None  # those that ended, oldest first
 
     # -- predicates ----------------------------------------------------------------------------------------------
 
@@ -138,9 +137,7 @@ class Group:
         self._count_protocols(member, 1)
         if member.parked_join is not None:
             self.awaiting_join_count += 1
-        pending = self.pending_join.pop(member.member_id, None)
-        if pending is not None:
-            pending.cancel()
+        self.remove_pending(member.member_id)
 
     def remove(self, member: Member) -> None:
         """Take a member out, with its timer. Its parked requests must have been answered, or be nobody's any more."""
@@ -154,7 +151,7 @@ class Group:
             member.parked_join = None
             self.awaiting_join_count -= 1
         member.parked_sync = None
-        self.pending_sync.pop(member.member_id, None)
+        self.has_synced(member)
         if self.leader_id == member.member_id:
             self.leader_id = next(iter(self.members), None)  # the earliest in join order
         member.is_gone = True
@@ -168,6 +165,8 @@ class Group:
         if timer is None:
             return False
         timer.cancel()
+        if not self.pending_join:
+            self.pending_join = {}  # a dict that was emptied keeps its room
         return True
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
@@ -185,6 +184,12 @@ class Group:
                 del counts[name]
             else:
                 raise InvariantError(self.group_id, f"nobody was counted for {name!r}, and {member!r} lists it")
+
+    def has_synced(self, member: Member) -> None:
+        """Its SyncGroup of this generation is no longer awaited."""
+        self.pending_sync.pop(member.member_id, None)
+        if not self.pending_sync:
+            self.pending_sync = {}
 
     # -- parked requests -----------------------------------------------------------------------------------------
 
@@ -292,8 +297,10 @@ class Group:
         kept = event.config.group_max_rebalance_history
         if kept:
             if self.rebalances is None:
-                self.rebalances = deque(maxlen=kept)
-            self.rebalances.append(rebalance)
+                self.rebalances = [rebalance]  # a list, not a deque: that takes 600 bytes for its first entry
+            else:
+                self.rebalances.append(rebalance)
+                del self.rebalances[:-kept]
         event.on_rebalance(rebalance)
 
     @property

@@ -9,6 +9,7 @@ member's replacement inherits them.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -30,8 +31,14 @@ class Timer(Protocol):
         """What it waited for is gone: complete without any action."""
 
 
+@lru_cache(1024)
+def _shared(timeout_ms: int) -> int:
+    """One object for equal numbers, as `sys.intern` has for strings: members mostly have the same timeouts."""
+    return timeout_ms
+
+
 class Member:
-    """See the module."""
+    """See the module. What members mostly have in common is one object for all, because there may be very many."""
 
     __slots__ = (
         "assignment",
@@ -69,8 +76,7 @@ class Member:
         self.group_instance_id = group_instance_id
         self.client_id = sys.intern(client_id)
         self.client_host = sys.intern(client_host)
-        self.rebalance_timeout_ms = rebalance_timeout_ms
-        self.session_timeout_ms = session_timeout_ms
+        self.set_timeouts(rebalance_timeout_ms, session_timeout_ms)
         self.protocol_type = sys.intern(protocol_type)
         self.protocols = protocols
         self.assignment = assignment
@@ -80,6 +86,10 @@ class Member:
         self.is_gone = False  # no longer in its group
         self.session: Timer | None = None
         self.session_deadline_ms = 0
+
+    def set_timeouts(self, rebalance_timeout_ms: int, session_timeout_ms: int) -> None:
+        self.rebalance_timeout_ms = _shared(rebalance_timeout_ms)
+        self.session_timeout_ms = _shared(session_timeout_ms)
 
     def metadata(self, protocol_name: str | None) -> bytes:
         """What this member said about one protocol (for consumers: its subscription)."""

@@ -46,7 +46,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, event: Event) -> None:
             member.assignment = b""
             if refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, event):
                 restart_session(group, member, member.session_timeout_ms, event)
-    group.pending_sync.clear()
+    group.pending_sync = {}
     if group.sync_timer is not None:
         group.sync_timer.cancel()
         group.sync_timer = None
@@ -104,14 +104,13 @@ def complete_join_phase(group: Group, event: Event) -> None:
     group.protocol_name = group.select_protocol()
     group.compute_subscribed_topics()
     group.transition(COMPLETING_REBALANCE, event.wall_ms)
-    group.pending_sync.clear()
+    group.pending_sync = dict.fromkeys(group.members)
     for member in group.members.values():
         ticket = group.take_join(member)
         if ticket is not None:
             event.reply(ticket, join_success(group, member))
         member.is_new = False
         restart_session(group, member, member.session_timeout_ms, event)
-        group.pending_sync[member.member_id] = None
     event.timers.await_syncs(group, event.now_ms + group.rebalance_timeout_ms)
 
 

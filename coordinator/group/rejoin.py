@@ -24,8 +24,7 @@ def update_member(
 ) -> None:
     """Take over protocols and timeouts, park the ticket; an older parked one is answered."""
     group.set_protocols(member, protocols)
-    member.rebalance_timeout_ms = request.rebalance_timeout_ms
-    member.session_timeout_ms = request.session_timeout_ms
+    member.set_timeouts(request.rebalance_timeout_ms, request.session_timeout_ms)
     replaced = group.park_join(member, ticket)
     if replaced is not None:
         # Its connection is dead as a rule, and then this goes nowhere; if it lives it must not be blocked for ever.

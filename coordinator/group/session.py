@@ -21,6 +21,10 @@ NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000  # how long a first JoinGroup may be
 def restart_session(group: Group, member: Member, timeout_ms: int, event: Event) -> None:
     """The member is alive as of now."""
     deadline_ms = event.now_ms + timeout_ms
+    if deadline_ms == event.deadline_ms:
+        deadline_ms = event.deadline_ms  # the same object: a whole group is restarted at once, and an int is 32 bytes
+    else:
+        event.deadline_ms = deadline_ms
     member.session_deadline_ms = deadline_ms
     session = member.session
     if session is None or not session.is_armed or session.fires_at_ms > deadline_ms:

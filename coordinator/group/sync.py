@@ -50,7 +50,7 @@ def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, event: Event) 
 
 
 def _has_synced(group: Group, member: Member) -> None:
-    group.pending_sync.pop(member.member_id, None)
+    group.has_synced(member)
     if not group.pending_sync and group.sync_timer is not None:
         group.sync_timer.cancel()
         group.sync_timer = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from coordinator.group.checks import fits
 from coordinator.group.group import Group
@@ -20,7 +20,7 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.group.event import Event
 
-REMEMBERED_IDS: Final = 65_536
+REMEMBERED_IDS: Final = 4096  # of groups that do not exist, or not yet: the others know their partition
 LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, so it is bounded in bytes too
 
 
@@ -50,6 +50,9 @@ class Directory:
         self.partition_of = partition_of
 
     def shard_of(self, group_id: str) -> OffsetsPartition:
+        group = self.groups.get(group_id)
+        if group is not None:
+            return cast("OffsetsPartition", group.shard)  # there is no other kind of Shard
         return self.partitions[self.partition_of(group_id)]
 
     def refusal(self, group_id: str) -> ErrorCode:

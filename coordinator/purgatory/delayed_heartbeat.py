@@ -25,7 +25,7 @@ class DelayedHeartbeat(DelayedOperation[Event]):
     __slots__ = ("group", "member")
 
     def __init__(self, group: Group, member: Member) -> None:
-        super().__init__(member.session_deadline_ms)
+        super().__init__(0)  # the member knows its deadline
         self.group = group
         self.member = member
 
