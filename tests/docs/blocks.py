@@ -1,0 +1,65 @@
+"""The fenced blocks of a page, and what two texts have in common when ids and times are left out of the comparison."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+
+LONGEST_NAME: Final = 60
+_FENCE: Final = re.compile(r"^```(\S*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+
+# What differs from run to run, in the order of replacement. An id becomes its number of appearance: who is who stays.
+_ID: Final = re.compile(
+    r"\b([\w.]+?-)(?:\d+\.\d+\.\d+-)?([0-9a-f]{8})(?:…|-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
+)
+_MASKS: Final = (
+    (re.compile(r"127\.0\.0\.1:\d+"), "ADDRESS"),
+    (re.compile(r"\b(aiokafka|kafka-python)-\d+\.\d+\.\d+"), r"\1-VERSION"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
+    (re.compile(r"\b\d+ ms\b"), "N ms"),
+    (re.compile(r"\b\d+(\.\d+)?s( ago)?\b"), r"SECONDS\2"),
+    (re.compile(r"─+"), "─"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One fenced block. `first` is the beginning of its first line, by which tables name it."""
+
+    page: str
+    line: int
+    language: str
+    text: str
+
+    @property
+    def first(self) -> str:
+        line = next((line for line in self.text.splitlines() if line.strip()), "")
+        return " ".join(line.split())[:LONGEST_NAME].strip()
+
+    @property
+    def where(self) -> str:
+        return f"{self.page}:{self.line}"
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    return [Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2]) for found in _FENCE.finditer(text)]
+
+
+def masked(text: str) -> str:
+    """The text in one line, without what differs from run to run."""
+    known: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        return f"{found[1]}ID{known.setdefault(found[2], len(known) + 1)}"
+
+    text = " ".join(text.split())
+    text = _ID.sub(number, text)
+    for pattern, instead in _MASKS:
+        text = pattern.sub(instead, text)
+    return text

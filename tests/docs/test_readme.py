@@ -1,0 +1,108 @@
+"""README.md, typed by somebody who has just cloned the repository."""
+
+from __future__ import annotations
+
+import re
+import signal
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.docs.blocks import Block
+from tests.docs.play import Play, Script, daemon_says, file, shown, typed
+from tests.docs.stage import Stage
+from tests.support.eventually import eventually
+from tests.support.machine_tools import require_tool
+
+NEWCOMERS_TOOLS: Final = ("bash", "git", "make", "pgrep")
+
+
+def clone_and_run(play: Play, block: Block) -> None:
+    clone, run = block.text.strip().splitlines()
+    play.stage.clone_repository(clone)
+    play.stage.start_daemon(run)
+
+
+def two_members_get_their_share(play: Play, block: Block) -> None:
+    typed(play, block)
+    eventually(lambda: _consumed(play) == set(range(1, 11)), "ten records, each read by somebody")
+
+
+def the_daemon_is_killed_and_comes_back(play: Play, block: Block) -> None:
+    killed = play.stage.daemon
+    assert killed is not None
+    typed(play, block)
+    killed.ends()
+    killed.close()
+    play.stage.start_daemon("make run")
+
+
+def the_same_consumer_goes_on(play: Play, block: Block) -> None:
+    typed(play, block)
+    eventually(lambda: _consumed(play) == set(range(1, 21)), "ten records more, read by the same consumer")
+    assert play.stage.daemon is not None
+    assert "rebalance Group shop" not in play.stage.daemon.screen
+
+
+def each_line_serves(play: Play, block: Block) -> None:
+    """Both ways to give settings, with the daemon that ran until now ended by Ctrl-C."""
+    stage = play.stage
+    activate, *serves = block.text.strip().splitlines()
+    stage.save("server.properties", "broker.id=1\nzookeeper.connect=localhost:2181\nlog.retention.hours=24\n")
+    for command in serves:
+        daemon = stage.daemon
+        assert daemon is not None
+        assert daemon.interrupt() in (0, 130, -signal.SIGINT)  # make, or the shell that execs
+        daemon.close()
+        stage.start_daemon(f"{activate}\n{command}")
+
+
+def _consumed(play: Play) -> set[int]:
+    assert play.stage.second is not None
+    return {int(value) for value in re.findall(r"partition \d, offset \d+: (\d+)", play.stage.second.screen)}
+
+
+def _whatever_partition_a_record_took(text: str) -> str:
+    return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
+
+
+README = Script(
+    "README.md",
+    steps={
+        "git clone <this repository> && cd kafka-group-coordinator": clone_and_run,
+        "import asyncio": file("consumer.py"),
+        ".venv/bin/pip install aiokafka kafka-python": two_members_get_their_share,
+        ".venv/bin/coordinator groups describe shop": typed,
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS": (shown(_whatever_partition_a_record_took)),
+        "rebalance Group shop left generation 0 because a new member": (daemon_says),
+        "kill -9 %1": typed,
+        "rebalance Group shop left generation 1 because a member fell": (daemon_says),
+        "kill -9 $(pgrep -f 'coordinator serve')": the_daemon_is_killed_and_comes_back,
+        "seq 11 20 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": the_same_consumer_goes_on,
+        ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
+    },
+    exempt={
+        "coordinator serve --data-dir copy --override node.id=1": (
+            "needs the data directory of a Kafka; tests/conformance/test_kafka_log.py serves one"
+        ),
+        "coordinator compact --watch # keeps the log as small as its": (
+            "stays until it is told to end, and takes Spark; the tutorial runs these commands, in --mode single"
+        ),
+    },
+)
+
+
+def test_every_block_of_the_readme_is_run_or_has_a_reason() -> None:
+    README.check()
+
+
+@pytest.mark.integration
+def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
+    for tool in NEWCOMERS_TOOLS:
+        require_tool(tool)
+    stage = Stage(tmp_path)
+    try:
+        README.perform(stage)
+    finally:
+        stage.close()
