@@ -320,6 +320,14 @@ class Config:
     )
     log_index_interval_bytes: int = _key(4096, "How many bytes of log lie between two index entries.", minimum=0)
 
+    # --- the daemon's own health ---
+    loop_stall_warn_ms: int = _key(
+        100,
+        "A log line says so when everybody had to wait for this long because one thing kept the event loop busy.",
+        ours=True,
+        minimum=1,
+    )
+
     # --- embedded topics ---
     topics_preload: str = _key(
         "",

@@ -35,6 +35,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.api.api_versions import unsupported_version
 from coordinator.effects import Ticket
+from coordinator.loop_health import NOTABLE_S
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import DecodeError, EncodeError
@@ -341,6 +342,9 @@ class Connection(asyncio.Protocol):
             client_host=self._host,
         )
         runtime = self._runtime
+        started_s = monotonic()
+        if not route.requests & route.sample_mask:
+            ticket.received_s = started_s
         route.requests += 1
         self._tickets.append(ticket)
         runtime.saw_append = False
@@ -349,7 +353,10 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._failed(f"{route.name} v{route.version} could not be handled", error)
             return
-        if self._turn_ends and (monotonic() > self._turn_ends or self._out_bytes > self._most_out_bytes):
+        ended_s = monotonic()
+        if ended_s - started_s > NOTABLE_S:
+            runtime.health.did(route.name, ended_s - started_s)
+        if self._turn_ends and (ended_s > self._turn_ends or self._out_bytes > self._most_out_bytes):
             self._yield()
         if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
             if runtime.saw_append and route.key in WAITS_FOR_LOG:
@@ -428,6 +435,8 @@ class Connection(asyncio.Protocol):
         if route.shape is not None:
             response = route.shape(response, ticket.version)
         body = route.encode(response)
+        if ticket.received_s:
+            route.latency.observe(monotonic() - ticket.received_s, route.sample_mask + 1)
         if route.is_flexible:
             return _SIZE_AND_CORRELATION.pack(5 + len(body), ticket.correlation_id) + b"\0" + body
         return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body

@@ -8,11 +8,17 @@ a client uses a dozen of them, and the generated code of an API is loaded with i
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from coordinator.api.handler import Api
+from coordinator.distribution import LATENCY_BOUNDS_S, Distribution
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.messages.heartbeat import HeartbeatResponse
+
+# Of these the time to the answer is measured for one request in sixteen, which then stands for all of them.
+FREQUENT: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.HEARTBEAT})
+SAMPLED: Final = 16
 
 
 class Route:
@@ -24,15 +30,17 @@ class Route:
         "handle",
         "is_flexible",
         "key",
+        "latency",
         "name",
         "requests",
+        "sample_mask",
         "shape",
         "success_body",
         "success_size",
         "version",
     )
 
-    def __init__(self, api: Api, version: int) -> None:
+    def __init__(self, api: Api, version: int, latency: Distribution) -> None:
         self.key = int(api.key)
         self.name = ApiKey(api.key).name
         self.version = version
@@ -42,6 +50,8 @@ class Route:
         self.handle = api.handle
         self.shape = api.shape
         self.requests = 0  # how many were decoded and handled
+        self.sample_mask = SAMPLED - 1 if api.key in FREQUENT else 0  # measured are requests with these bits 0
+        self.latency = latency  # of its API: from the request's arrival to its answer, in seconds
         # What a recognised heartbeat is answered with (connection.py): these, and its correlation id between them.
         self.success_size = self.success_body = b""
         if api.key is ApiKey.HEARTBEAT:
@@ -58,11 +68,13 @@ class Routes(dict[bytes, Route]):
     def __init__(self, handlers: Mapping[int, Api]) -> None:
         super().__init__()
         self._handlers = handlers
+        self.latency: dict[str, Distribution] = {}  # by the API's name
 
     def __missing__(self, head: bytes) -> Route:
         api = self._handlers.get(int.from_bytes(head[:2], "big", signed=True))
         version = int.from_bytes(head[2:4], "big", signed=True)
         if len(head) < 4 or api is None or not api.min_version <= version <= api.max_version:
             raise KeyError(head)
-        route = self[head] = Route(api, version)
+        latency = self.latency.setdefault(ApiKey(api.key).name, Distribution(LATENCY_BOUNDS_S))
+        route = self[head] = Route(api, version, latency)
         return route

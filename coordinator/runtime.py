@@ -16,11 +16,15 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cluster import Facts
+from coordinator.collector import Collector
 from coordinator.connections import Connections
 from coordinator.dispatch import Routes
+from coordinator.distribution import REBALANCE_BOUNDS_S, Distribution
+from coordinator.loop_health import NOTABLE_S, LoopHealth
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
 from coordinator.topics.not_controller import refuse_change
 from protocol.error_codes import ErrorCode
@@ -77,7 +81,10 @@ class Runtime:
         self.saw_append = False  # whether the request that is being handled asked for an append
         self.heartbeats_by_memo = 0
         self.load_ms: dict[int, int] = {}
-        self.longest_stall_ms = 0
+        self.events = 0  # how many there were, recognised heartbeats not counted
+        self.health = LoopHealth(loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo)
+        self.collector = Collector(self.health.did)
+        self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
         self._loop = loop
         self._touched = False
         self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
@@ -156,9 +163,11 @@ class Runtime:
     def on_durable(self, partition: int, high_watermark: int) -> None:
         """The offsets log holds everything below `high_watermark` of one partition safely."""
         now_ms = self.now_ms()
+        started = monotonic()
         self.execute(self.core.appended(partition, high_watermark, now_ms))
         self.execute_topics(self.topics.internal_appended(OFFSETS_TOPIC, partition, now_ms))
         self.end_of_event()
+        self._notable("durable appends", started)
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode, until_offset: int | None) -> None:
         """The offsets log has dropped everything from `from_offset` on of one partition."""
@@ -183,14 +192,23 @@ class Runtime:
     def on_rebalance(self, rebalance: Rebalance) -> None:
         """A rebalance has ended: tell why it was, in words."""
         LOG.info("rebalance %s", rebalance.text())
+        if rebalance.join_ms >= 0 and rebalance.sync_ms >= 0:
+            self.rebalance_times.observe((rebalance.join_ms + rebalance.sync_ms) / 1000)
 
     def _tick(self) -> None:
         self._timer = None
         self._timer_ms = -1
         now_ms = self.now_ms()
+        started = monotonic()
         self.execute(self.core.advance_clock(now_ms))
         self.execute_topics(self.topics.advance_clock(now_ms))
         self.end_of_event()
+        self._notable("timers", started)
+
+    def _notable(self, what: str, started: float) -> None:
+        """Something is over that began at `started`: if it took long, it is remembered as the cause of a stall."""
+        if (took := monotonic() - started) > NOTABLE_S:
+            self.health.did(what, took)
 
     def mark_dirty(self, connection: Connection) -> None:
         """Let a connection settle at the end of this event."""
@@ -202,6 +220,7 @@ class Runtime:
 
     def end_of_event(self) -> None:
         """Write what was answered, run what may now run, arm the timer."""
+        self.events += 1
         dirty = self.dirty
         while dirty:
             connection = dirty.pop()
@@ -238,20 +257,25 @@ class Runtime:
 
     def start_housekeeping(self) -> None:
         """Begin the one-second round: wall clock, silent connections, stalls of the loop."""
+        self.collector.start()
         self._refresh_wall_clock()
         self._touched = True
         self.end_of_event()
         self._schedule_housekeeping()
 
-    def _schedule_housekeeping(self) -> None:
+    def _schedule_housekeeping(self) -> float:
         due = self._loop.time() + HOUSEKEEPING_S
         self._housekeeping = self._loop.call_at(due, self._housekeep, due)
+        return due
 
     def _housekeep(self, due: float) -> None:
-        self._schedule_housekeeping()  # first, so that whatever goes wrong below goes wrong for this second only
-        self.longest_stall_ms = max(self.longest_stall_ms, int((self._loop.time() - due) * 1000))
+        next_due = self._schedule_housekeeping()  # first: whatever goes wrong below goes wrong for this second only
+        self.health.second(due, next_due)
+        self.collector.second()
         self._refresh_wall_clock()
+        started = monotonic()
         self.connections.sweep(self.now_ms())
+        self._notable("sweep of the connections", started)
         self._touched = True  # so that the timer is armed even if an event broke before it could do that
         self.end_of_event()
 
@@ -295,6 +319,8 @@ class Runtime:
     def stop_timers(self) -> None:
         """Nothing fires any more (shutdown), whatever still ends."""
         self._is_stopped = True
+        self.health.stop()
+        self.collector.stop()
         for handle in (self._timer, self._housekeeping):
             if handle is not None:
                 handle.cancel()

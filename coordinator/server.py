@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
-import gc
 import logging
 import os
 import resource
@@ -55,9 +54,6 @@ ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 LAST_ANSWERS_S: Final = 1.0
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-# A full pass over a million objects stops the loop for half a second (performance.md); with no cycles by design,
-# a rare pass over the young ones is enough.
-GC_THRESHOLDS: Final = (100_000, 50, 100)
 
 
 class StartupError(Exception):
@@ -221,9 +217,7 @@ class Server:
             await _agreed(link.check_facts(cluster.others()))
             link.start()
         runtime.compactor.start()
-        gc.collect()
-        gc.freeze()
-        gc.set_threshold(*GC_THRESHOLDS)
+        runtime.collector.loaded()
         self._ready = True
         LOG.info(
             "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d",

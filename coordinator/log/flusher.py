@@ -26,6 +26,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, Protocol
 
+from coordinator.distribution import LATENCY_BOUNDS_S, Distribution
 from coordinator.log.log import Log
 from coordinator.log.segment import Entry
 from coordinator.log.writer import Pool, Worker, WriterThread
@@ -72,6 +73,7 @@ class FlusherStats:
     bytes: int = 0
     syncs: int = 0  # logs flushed to the device
     sync_seconds: float = 0.0  # time the rounds took to write and flush them
+    sync_times: Distribution = field(default_factory=lambda: Distribution(LATENCY_BOUNDS_S))
     failures: int = 0
 
 
@@ -332,7 +334,9 @@ class Flusher:
             return []
         started = self._clock()
         errors = self._pool.run([partial(_append_and_flush, lane.log, entries) for lane, entries in work])
-        self.stats.sync_seconds += self._clock() - started
+        took = self._clock() - started
+        self.stats.sync_seconds += took
+        self.stats.sync_times.observe(took)
         self.stats.syncs += len(work)
         durable = []
         for (lane, _), error in zip(work, errors, strict=True):

@@ -1,0 +1,518 @@
+"""How long single events keep the loop, with a million objects in memory: in process, in CPU time of the loop's thread.
+
+A real runtime, core, connections and offsets log run on a loop moved by hand, which measures each callback by
+`time.thread_time`: what other threads do, or another process on the machine, does not count. For each scenario the
+longest callback is printed, with how many there were and what they took together. `bench/stalls.py` asks the same of a
+running daemon from outside, by how late its answers are.
+
+    python -m bench.loop_events [--scale 1.0] [names ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import struct
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from heapq import heappop, heappush
+from pathlib import Path
+from typing import Any, cast
+
+from coordinator.api.table import HANDLERS
+from coordinator.cluster import Cluster
+from coordinator.config import Config
+from coordinator.connection import Connection
+from coordinator.core import GroupCoordinator
+from coordinator.group.group import Group
+from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.offsets_log import OffsetsLog
+from coordinator.offsets.scan import schedule_scan
+from coordinator.offsets.store import CommittedOffset
+from coordinator.runtime import Runtime
+from coordinator.status import status_of
+from coordinator.topic_io import TopicIO
+from protocol import codec
+from protocol.consumer import Subscription, encode_subscription
+from protocol.messages.delete_groups import DeleteGroupsRequest
+from protocol.messages.describe_groups import DescribeGroupsRequest
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.list_groups import ListGroupsRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+
+MEMBER = "consumer-1-00000000-0000-0000-0000-{:012d}"
+SUBSCRIPTION = encode_subscription(Subscription(topics=["orders", "payments"]), 0)
+KEYS = {"ListGroups": 16, "DescribeGroups": 15, "DeleteGroups": 42, "OffsetFetch": 9, "OffsetCommit": 8}
+KEYS |= {"JoinGroup": 11, "SyncGroup": 14}
+
+
+class Loop:
+    """The few methods of an asyncio loop that the server uses, each callback measured."""
+
+    def __init__(self) -> None:
+        self.ready: deque[tuple[Callable[..., Any], tuple[Any, ...]]] = deque()
+        self.timers: list[tuple[float, int, Any]] = []
+        self.skew = 0.0
+        self.longest = (0.0, "")
+        self.total = 0.0
+        self.events = 0
+        self._count = 0
+        self._from_threads = threading.Event()
+
+    def time(self) -> float:
+        return time.monotonic() + self.skew
+
+    def call_soon(self, callback: Callable[..., Any], *args: Any) -> None:
+        self.ready.append((callback, args))
+
+    def call_soon_threadsafe(self, callback: Callable[..., Any], *args: Any) -> None:
+        self.ready.append((callback, args))
+        self._from_threads.set()
+
+    def call_later(self, delay: float, callback: Callable[..., Any], *args: Any) -> Any:
+        return self.call_at(self.time() + delay, callback, *args)
+
+    def call_at(self, when: float, callback: Callable[..., Any], *args: Any) -> Any:
+        self._count += 1
+        handle = _Timer(callback, args)
+        heappush(self.timers, (when, self._count, handle))
+        return handle
+
+    def run_in_executor(self, pool: Any, work: Callable[..., Any], *args: Any) -> Any:
+        raise NotImplementedError
+
+    def measure(self, callback: Callable[..., Any], *args: Any, name: str = "") -> Any:
+        before = time.thread_time()
+        try:
+            return callback(*args)
+        finally:
+            took = time.thread_time() - before
+            self.events += 1
+            self.total += took
+            if took > self.longest[0]:
+                self.longest = took, name or getattr(callback, "__qualname__", repr(callback))
+
+    def run(self, quiet_s: float = 0.3, until: Callable[[], bool] = lambda: True) -> None:
+        """Until nothing is ready, no timer due, and no thread has reported for a while."""
+        last = time.monotonic()
+        while True:
+            while self.timers and (self.timers[0][0] <= self.time() or self.timers[0][2].is_cancelled):
+                handle = heappop(self.timers)[2]
+                if not handle.is_cancelled:
+                    self.ready.append((handle.callback, handle.args))
+            if self.ready:
+                callback, args = self.ready.popleft()
+                self.measure(callback, *args)
+                last = time.monotonic()
+                continue
+            if time.monotonic() - last > quiet_s and (until() or time.monotonic() - last > 20):
+                return
+            self._from_threads.wait(0.002)
+            self._from_threads.clear()
+
+
+class _Timer:
+    def __init__(self, callback: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.callback, self.args, self.is_cancelled = callback, args, False
+
+    def cancel(self) -> None:
+        self.is_cancelled = True
+
+
+class Transport(asyncio.Transport):
+    def __init__(self) -> None:
+        super().__init__({"peername": ("127.0.0.1", 50_000)})
+        self.received_bytes = 0
+        self.last = b""
+
+    def write(self, data: Any) -> None:
+        self.received_bytes += len(data)
+        self.last = bytes(data[:4096])
+
+    def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
+    def get_write_buffer_size(self) -> int:
+        return 0
+
+    def pause_reading(self) -> None: ...
+    def resume_reading(self) -> None: ...
+    def is_closing(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        raise RuntimeError("closed")
+
+    def abort(self) -> None:
+        raise RuntimeError("aborted")
+
+
+class World:
+    def __init__(self, path: Path) -> None:
+        self.loop = loop = Loop()
+        config = replace(
+            Config(),
+            log_dirs=str(path),
+            max_groups=10**7,
+            max_connections=10**6,
+            offsets_commit_topic_check=False,
+            group_initial_rebalance_delay_ms=10,
+        )
+        cluster = Cluster.alone(1)
+        runtime = self.runtime = Runtime(
+            config, cast("asyncio.AbstractEventLoop", loop), HANDLERS, cluster=cluster, cluster_id="c"
+        )
+        ids = iter(range(10**9))
+        fs = RealFileSystem()
+        runtime.offsets_log = OffsetsLog.open(
+            path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
+        )
+        runtime.topic_io = TopicIO(
+            cast(Any, loop), path, config, fs, on_effects=runtime.on_topic_effects, cluster=cluster, internal_logs={}
+        )
+        runtime.topics = runtime.topic_io.topics
+        self.core = runtime.core = GroupCoordinator(
+            config,
+            partitions=8,
+            new_member_uuid=lambda: f"{next(ids):036d}",
+            topic_partition_exists=lambda topic, partition: True,
+            wall_offset_ms=int((time.time() - loop.time()) * 1000),
+        )
+        for partition in range(8):
+            self.core.load_begin(partition)
+            runtime.execute(self.core.load_end(partition, 0, runtime.now_ms()))
+        loop.run(0.01)
+        self.peers: list[Peer] = []
+
+    def group(self, group_id: str, topics: int, partitions: int, *, old: bool = False) -> Group:
+        core = self.core
+        shard = core.partition(core.partition_for(group_id))
+        wall_ms = int(time.time() * 1000) - (10**10 if old else 0)
+        group = Group(group_id, shard, wall_ms)
+        group.is_recorded = True
+        group.protocol_type = "consumer"
+        group.compute_subscribed_topics()
+        shard.add(group)
+        for topic in range(topics):
+            name = sys.intern(f"topic-{topic}")
+            for partition in range(partitions):
+                shard.offsets.put(group_id, name, partition, CommittedOffset(partition, 1, "", wall_ms, -1, 0))
+        return group
+
+    def peer(self) -> Peer:
+        peer = Peer(self)
+        self.peers.append(peer)
+        return peer
+
+    def reset(self) -> None:
+        """Before a scenario: everything made so far is settled and none of it is the collector's business."""
+        self.loop.run(0.05)
+        gc.collect()
+        gc.freeze()
+        self.loop.longest, self.loop.total, self.loop.events = (0.0, ""), 0.0, 0
+
+
+class Peer:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.connection = Connection(world.runtime)
+        self.transport = Transport()
+        self.connection.connection_made(self.transport)
+
+    def send(self, name: str, message: Any, version: int) -> None:
+        body = codec.encode_request(message, version)
+        key = KEYS[name]
+        flexible = b"\0" if codec.is_flexible(key, version) else b""
+        frame = struct.pack(">hhih", key, version, 7, 4) + b"peer" + flexible + body
+        data = struct.pack(">i", len(frame)) + frame
+        self.world.loop.measure(self.connection.data_received, data, name=f"data_received {name}")
+
+    def answer(self, name: str, version: int) -> Any:
+        flexible = 1 if codec.is_flexible(KEYS[name], version) else 0
+        return codec.decode_response(KEYS[name], version, self.transport.last, 8 + flexible)
+
+
+Scenario = Callable[[World, float], Iterator[None]]
+SCENARIOS: dict[str, Scenario] = {}
+
+
+def scenario(function: Scenario) -> Scenario:
+    """Registered by its name; what comes before the `yield` is preparation and not measured."""
+    SCENARIOS[function.__name__] = function
+    return function
+
+
+@scenario
+def list_groups_100k(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(100_000 * scale)):
+        world.group(f"group-{number}", 1, 10)
+    peer = world.peer()
+    yield
+    peer.send("ListGroups", ListGroupsRequest(), 5)
+
+
+@scenario
+def fetch_100k_offsets_of_one_group(world: World, scale: float) -> Iterator[None]:
+    world.group("big", 10, int(10_000 * scale))
+    peer = world.peer()
+    yield
+    wanted = [OffsetFetchRequestGroup(group_id="big", topics=None)]
+    peer.send("OffsetFetch", OffsetFetchRequest(groups=wanted), 8)
+
+
+@scenario
+def fetch_100k_offsets_v7(world: World, scale: float) -> Iterator[None]:
+    world.group("big", 1, int(100_000 * scale))
+    peer = world.peer()
+    yield
+    peer.send("OffsetFetch", OffsetFetchRequest(group_id="big", topics=None, require_stable=True), 7)
+
+
+@scenario
+def expire_1m_offsets_of_100k_groups(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(100_000 * scale)):
+        world.group(f"group-{number}", 1, 10, old=True)
+    yield
+    _scan_now(world)
+
+
+@scenario
+def scan_1m_offsets_nothing_expires(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(1_000 * scale)):
+        world.group(f"group-{number}", 10, 100)
+    yield
+    _scan_now(world)
+
+
+@scenario
+def expire_100k_offsets_of_one_group(world: World, scale: float) -> Iterator[None]:
+    world.group("big", 10, int(10_000 * scale), old=True)
+    yield
+    _scan_now(world)
+
+
+def _scan_now(world: World) -> None:
+    """The next round of every partition is due, ten minutes early."""
+    for partition in range(8):
+        shard = world.core.partition(partition)
+        assert shard.scan is not None
+        shard.scan.cancel()
+        schedule_scan(shard, world.core.timers, world.core._event)
+    world.loop.skew += 600.5
+    world.runtime._touched = True
+    world.runtime.end_of_event()
+
+
+@scenario
+def delete_topic_of_100k_groups(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(100_000 * scale)):
+        world.group(f"group-{number}", 2, 5)
+    yield
+    world.loop.measure(
+        lambda: world.runtime.execute(world.core.topic_partitions_deleted("topic-1", range(5), world.runtime.now_ms())),
+        name="topic_partitions_deleted",
+    )
+    world.runtime.end_of_event()
+
+
+@scenario
+def delete_topic_of_1000_partitions_in_1000_groups(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(1000 * scale)):
+        world.group(f"group-{number}", 1, 1000)
+    yield
+    world.loop.measure(
+        lambda: world.runtime.execute(
+            world.core.topic_partitions_deleted("topic-0", range(1000), world.runtime.now_ms())
+        ),
+        name="topic_partitions_deleted",
+    )
+    world.runtime.end_of_event()
+
+
+@scenario
+def describe_10k_groups(world: World, scale: float) -> Iterator[None]:
+    names = [f"group-{number}" for number in range(int(10_000 * scale))]
+    for name in names:
+        world.group(name, 1, 1)
+    peer = world.peer()
+    yield
+    peer.send("DescribeGroups", DescribeGroupsRequest(groups=names), 5)
+
+
+@scenario
+def delete_10k_groups(world: World, scale: float) -> Iterator[None]:
+    names = [f"group-{number}" for number in range(int(10_000 * scale))]
+    for name in names:
+        world.group(name, 1, 10)
+    peer = world.peer()
+    yield
+    peer.send("DeleteGroups", DeleteGroupsRequest(groups_names=names), 2)
+
+
+@scenario
+def delete_a_group_of_10k_offsets(world: World, scale: float) -> Iterator[None]:
+    world.group("big", 1, int(10_000 * scale))
+    peer = world.peer()
+    yield
+    peer.send("DeleteGroups", DeleteGroupsRequest(groups_names=["big"]), 2)
+
+
+@scenario
+def commit_1000_partitions(world: World, scale: float) -> Iterator[None]:
+    peer = world.peer()
+    partitions = [OffsetCommitRequestPartition(partition_index=n, committed_offset=n) for n in range(1000)]
+    yield
+    request = OffsetCommitRequest(
+        group_id="one", topics=[OffsetCommitRequestTopic(name="topic", partitions=partitions)]
+    )
+    peer.send("OffsetCommit", request, 8)
+
+
+@scenario
+def rebalance_of_5000_members(world: World, scale: float) -> Iterator[None]:
+    count = int(5000 * scale)
+    peers = [world.peer() for _ in range(count)]
+    yield
+    join = JoinGroupRequest(
+        group_id="huge",
+        session_timeout_ms=45_000,
+        rebalance_timeout_ms=60_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=SUBSCRIPTION)],
+    )
+    for peer in peers:
+        peer.send("JoinGroup", join, 3)
+    world.loop.run(0.3)
+    (group,) = (group for group in world.core.groups.values() if group.group_id == "huge")
+    assert group.state.value == "CompletingRebalance", group
+    assignments = [
+        SyncGroupRequestAssignment(member_id=member_id, assignment=b"a" * 100) for member_id in group.members
+    ]
+    leader = next(iter(group.members))
+    for peer, member_id in reversed(list(zip(peers, group.members, strict=True))):
+        sync = SyncGroupRequest(
+            group_id="huge",
+            generation_id=group.generation,
+            member_id=member_id,
+            assignments=assignments if member_id == leader else [],
+        )
+        peer.send("SyncGroup", sync, 3)
+    world.loop.run(0.3)
+    assert group.state.value == "Stable", group
+    peers[0].send("DescribeGroups", DescribeGroupsRequest(groups=["huge"]), 5)
+
+
+@scenario
+def sessions_of_100k_members_move_down_the_wheel_and_expire(world: World, scale: float) -> Iterator[None]:
+    from coordinator.group.member import Member
+    from coordinator.group.session import restart_session
+    from coordinator.group.state import STABLE
+
+    event = world.core._event
+    event.now_ms = world.runtime.now_ms()
+    world.core.timers.wheel.advance(event.now_ms)
+    for number in range(int(10_000 * scale)):
+        group = world.group(f"group-{number}", 1, 1)
+        for index in range(10):
+            member = Member(
+                MEMBER.format(index), None, "c", "/h", 60_000, 45_000, "consumer", (("range", SUBSCRIPTION),)
+            )
+            group.add(member)
+            restart_session(group, member, 45_000, event)
+        group.protocol_name = "range"
+        group.state = STABLE
+        group.compute_subscribed_topics()
+    yield
+    for _ in range(100):
+        world.loop.skew += 0.5
+        world.runtime._touched = True
+        world.runtime.end_of_event()
+        world.loop.run(0.0)
+
+
+@scenario
+def full_collection_of_1m_offsets(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(10_000 * scale)):
+        world.group(f"group-{number}", 10, 10)
+    yield
+    gc.unfreeze()
+    world.loop.measure(gc.collect, name="gc.collect")
+
+
+@scenario
+def metrics_scrape(world: World, scale: float) -> Iterator[None]:
+    from coordinator.http.exposition import expose
+
+    for number in range(int(100_000 * scale)):
+        world.group(f"group-{number}", 1, 10)
+    peer = world.peer()
+    peer.send("ListGroups", ListGroupsRequest(states_filter=["Dead"]), 5)
+    yield
+    world.loop.measure(
+        lambda: expose(status_of(world.runtime, ready=True, stopping=False, started_at=0.0).metrics, ""), name="scrape"
+    )
+
+
+@scenario
+def shutdown_with_1m_offsets(world: World, scale: float) -> Iterator[None]:
+    for number in range(int(100_000 * scale)):
+        world.group(f"group-{number}", 1, 10)
+    yield
+    world.loop.measure(lambda: world.core.shutdown(world.runtime.now_ms()), name="core.shutdown")
+
+
+def run(name: str, scale: float) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as path:
+        world = World(Path(path))
+        steps = SCENARIOS[name](world, scale)
+        next(steps)
+        world.reset()
+        for _ in steps:
+            pass
+        world.loop.run(0.3, until=lambda: not world.core.appends_in_flight)
+        seconds, what = world.loop.longest
+        return {
+            "scenario": name,
+            "longest_ms": round(seconds * 1000, 1),
+            "in": what,
+            "events": world.loop.events,
+            "total_ms": round(world.loop.total * 1000),
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0)
+    parser.add_argument("--json", action="store_true")
+    parser.add_argument("names", nargs="*")
+    arguments = parser.parse_args()
+    from coordinator.collector import THRESHOLDS
+
+    gc.set_threshold(*THRESHOLDS)
+    for name in arguments.names or SCENARIOS:
+        row = run(name, arguments.scale)
+        if arguments.json:
+            print(json.dumps(row), flush=True)
+        else:
+            print(
+                "{longest_ms:9.1f} ms longest  {events:7d} events  {total_ms:7d} ms in all  {scenario}: {in}".format(
+                    **row
+                ),
+                flush=True,
+            )
+        gc.unfreeze()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""The collector passes over what is new and never over what is old, and the server makes no cycles for it to find."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from coordinator.collector import THRESHOLDS, Collector
+from coordinator.config import Config
+from coordinator.loop_health import NOTABLE_S
+from tests.support.cluster import Cluster
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    collector = Collector(lambda what, seconds: None)
+    collector.start()
+    yield collector
+    collector.stop()
+
+
+def test_the_process_is_left_as_it_was() -> None:
+    thresholds, callbacks, frozen = gc.get_threshold(), list(gc.callbacks), gc.get_freeze_count()
+    collector = Collector(lambda what, seconds: None)
+    collector.start()
+    assert gc.get_threshold() == THRESHOLDS
+    collector.stop()
+    assert (gc.get_threshold(), gc.callbacks, gc.get_freeze_count()) == (thresholds, callbacks, frozen)
+    collector.stop()
+
+
+def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(collector: Collector) -> None:
+    kept = [[number] for number in range(THRESHOLDS[0] * (THRESHOLDS[1] + 3))]
+    assert gc.get_count()[2], "a pass of the second generation has been over it"
+    frozen = gc.get_freeze_count()
+    collector.second()
+    assert gc.get_freeze_count() - frozen >= len(kept)
+    assert not any(gc.get_count()[1:])
+
+
+def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(collector: Collector) -> None:
+    frozen = gc.get_freeze_count()
+    collector.second()
+    assert gc.get_freeze_count() == frozen
+
+
+def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, float]] = []
+    clock = iter((10.0, 10.0 + NOTABLE_S * 5, 20.0, 20.0 + NOTABLE_S / 2))
+    monkeypatch.setattr("coordinator.collector.perf_counter", lambda: next(clock))
+    collector = Collector(lambda what, seconds: told.append((what, seconds)))
+    for generation in (2, 0):
+        for phase in ("start", "stop"):
+            collector._passed(phase, {"generation": generation, "collected": 0, "uncollectable": 0})
+    assert [what for what, _ in told] == ["garbage collection (generation 2)"]
+    assert collector.pauses.count == 2
+    assert collector.pauses.longest == pytest.approx(NOTABLE_S * 5)
+
+
+def test_a_life_of_groups_leaves_no_cycles_behind() -> None:
+    """What was frozen while it lived is freed by its reference counts alone."""
+    cluster = Cluster(Config(group_initial_rebalance_delay_ms=0))
+
+    def live() -> None:
+        members = cluster.stable_group(members=3)
+        for member in members:
+            member.heartbeat()
+        members[0].commit({("orders", 0): 7})
+        for member in members:
+            member.leave()
+        cluster.delete_groups("g")
+        cluster.calls.clear()
+        cluster.rebalances.clear()
+
+    live()
+    gc.collect()
+    gc.disable()
+    try:
+        for _ in range(20):
+            live()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
