@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, rule
 
-from coordinator.purgatory.timing_wheel import TimerEntry, TimingWheel
+from coordinator.purgatory.timing_wheel import MOVES_AT_ONCE, TimerEntry, TimingWheel
 
 # Around every ring's edge (20^k) and far beyond: eleven days is five rings up.
 DELAYS = st.one_of(
@@ -138,3 +138,24 @@ def test_a_wheel_that_slept_for_a_year_goes_on_as_if_nothing_had_happened() -> N
     assert take_all(wheel) == []
     wheel.advance(year + 3)
     assert take_all(wheel) == [late]
+
+
+def test_many_entries_of_one_coarse_bucket_move_a_bounded_number_at_a_time_and_none_is_early_or_lost() -> None:
+    wheel: TimingWheel[TimerEntry] = TimingWheel()
+    count = 3 * MOVES_AT_ONCE + 7
+    entries = [TimerEntry() for _ in range(count)]
+    for number, entry in enumerate(entries):
+        wheel.start(entry, 160_000 + number % 50)
+    wheel.advance(160_049)  # all are due now, and all stand in one bucket
+    fired = take_all(wheel)
+    assert len(fired) <= MOVES_AT_ONCE
+    rounds = 1
+    while (call_at := wheel.next_deadline_ms()) is not None:
+        assert call_at <= 160_049, "the rest is due at once"
+        wheel.advance(160_049)
+        fired += take_all(wheel)
+        rounds += 1
+        assert rounds < 20
+    assert len(wheel) == 0
+    assert [entry.fires_at_ms for entry in fired] == sorted(entry.fires_at_ms for entry in entries)
+    assert fired == sorted(entries, key=lambda entry: entry.fires_at_ms), "in the order they were started"
