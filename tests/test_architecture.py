@@ -16,13 +16,16 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # The pure half of coordinator/offsets; the other is offsets_log.py, which writes.
 OFFSETS_CORE = (
+    "cold",
     "commit",
+    "committed",
     "deletion",
     "directory",
     "expiration",
     "failure",
     "fetch",
     "partition",
+    "raw_batch",
     "replay",
     "scan",
     "settled",
@@ -121,7 +124,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
         )
         for name in OFFSETS_CORE
     },
-    "coordinator.offsets.store": frozenset({"protocol"}),
+    "coordinator.offsets.committed": frozenset(),
+    "coordinator.offsets.cold": frozenset({"coordinator.offsets.committed"}),
+    "coordinator.offsets.raw_batch": frozenset({"protocol"}),
+    "coordinator.offsets.store": frozenset({"protocol", "coordinator.offsets.cold", "coordinator.offsets.committed"}),
     "coordinator.offsets.offsets_log": frozenset(
         {"protocol", "coordinator.config", "coordinator.log", "coordinator.effects"}
     ),

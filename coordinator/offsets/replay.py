@@ -1,8 +1,11 @@
-"""Reading a partition of the offsets log back into groups and offsets.
+"""Reading a partition of the offsets log back into groups and offsets, from its first record on or from a snapshot.
 
 Records come in log order. Of the raw bytes only the newest of each key are kept, and decoded at the end: a log holds
 each key many times. Offsets of a transaction wait for its marker; those without one stay pending. A group is what its
 last record says, Stable if it has members; an offset of a group without a record makes a simple group.
+
+With a `Base` the records are those behind it. What they say of a key replaces what the base says, and of a group that
+they do not mention the base's block is left as it is: cold.
 
 What cannot be decoded fails the load, but for keys of kinds that we do not know, which are counted and left alone.
 Source: spec 12.1, 12.5.
@@ -10,16 +13,21 @@ Source: spec 12.1, 12.5.
 
 from __future__ import annotations
 
+import struct
 import sys
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.group.group import Group
 from coordinator.group.records import load_group
-from coordinator.offsets.store import CommittedOffset, OffsetStore
+from coordinator.offsets.cold import Block, count_of, encode_block, size_of
+from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset
+from coordinator.offsets.raw_batch import NOT_PLAIN, absorb
+from coordinator.offsets.store import COLD_AT_MOST, OffsetStore
 from protocol.errors import DecodeError
 from protocol.offsets_records import OffsetKey, decode_group_value, decode_key, decode_offset_value
-from protocol.record_batch import ControlType, control_type
+from protocol.record_batch import ControlType, control_type, read_records
 
 if TYPE_CHECKING:
     from coordinator.group.event import Shard
@@ -28,22 +36,61 @@ if TYPE_CHECKING:
 _OLD_OFFSET_KEY: Final = b"\0\0"
 _OFFSET_KEY: Final = b"\0\1"
 _GROUP_KEY: Final = b"\0\2"
+_PLAIN_VALUE: Final = struct.Struct(">hqihq")  # version 3 with no metadata
+_PARTITION: Final = struct.Struct(">i")
 
 RawRecord = tuple[bytes, int]  # value, log offset
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a snapshot says that everything below `next_offset` leaves."""
+
+    next_offset: int
+    data: bytes
+    blocks: dict[str, Block] = field(default_factory=dict)  # by group
+    open: dict[int, dict[bytes, RawRecord]] = field(default_factory=dict)  # producer id -> offsets by state key
+    unknown: int = 0
+
+
+class Found(NamedTuple):
+    """One group, as the log leaves it."""
+
+    group_id: str
+    value: bytes | None  # of its newest record
+    record_offset: int  # where that stands; -1: it has none
+    block: int  # where the base says just this of the record; -1: nowhere
 
 
 class Replay:
     """What has been read so far of one partition."""
 
-    __slots__ = ("_open", "_seen", "groups", "offsets", "records", "unknown")
+    __slots__ = ("_base", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
 
-    def __init__(self) -> None:
+    def __init__(self, base: Base | None = None) -> None:
         self.records = 0
         self.unknown = 0  # records of kinds that are not ours (KIP-848, share groups)
         self.offsets: dict[bytes, RawRecord] = {}  # committed, by state key
         self.groups: dict[bytes, RawRecord] = {}  # newest record of each group that has one, by state key
-        self._seen: dict[bytes, None] = {}  # raw names of groups that exist, with or without a record
+        self._seen: dict[bytes, None] = {}  # raw names of groups that exist though nothing of them may be left
+        self._gone: dict[bytes, int] = {}  # raw names of groups that were deleted, and where that stands
         self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
+        self._base = base
+        self._removed: set[bytes] = set()  # state keys whose tombstone came behind the base
+        if base is not None:
+            self.unknown = base.unknown
+            self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def add_batch(self, header: BatchHeader, batch: bytes) -> None:
+        """The next batch of the log as it stands there; its checksum is right."""
+        if header.attributes & NOT_PLAIN or not absorb(
+            batch, header.size_bytes, header.base_offset, header.record_count, self.offsets, self.add_record
+        ):
+            self.add(header, read_records(batch, 0, header))
+        else:
+            self.records += header.record_count
 
     def add(self, header: BatchHeader, records: list[Record]) -> None:
         """The next batch of the log."""
@@ -56,41 +103,74 @@ class Replay:
             return
         pending = self._open.setdefault(header.producer_id, {}) if header.is_transactional else None
         for record in records:
-            key = record.key
-            if key is None:
-                raise DecodeError(f"the record at offset {record.offset} has no key")
-            kind = key[:2]
-            if kind == _OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
-                kind, key = _OFFSET_KEY, _OFFSET_KEY + key[2:]
-            if kind == _OFFSET_KEY:
-                self._add_offset(key, record, pending)
-            elif kind == _GROUP_KEY:
-                self._add_group(_raw_name(key), record)
+            self.add_record(record.key, record.value, record.offset, pending)
+
+    def add_record(
+        self, key: bytes | None, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None = None
+    ) -> None:
+        """The next record; `pending` is what the transaction that it belongs to has so far."""
+        if key is None:
+            raise DecodeError(f"the record at offset {offset} has no key")
+        kind = key[:2]
+        if kind == _OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
+            kind, key = _OFFSET_KEY, _OFFSET_KEY + key[2:]
+        if kind == _OFFSET_KEY:
+            if value is None:
+                self._remove_offset(key)
+            elif pending is None:
+                self.offsets[key] = (value, offset)
             else:
-                decode_key(key)  # a key too short to have a kind is an error
-                self.unknown += 1
-
-    def _add_offset(self, key: bytes, record: Record, pending: dict[bytes, RawRecord] | None) -> None:
-        value = record.value
-        if value is None:
-            self.offsets.pop(key, None)
-            for transaction in self._open.values():
-                transaction.pop(key, None)
-            return
-        self._seen[_raw_name(key)] = None
-        if pending is None:
-            self.offsets[key] = (value, record.offset)
+                self._seen[_raw_name(key)] = None
+                pending[key] = (value, offset)
+        elif kind == _GROUP_KEY:
+            name = _raw_name(key)
+            if value is None:
+                self.groups.pop(_GROUP_KEY + name, None)
+                self._seen.pop(name, None)
+                self._gone[name] = offset
+            else:
+                self.groups[_GROUP_KEY + name] = (value, offset)
+                self._seen[name] = None
         else:
-            pending[key] = (value, record.offset)
+            decode_key(key)  # a key too short to have a kind is an error
+            self.unknown += 1
 
-    def _add_group(self, name: bytes, record: Record) -> None:
-        value = record.value
-        if value is None:
-            self.groups.pop(_GROUP_KEY + name, None)
-            self._seen.pop(name, None)
-        else:
-            self.groups[_GROUP_KEY + name] = (value, record.offset)
-            self._seen[name] = None
+    def _remove_offset(self, key: bytes) -> None:
+        found = self.offsets.pop(key, None)
+        if found is not None:
+            name = _raw_name(key)
+            if found[1] > self._gone.get(name, -1):
+                self._seen[name] = None
+        if self._base is not None:
+            self._removed.add(key)
+        for transaction in self._open.values():
+            transaction.pop(key, None)
+
+    def _end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The newest record wins, not the newest marker."""
+        for key, (value, offset) in self._open.pop(producer_id, {}).items():
+            if commit and self._committed_at(key) < offset:
+                self.offsets[key] = (value, offset)
+                self._seen[_raw_name(key)] = None
+
+    def _committed_at(self, key: bytes) -> int:
+        """Where the record stands that is committed under a key; -1 if there is none."""
+        found = self.offsets.get(key)
+        if found is not None:
+            return found[1]
+        base = self._base
+        if base is None or key in self._removed:
+            return -1
+        group_id, topic, partition = _offset_key(key)
+        block = base.blocks.get(group_id)
+        if block is None:
+            return -1
+        store = OffsetStore()
+        store.adopt(base.data, {group_id: block.position}, block.offsets)
+        committed = store.get(group_id, topic, partition)
+        return -1 if committed is None else committed.log_offset
+
+    # -- what others ask while it is read ------------------------------------------------------------------------
 
     def records_of(self, key: bytes) -> Iterator[RawRecord]:
         """What may be, or become, the committed offset of a state key: the committed one, and those of open
@@ -114,40 +194,105 @@ class Replay:
             for key, raw in transaction.items()
         }
 
-    def _end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The newest record wins, not the newest marker."""
-        for key, (value, offset) in self._open.pop(producer_id, {}).items():
-            present = self.offsets.get(key)
-            if commit and (present is None or present[1] < offset):
-                self.offsets[key] = (value, offset)
-                self._seen.setdefault(_raw_name(key))
+    # -- the end -------------------------------------------------------------------------------------------------
 
     def finish(self, shard: Shard, wall_ms: int) -> tuple[list[Group], OffsetStore]:
         """Groups and offsets as the log leaves them. Raises DecodeError if something in it cannot be understood."""
+        found, store = self.settle()
+        return groups_of(found, shard, wall_ms), store
+
+    def settle(self) -> tuple[list[Found], OffsetStore]:
+        """The same, with groups that are still raw. DecodeError as `finish`."""
+        base = self._base
         store = OffsetStore()
-        names: dict[str, str] = {}
-        for key, (value, log_offset) in self.offsets.items():
-            group_id, topic, partition = _offset_key(key, names)
-            store.put(group_id, topic, partition, committed_offset(value, log_offset))
-            self._seen.setdefault(_raw_name(key))
+        if base is not None:
+            cold = {block.group_id: block.position for block in base.blocks.values() if block.offsets}
+            store.adopt(base.data, cold, sum(block.offsets for block in base.blocks.values()))
+            for block in base.blocks.values():
+                if block.offsets > COLD_AT_MOST:
+                    store.of_group(block.group_id)
+            for key in self._removed:
+                store.remove(*_offset_key(key))
+        names = self._put_offsets(store)
         for producer_id, transaction in self._open.items():
             for key, (value, log_offset) in transaction.items():
-                group_id, topic, partition = _offset_key(key, names)
+                group_id, topic, partition = _offset_key(key)
                 store.put_pending(producer_id, group_id, topic, partition, committed_offset(value, log_offset))
-                self._seen.setdefault(_raw_name(key))
-        groups = []
-        for name in self._seen:
-            key = _GROUP_KEY + name
-            group_id = str(decode_key(key)[0])
-            found = self.groups.get(key)
-            if found is not None:
-                value, record_offset = found
-                group = load_group(group_id, decode_group_value(value), record_offset, shard)
+                names[_raw_name(key)] = None
+        return self._found(names, store), store
+
+    def _put_offsets(self, store: OffsetStore) -> dict[bytes, None]:
+        """Decode what is committed; the raw names of its groups."""
+        names: dict[bytes, None] = {}
+        known: dict[bytes, tuple[str, str]] = {}  # by all of a key but the partition
+        texts: dict[str, str] = {}  # one string for each group however many topics it has
+        for key, (value, log_offset) in self.offsets.items():
+            prefix = key[:-4]
+            parts = known.get(prefix)
+            if parts is None:
+                group_id, topic, partition = _offset_key(key)
+                group_id = texts.setdefault(group_id, group_id)
+                names[_raw_name(key)] = None
+                if len(group_id.encode()) + len(topic.encode()) + 10 == len(key):
+                    known[prefix] = (group_id, topic)
             else:
-                group = Group(group_id, shard, wall_ms)
-                group.is_recorded = True
-            groups.append(group)
-        return groups, store
+                group_id, topic = parts
+                partition = _PARTITION.unpack_from(key, len(key) - 4)[0]
+            store.put(group_id, topic, partition, committed_offset(value, log_offset))
+        return names
+
+    def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[Found]:
+        """Every group there is: `names` are raw names of some that have offsets."""
+        base, gone = self._base, self._gone
+        found: list[Found] = []
+        left = {**self._seen, **names}
+        if base is not None:
+            changed = {_text(name) for name in gone} | {_text(key[2:]) for key in self.groups}
+            data = base.data
+            for block in base.blocks.values():
+                if block.group_id in changed:
+                    left.setdefault(_raw(block.group_id))
+                elif block.record_offset < 0:
+                    found.append(Found(block.group_id, None, -1, block.position))
+                else:
+                    value = data[block.value_at : block.value_at + block.value_size]
+                    found.append(Found(block.group_id, value, block.record_offset, block.position))
+            if left:
+                made = base.blocks.keys() - changed
+                left = {name: None for name in left if _text(name) not in made}
+        for name in left:
+            group_id = _text(name)
+            raw = self.groups.get(_GROUP_KEY + name)
+            if raw is not None:
+                found.append(Found(group_id, raw[0], raw[1], -1))
+            elif name in self._seen or name in names or store.has(group_id):
+                found.append(Found(group_id, None, -1, -1))
+        return found
+
+    def blocks(self, found: list[Found], store: OffsetStore) -> Iterator[bytes]:
+        """What `settle` returned, and nobody has touched since, as the blocks of a snapshot."""
+        data = b"" if self._base is None else self._base.data
+        for group_id, value, record_offset, position in found:
+            is_same = position >= 0 and (
+                store.cold_block(group_id) == position if store.has(group_id) else not count_of(data, position)
+            )
+            if is_same:
+                yield data[position : position + size_of(data, position)]
+            else:
+                yield encode_block(group_id, value, record_offset, store.peek(group_id))
+
+
+def groups_of(found: list[Found], shard: Shard, wall_ms: int) -> list[Group]:
+    """The groups themselves. DecodeError if a record of one cannot be understood."""
+    groups = []
+    for group_id, value, record_offset, _ in found:
+        if value is not None:
+            group = load_group(group_id, decode_group_value(value), record_offset, shard)
+        else:
+            group = Group(group_id, shard, wall_ms)
+            group.is_recorded = True
+        groups.append(group)
+    return groups
 
 
 def state_key(key: bytes) -> bytes:
@@ -163,17 +308,30 @@ def _raw_name(key: bytes) -> bytes:
     return key[2 : 4 + int.from_bytes(key[2:4], "big", signed=True)]
 
 
-def _offset_key(key: bytes, names: dict[str, str]) -> OffsetKey:
-    """The decoded key, one string for each group and topic however many partitions they have."""
+def _raw(group_id: str) -> bytes:
+    text = group_id.encode()
+    return len(text).to_bytes(2, "big") + text
+
+
+def _text(raw_name: bytes) -> str:
+    """The group of a raw name. DecodeError if it is no text."""
+    return str(decode_key(_GROUP_KEY + raw_name)[0])
+
+
+def _offset_key(key: bytes) -> OffsetKey:
+    """The decoded key, with one string for each topic however many partitions have it."""
     decoded = decode_key(key)
     if not isinstance(decoded, OffsetKey):
         raise DecodeError("an offset key of another kind")
-    group_id = names.setdefault(decoded.group, decoded.group)
-    return OffsetKey(group_id, sys.intern(decoded.topic), decoded.partition)
+    return OffsetKey(decoded.group, sys.intern(decoded.topic), decoded.partition)
 
 
 def committed_offset(value: bytes, log_offset: int) -> CommittedOffset:
     """What the value of an offset record says. DecodeError if it cannot be understood."""
+    if len(value) == 24:  # the commonest by far, if it is of version 3
+        version, offset, leader_epoch, metadata_size, commit_timestamp_ms = _PLAIN_VALUE.unpack(value)
+        if version == 3 and metadata_size == 0:
+            return CommittedOffset(offset, leader_epoch, "", commit_timestamp_ms, NO_TIMESTAMP, log_offset)
     decoded = decode_offset_value(value)
     return CommittedOffset(
         decoded.offset,

@@ -4,42 +4,36 @@ They change only by records that are durable: live, when an append's outcome is 
 `coordinator.offsets.deletion`), and at recovery, through the same methods. So a live server and a restarted one cannot
 disagree. Offsets of an open transaction are pending: kept by producer until its marker, invisible until then.
 
-Nested dicts, group -> topic -> partition: smaller than tuple keys and quick to walk for one group.
+Nested dicts, group -> topic -> partition: smaller than tuple keys and quick to walk for one group. What comes from a
+snapshot stays there as bytes (`cold.py`) until somebody asks for the group; whoever only wants to look says so (`peek`,
+`age`, `may_have`), and the group stays cold.
 Sources: spec 7.6, 12.4, 12.5.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
-NO_TIMESTAMP: Final = -1
+from coordinator.offsets import cold
+from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets, TopicOffsets
 
+__all__ = ["NO_TIMESTAMP", "CommittedOffset", "GroupOffsets", "OffsetStore", "TopicOffsets"]
 
-class CommittedOffset(NamedTuple):
-    """What is known of one committed offset. -1 stands for an absent leader epoch or expiry."""
-
-    offset: int
-    leader_epoch: int
-    metadata: str
-    commit_timestamp_ms: int
-    expire_timestamp_ms: int
-    log_offset: int  # where its record stands: of two commits the newer record wins, not the newer marker
-
-
-TopicOffsets = dict[int, CommittedOffset]
-GroupOffsets = dict[str, TopicOffsets]
+COLD_AT_MOST: Final = 4096  # offsets of one group: more of them are made objects while nobody waits
 _NOTHING: Final[GroupOffsets] = {}
 
 
 class OffsetStore:
     """The offsets of the groups of one partition."""
 
-    __slots__ = ("_committed", "_pending", "_pending_counts", "count")
+    __slots__ = ("_blocks", "_cold", "_committed", "_pending", "_pending_counts", "count")
 
     def __init__(self) -> None:
         self.count = 0  # committed offsets of all groups
         self._committed: dict[str, GroupOffsets] = {}
+        self._cold: dict[str, int] = {}  # groups that are still bytes: where their block is
+        self._blocks = b""
         # producer id -> group -> (topic, partition) -> offset
         self._pending: dict[int, dict[str, dict[tuple[str, int], CommittedOffset]]] = {}
         # group -> (topic, partition) -> how many open transactions have an offset for it
@@ -51,7 +45,9 @@ class OffsetStore:
         """A commit became durable."""
         topics = self._committed.get(group_id)
         if topics is None:
-            topics = self._committed[group_id] = {}
+            topics = self._wake(group_id)
+            if topics is None:
+                topics = self._committed[group_id] = {}
         partitions = topics.get(topic)
         if partitions is None:
             partitions = topics[topic] = {}
@@ -60,19 +56,28 @@ class OffsetStore:
         partitions[partition] = committed
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
-        return self._committed.get(group_id, _NOTHING).get(topic, {}).get(partition)
+        return self.of_group(group_id).get(topic, {}).get(partition)
 
     def of_group(self, group_id: str) -> GroupOffsets:
         """Topic -> partition -> offset of one group; not to be changed by the caller."""
-        return self._committed.get(group_id, _NOTHING)
+        found = self._committed.get(group_id)
+        if found is None:
+            found = self._wake(group_id)
+        return _NOTHING if found is None else found
 
     def group_ids(self) -> list[str]:
         """The groups that have committed offsets, as of now."""
-        return list(self._committed)
+        return [*self._committed, *self._cold]
+
+    def has(self, group_id: str) -> bool:
+        """Whether a group has committed offsets."""
+        return group_id in self._committed or group_id in self._cold
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
         """A tombstone became durable: the committed offset is gone, and so is what open transactions have for it."""
         topics = self._committed.get(group_id)
+        if topics is None:
+            topics = self._wake(group_id)
         if topics is not None:
             partitions = topics.get(topic)
             if partitions is not None and partitions.pop(partition, None) is not None:
@@ -84,6 +89,51 @@ class OffsetStore:
         if self.is_pending(group_id, topic, partition):
             for producer_id in list(self._pending):
                 self._drop_pending(producer_id, group_id, (topic, partition))
+
+    # -- cold ----------------------------------------------------------------------------------------------------
+
+    def adopt(self, blocks: bytes, positions: dict[str, int], count: int) -> None:
+        """The groups of a snapshot, cold; into a store that has none yet. `count` is how many offsets they have."""
+        self._blocks, self._cold = blocks, positions
+        self.count += count
+
+    def _wake(self, group_id: str) -> GroupOffsets | None:
+        """Somebody asks for a group: it becomes objects. None if it has nothing here."""
+        position = self._cold.pop(group_id, None)
+        if position is None:
+            return None
+        topics = self._committed[group_id] = cold.decode_offsets(self._blocks, position)
+        if not self._cold:
+            self._blocks = b""
+        return topics
+
+    @property
+    def cold_groups(self) -> int:
+        """How many groups are still bytes."""
+        return len(self._cold)
+
+    def cold_block(self, group_id: str) -> int:
+        """Where the block of a cold group begins; -1 if it is not cold."""
+        return self._cold.get(group_id, -1)
+
+    def peek(self, group_id: str) -> GroupOffsets:
+        """As `of_group`, but a cold group stays cold."""
+        position = self._cold.get(group_id)
+        if position is None:
+            return self._committed.get(group_id, _NOTHING)
+        return cold.decode_offsets(self._blocks, position)
+
+    def age(self, group_id: str) -> cold.Age | None:
+        """When the offsets of a cold group were committed; None: it is not cold."""
+        position = self._cold.get(group_id)
+        return None if position is None else cold.age_of(self._blocks, position)
+
+    def may_have(self, group_id: str, topic: str) -> bool:
+        """Whether a group has committed offsets of a topic. Of a cold one: unless it certainly has none."""
+        position = self._cold.get(group_id)
+        if position is None:
+            return topic in self._committed.get(group_id, _NOTHING)
+        return cold.mentions(self._blocks, position, topic.encode())
 
     # -- pending -------------------------------------------------------------------------------------------------
 
