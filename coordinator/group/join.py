@@ -21,12 +21,12 @@ from coordinator.group.session import NEW_MEMBER_JOIN_TIMEOUT_MS, restart_sessio
 from coordinator.group.state import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.group.static_member import replace_static_member
 from protocol.error_codes import ErrorCode
+from protocol.messages.join_group import JoinGroupRequest  # at run time: a compiled tuple looks its types up
 
 if TYPE_CHECKING:
     from coordinator.effects import Ticket
     from coordinator.group.event import Event
     from coordinator.group.group import Group
-    from protocol.messages.join_group import JoinGroupRequest
 
 # Ids handed out and not used yet, for one group. Far more than members that start at once; a bound all the same.
 MAX_PENDING_MEMBERS: Final = 10_000
