@@ -10,6 +10,7 @@ Dicts stand where Kafka has hash sets: members, votes and pending ids have one o
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from coordinator.group.event import InvariantError
@@ -26,6 +27,19 @@ if TYPE_CHECKING:
 CONSUMER: Final = "consumer"
 MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
+LONGEST_REMEMBERED_BYTES: Final = 512  # what is remembered comes from clients, so it is bounded in bytes too
+
+
+def topics_of(metadata: bytes) -> frozenset[str]:
+    """The topics of a subscription; DecodeError. Groups mostly read what others read too: one set for all of them."""
+    return _remembered_topics(metadata) if len(metadata) <= LONGEST_REMEMBERED_BYTES else _read_topics(metadata)
+
+
+def _read_topics(metadata: bytes) -> frozenset[str]:
+    return frozenset(consumer.subscribed_topics(metadata))
+
+
+_remembered_topics: Final = lru_cache(256)(_read_topics)
 
 
 class Group:
@@ -246,7 +260,7 @@ class Group:
             return
         if self.members and self.protocol_name is None:
             return
-        topics: set[str] = set()
+        topics: frozenset[str] = frozenset()
         seen: set[bytes] = set()
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
@@ -254,10 +268,11 @@ class Group:
                 continue  # members of a group mostly say the same
             seen.add(metadata)
             try:
-                topics.update(consumer.subscribed_topics(metadata))
+                read = topics_of(metadata)
             except DecodeError:
                 return  # one that cannot be read makes the whole unknown; a join never fails for it
-        self.subscribed_topics = frozenset(topics)
+            topics = topics | read if topics else read
+        self.subscribed_topics = topics
 
     # -- state ---------------------------------------------------------------------------------------------------
 

@@ -80,13 +80,13 @@ class Rebalance:
         self.join_ms = -1  # how long the join phase took; -1: it is not over
         self.sync_ms = -1
         self.outcome = Outcome.RUNNING
-        self.not_back: list[str] = []  # members dropped because they did not rejoin in time
+        self.not_back: tuple[str, ...] = ()  # members dropped because they did not rejoin in time
         self.not_back_count = 0
 
     def dropped(self, member_id: str) -> None:
         self.not_back_count += 1
         if len(self.not_back) < NAMED_AT_MOST:
-            self.not_back.append(member_id)
+            self.not_back += (member_id,)
 
     def joined(self, generation: int, members: int, now_ms: int) -> None:
         """The join phase is complete."""

@@ -9,10 +9,12 @@ that changes, or the leader, starts a rebalance. Source: spec 3.
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.group.answers import join_error, join_success
 from coordinator.group.checks import check_member, has_room
+from coordinator.group.group import LONGEST_REMEMBERED_BYTES
 from coordinator.group.history import Cause, Trigger
 from coordinator.group.member import Member, Protocols
 from coordinator.group.rebalance import maybe_rebalance, prepare_rebalance
@@ -156,4 +158,14 @@ def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
             first.setdefault(name, metadata)
         protocols = tuple(first.items())
     leader = group.leader
-    return leader.protocols if leader is not None and leader.protocols == protocols else protocols
+    if leader is not None and leader.protocols == protocols:
+        return leader.protocols
+    if sum(len(metadata) for _, metadata in protocols) > LONGEST_REMEMBERED_BYTES:
+        return protocols
+    return _shared(protocols)
+
+
+@lru_cache(256)
+def _shared(protocols: Protocols) -> Protocols:
+    """One object for equal ones: groups of one application say the same, too."""
+    return protocols

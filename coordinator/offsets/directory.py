@@ -20,7 +20,7 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.group.event import Event
 
-REMEMBERED_IDS: Final = 4096  # of groups that do not exist, or not yet: the others know their partition
+REMEMBERED_IDS: Final = 1024  # of groups that do not exist, or not yet: the others know their partition
 LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, so it is bounded in bytes too
 
 
