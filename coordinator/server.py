@@ -27,6 +27,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.about import build
 from coordinator.cluster import Cluster
 from coordinator.compaction.handover import recover
 from coordinator.compactor.compactor import Compactor, new_epoch
@@ -220,7 +221,7 @@ class Server:
         runtime.collector.loaded()
         self._ready = True
         LOG.info(
-            "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d",
+            "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
             self.host,
             self.port,
             cluster.me.host,
@@ -229,6 +230,7 @@ class Server:
             config.offsets_topic_num_partitions,
             runtime.core.group_count,
             sum(runtime.load_ms.values()),
+            build(),
         )
 
     def _bring_partitions_home(self, data_dir: DataDir) -> None:

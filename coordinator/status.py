@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
+from coordinator.about import build
 from coordinator.compactor.metrics import samples as compaction_samples
 from coordinator.http.status import NO_LABELS, Histogram, Sample, ServerStatus
 
@@ -62,6 +63,7 @@ def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | Histogram
         yield from compaction_samples(
             runtime.offsets_log.logs, compactor.counters, compactor.lags, int(time.time() * 1000)
         )
+    yield _gauge("coordinator_build_info", "Always 1; the label says which build runs.", 1, {"build": build()})
     yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
     yield _gauge("process_cpu_seconds", "CPU time of the daemon so far.", time.process_time())
     yield _gauge("process_resident_memory_bytes", "Memory of the daemon in RAM.", _resident_bytes())

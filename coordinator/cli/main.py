@@ -113,17 +113,13 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Prints the installed version; looked up only when asked for, because that reads the package metadata."""
+    """Prints the installed version and build; looked up only when asked for: it reads the package metadata."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import PackageNotFoundError, version
+        from coordinator.about import DISTRIBUTION, build, version
 
-        try:
-            number = version("kafka-group-coordinator")
-        except PackageNotFoundError:
-            number = "(run from source, not installed)"
-        print(f"coordinator {number}")
+        print(f"{DISTRIBUTION} {version()} ({build()})")
         parser.exit(0)

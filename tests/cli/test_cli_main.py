@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from coordinator.about import is_compiled
 from coordinator.cli import config as config_command
 from coordinator.cli import main as main_module
 from coordinator.cli import serve
@@ -49,11 +51,13 @@ def test_a_wrong_call_is_exit_code_2(words: list[str], capsys: pytest.CaptureFix
     assert "error:" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_told_with_the_build_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
-    assert capsys.readouterr().out.startswith("coordinator ")
+    told = capsys.readouterr().out
+    kind = "compiled" if is_compiled() else "plain"
+    assert re.fullmatch(rf"kafka-group-coordinator .+ \({kind}, CPython 3\.\d+\)\n", told)
 
 
 def test_flags_stand_for_settings() -> None:
