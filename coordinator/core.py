@@ -26,19 +26,18 @@ from coordinator.group.counters import Counters
 from coordinator.group.describe import describe, describe_error, describe_unknown, list_groups
 from coordinator.group.event import Event, InFlight, InvariantError, client_error
 from coordinator.group.heartbeat import HeartbeatMemo, heartbeat
-from coordinator.group.history import Cause, Outcome, Rebalance, Trigger
+from coordinator.group.history import Outcome, Rebalance
 from coordinator.group.join import JoinGroup, join
 from coordinator.group.leave import leave, leave_unknown_group
-from coordinator.group.rebalance import prepare_rebalance
 from coordinator.group.records import empty_group_record
-from coordinator.group.session import restart_session
-from coordinator.group.state import STABLE, GroupState
+from coordinator.group.state import GroupState
 from coordinator.group.sync import sync
 from coordinator.offsets.commit import EndTransaction, commit, commit_pending
 from coordinator.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.offsets.directory import Directory
 from coordinator.offsets.failure import failure
 from coordinator.offsets.fetch import fetch_offsets
+from coordinator.offsets.loaded import Harvest, start_sessions
 from coordinator.offsets.partition import OffsetsPartition, PartitionState
 from coordinator.offsets.replay import Replay
 from coordinator.offsets.scan import schedule_scan
@@ -218,13 +217,14 @@ class GroupCoordinator:
 
     # -- loading -------------------------------------------------------------------------------------------------
 
-    def load_begin(self, partition: int) -> None:
+    def load_begin(self, partition: int) -> Replay:
         """The log of a partition will be read. What it held is forgotten; who waits there hears with the next event."""
         shard = self._directory.partitions[partition]
         if shard.state is PartitionState.ACTIVE:
             self._unload(shard, self._event)
         shard.state = PartitionState.LOADING
-        shard.replay = Replay()
+        shard.replay = replay = Replay()
+        return replay
 
     def load_batch(self, partition: int, header: BatchHeader, records: list[Record]) -> None:
         """The next batch of the log, in order. Raises what it cannot understand; then `load_failed` should follow."""
@@ -236,27 +236,30 @@ class GroupCoordinator:
     def load_end(self, partition: int, next_offset: int, now_ms: int) -> Effects:
         """The whole log has been read: groups and offsets are what it says, and every session begins anew."""
         shard = self._directory.partitions[partition]
-        event = self._begin(now_ms)
-        self._timers.wheel.advance(now_ms)
-        replay, shard.replay = shard.replay, None
+        replay = shard.replay
         try:
             if replay is None:
                 raise InvariantError("", f"partition {partition} is not being loaded")
-            groups, offsets = replay.finish(shard, event.wall_ms)
+            groups, offsets = replay.finish(shard, now_ms + self.wall_offset_ms)
         except Exception as fault:
             self._faults.append(_account(fault))
+            shard.replay = None
             shard.state = PartitionState.FAILED
-            return event.effects()
-        self.unknown_records += replay.unknown
+            return self._begin(now_ms).effects()
+        return self.loaded(partition, Harvest.of(groups, offsets, replay.unknown), next_offset, now_ms)
+
+    def loaded(self, partition: int, harvest: Harvest, next_offset: int, now_ms: int) -> Effects:
+        """The same, when the log was read elsewhere: since `load_begin`, with groups made for `partition(number)`."""
+        shard = self._directory.partitions[partition]
+        event = self._begin(now_ms)
+        self._timers.wheel.advance(now_ms)
+        shard.replay = None
+        self.unknown_records += harvest.unknown
         shard.state = PartitionState.ACTIVE
-        shard.offsets = offsets
+        shard.offsets = harvest.offsets
         shard.next_offset = next_offset
-        for group in groups:
-            shard.add(group)
-            for member in group.members.values():
-                restart_session(group, member, member.session_timeout_ms, event)
-            if group.state is STABLE and len(group.members) > self._config.group_max_size:
-                prepare_rebalance(group, Trigger(Cause.OVER_FULL), event)
+        shard.add_all(harvest.groups, harvest.by_state)
+        start_sessions(shard, self._timers, harvest.with_members, event)
         schedule_scan(shard, self._timers, event)
         forget_topics_of_loaded(shard, self._directory, self._timers, event)
         return event.effects()

@@ -358,7 +358,7 @@ def _forget_in(
         group_id
         for shard in shards
         for group_id, group in shard.groups.items()
-        if group.in_flight or topic in shard.offsets.of_group(group_id) or shard.offsets.has_pending(group_id)
+        if group.in_flight or shard.offsets.may_have(group_id, topic) or shard.offsets.has_pending(group_id)
     ]
     _forget_some(directory, timers, deleted, concerned, event)
 

@@ -27,6 +27,8 @@ class Expired(NamedTuple):
 
 def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Expired:
     """Look at one group. The caller has made sure that no append of it is in flight (spec 12.4)."""
+    if _is_too_young(group, store, wall_ms, retention_ms):
+        return Expired([], False)
     committed = store.of_group(group.group_id)
     # Kafka looks at open transactions only where there are committed offsets, and so may delete a group whose first
     # offsets are still pending; their marker would then bring back a group nobody knows. We always look.
@@ -36,9 +38,7 @@ def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
     expired: list[tuple[str, int]] = []
     if not _anything_may_expire(group):
         return Expired(expired, False)
-    base_ms = NO_TIMESTAMP
-    if group.protocol_type is not None and group.state is EMPTY:
-        base_ms = group.state_timestamp_ms
+    base_ms = _base_ms(group)
     all_expired = True
     for topic, partitions in committed.items():
         if group.is_subscribed_to(topic):
@@ -52,6 +52,20 @@ def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
             else:
                 all_expired = False
     return Expired(expired, all_expired and deletable)
+
+
+def _is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
+    """Whether none of a cold group's offsets can have expired: it is not woken only to be told so."""
+    age = store.age(group.group_id)
+    if age is None or wall_ms >= age.earliest_expiry_ms:
+        return False
+    base_ms = _base_ms(group)
+    return wall_ms - (age.earliest_commit_ms if base_ms == NO_TIMESTAMP else base_ms) < retention_ms
+
+
+def _base_ms(group: Group) -> int:
+    """From when on the offsets of a group that is Empty, but not simple, are old; of others: since each commit."""
+    return group.state_timestamp_ms if group.protocol_type is not None and group.state is EMPTY else NO_TIMESTAMP
 
 
 def _anything_may_expire(group: Group) -> bool:

@@ -98,6 +98,13 @@ class OffsetsPartition:
         self.groups[group.group_id] = group
         self._all_groups[group.group_id] = group
 
+    def add_all(self, groups: dict[str, Group], by_state: dict[GroupState, int]) -> None:
+        """Groups of a partition that has none, by id, and how many there are in each state. Takes the dict over."""
+        self.groups = groups
+        self._all_groups.update(groups)
+        for state, count in by_state.items():
+            self.groups_by_state[state] += count
+
     def forget(self, group: Group) -> None:
         """The group is no more. Nothing of it fires, and whoever still holds it sees that it is Dead."""
         if self.groups.get(group.group_id) is group:

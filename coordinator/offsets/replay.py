@@ -186,6 +186,11 @@ class Replay:
         """The state keys of the offsets in a producer's open transaction."""
         return list(self._open.get(producer_id, ()))
 
+    @property
+    def open_transactions(self) -> dict[int, dict[bytes, RawRecord]]:
+        """What open transactions hold: producer id, state key; not to be changed."""
+        return self._open
+
     def open_offsets(self) -> dict[tuple[int, bytes], RawRecord]:
         """What open transactions hold, by producer id and state key."""
         return {

@@ -55,7 +55,7 @@ def _rows(shard: OffsetsPartition, store: OffsetStore, below_offset: int) -> Ite
     looked = 0
     rows: list[Row] = []
     for group_id in store.group_ids():
-        for topic, partitions in list(store.of_group(group_id).items()):
+        for topic, partitions in list(store.peek(group_id).items()):
             for partition, committed in list(partitions.items()):
                 looked += 1
                 if committed.log_offset < below_offset:
