@@ -32,7 +32,7 @@ def test_who_did_not_come_back_is_named(cluster: Cluster) -> None:
     cluster.advance("60s", heartbeating=[b])
     a.sync()
     record = cluster.rebalances[-1]
-    assert (record.trigger.cause, record.not_back) == (Cause.LEADER_REJOINED, [b.member_id])
+    assert (record.trigger.cause, record.not_back) == (Cause.LEADER_REJOINED, (b.member_id,))
     assert f"without {b.member_id}; generation 2 was stable" in record.text()
 
 
