@@ -27,10 +27,11 @@ class BenchError(Exception):
 
 
 def build_program(name: str, source: Path | None = None) -> Path:
-    """The C program `name`, compiled when it is older than its source."""
+    """The C program `name`, compiled when it is older than its source or a header beside it."""
     BUILD.mkdir(exist_ok=True)
     source, program = source or HERE / f"{name}.c", BUILD / name
-    if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+    sources = [source, *source.parent.glob("*.h")]
+    if program.exists() and all(program.stat().st_mtime >= each.stat().st_mtime for each in sources):
         return program
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if compiler is None:

@@ -8,6 +8,7 @@ enters; what it printed is in `server.log` there. One that does not start raises
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +19,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from bench.measure import HERE, BenchError, Memory, build_program, cpu_ns, memory, process_tree
+from bench.measure import BUILD, HERE, BenchError, Memory, build_program, cpu_ns, memory, process_tree
 
 START_S: Final = 30.0
 STOP_S: Final = 15.0
+BUILD_S: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,4 +148,46 @@ def uvloop_echo(directory: Path, core: set[int], *, name: str = "uvloop echo") -
     """What Python on uvloop costs when it does nothing with the bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(HERE / "echo_uvloop.py"), str(directory / "port")]
+    return running(name, command, directory, core)
+
+
+def kfake(
+    directory: Path, core: set[int], *, name: str = "kfake", topic: str = "bench", partitions: int = 1
+) -> AbstractContextManager[Running]:
+    """franz-go's fake cluster, one broker, in memory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    command = [str(build_kfake()), str(directory / "port"), topic, str(partitions)]
+    return running(name, command, directory, core)
+
+
+def build_kfake() -> Path:
+    """Our small Go program around kfake, built when it is older than its sources. BenchError where Go cannot."""
+    sources, program = HERE / "peers" / "kfake", BUILD / "kfake"
+    if program.exists() and all(program.stat().st_mtime >= each.stat().st_mtime for each in sources.iterdir()):
+        return program
+    go = shutil.which("go")
+    if go is None:
+        raise BenchError("Go was not found in PATH; install it to build kfake")
+    BUILD.mkdir(exist_ok=True)
+    partial = BUILD / f"kfake.{os.getpid()}"
+    done = subprocess.run(
+        [go, "build", "-o", str(partial), "."],
+        cwd=sources,
+        env={**os.environ, "CGO_ENABLED": "0"},
+        capture_output=True,
+        text=True,
+        timeout=BUILD_S,
+    )
+    if done.returncode != 0:
+        raise BenchError(f"Go could not build kfake: {(done.stdout + done.stderr)[-600:]}")
+    partial.replace(program)
+    return program
+
+
+def mock(
+    directory: Path, core: set[int], *, name: str = "librdkafka mock", topic: str = "bench", partitions: int = 1
+) -> AbstractContextManager[Running]:
+    """librdkafka's mock cluster, one broker, in memory, as a process of its own."""
+    directory.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, str(HERE / "peers" / "mock.py"), str(directory / "port"), topic, str(partitions)]
     return running(name, command, directory, core)
