@@ -34,6 +34,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.api.api_versions import unsupported_version
+from coordinator.api.pieces import LONG, in_pieces
 from coordinator.effects import Ticket
 from coordinator.loop_health import NOTABLE_S
 from protocol import codec
@@ -43,6 +44,8 @@ from protocol.frames import FrameError, FrameReader
 from protocol.headers import decode_request_header
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.dispatch import Route
     from coordinator.runtime import Runtime
 
@@ -416,30 +419,62 @@ class Connection(asyncio.Protocol):
         if self._is_closed:
             return
         try:
-            ticket.answer = b"" if response is None else self._encode(ticket, response)
+            data = b"" if response is None else self._encode(ticket, response)
         except Exception as error:
-            self._failed(f"the answer to {ApiKey(ticket.api_key).name} v{ticket.version} could not be encoded", error)
+            self._unencodable(ticket, error)
             return
+        if data is not None:
+            self._answered(ticket, data)
+
+    def _answered(self, ticket: Ticket, data: bytes) -> None:
+        ticket.answer = data
         if ticket is self._parked:
             self._parked = None
         tickets = self._tickets
-        while tickets and (data := tickets[0].answer) is not None:
+        while tickets and (ready := tickets[0].answer) is not None:
             tickets.popleft()
-            self._emit(data)
+            self._emit(ready)
 
-    def _encode(self, ticket: Ticket, response: Any) -> bytes:
+    def _encode(self, ticket: Ticket, response: Any) -> bytes | None:
+        """The frame of an answer; None: it is long, and will be encoded a piece at a time."""
         if ticket.api_key == ApiKey.API_VERSIONS:  # its response header is v0 in every version
             body = codec.encode_response(response, ticket.version)
             return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
         route = self._routes[ticket.api_key.to_bytes(2, "big") + ticket.version.to_bytes(2, "big")]
+        if route.key in LONG:
+            pieces = in_pieces(
+                route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible
+            )
+            if pieces is not None:
+                self._runtime.turns.add(self._encode_pieces(ticket, route, pieces))
+                return None
         if route.shape is not None:
             response = route.shape(response, ticket.version)
-        body = route.encode(response)
+        return self._frame(ticket, route, route.encode(response))
+
+    def _encode_pieces(self, ticket: Ticket, route: Route, pieces: Iterator[bytes]) -> Iterator[None]:
+        """Its ticket stays unanswered meanwhile, and so what comes behind it on this connection waits."""
+        parts = []
+        try:
+            for piece in pieces:
+                parts.append(piece)
+                yield
+                if self._is_closed:
+                    return
+        except Exception as error:
+            self._unencodable(ticket, error)
+            return
+        self._answered(ticket, self._frame(ticket, route, b"".join(parts)))
+
+    def _frame(self, ticket: Ticket, route: Route, body: bytes) -> bytes:
         if ticket.received_s:
             route.latency.observe(monotonic() - ticket.received_s, route.sample_mask + 1)
         if route.is_flexible:
             return _SIZE_AND_CORRELATION.pack(5 + len(body), ticket.correlation_id) + b"\0" + body
         return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
+
+    def _unencodable(self, ticket: Ticket, error: Exception) -> None:
+        self._failed(f"the answer to {ApiKey(ticket.api_key).name} v{ticket.version} could not be encoded", error)
 
     def _failed(self, what: str, error: Exception) -> None:
         """Hang up: the client sees it and comes back, where it would otherwise wait for an answer for ever."""

@@ -43,6 +43,7 @@ from coordinator.offsets.replay import Replay
 from coordinator.offsets.scan import schedule_scan
 from coordinator.offsets.settled import Row, settled
 from coordinator.purgatory.group_timers import GroupTimers
+from coordinator.purgatory.work import Steps
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -63,6 +64,8 @@ if TYPE_CHECKING:
 # What one call of `advance_clock` runs at most; the rest is due at once, and other events run in between.
 MAX_TIMERS_PER_EVENT: Final = 1000
 MAX_FAULTS_KEPT: Final = 100
+MAX_OFFSET: Final = 2**63 - 1
+DESCRIBED_PER_STEP: Final = 200  # groups and members
 NONE: Final = ErrorCode.NONE
 
 
@@ -142,10 +145,15 @@ class GroupCoordinator:
                 self._contain(fault, _group_ids(operation), event, getattr(operation, "shard", None))
         return event.effects()
 
-    def appended(self, partition: int, high_watermark: int, now_ms: int) -> Effects:
-        """Everything below `high_watermark` is durable."""
+    def appended(self, partition: int, high_watermark: int, now_ms: int, at_most: int = MAX_OFFSET) -> Effects:
+        """Everything below `high_watermark` is durable. Of much, about the oldest `at_most` records are applied.
+
+        What is left (`is_behind`) is for further calls; others may run in between, nobody has been told of it yet.
+        """
         shard = self._directory.partitions[partition]
         event = self._begin(now_ms)
+        if shard.in_flight:
+            high_watermark = min(high_watermark, shard.in_flight[0].last_offset + at_most)
         try:
             while (append := shard.take_durable(high_watermark)) is not None:
                 group = append.group
@@ -162,6 +170,11 @@ class GroupCoordinator:
         except Exception as fault:
             self._contain(fault, (), event, shard)
         return event.effects()
+
+    def is_behind(self, partition: int, high_watermark: int) -> bool:
+        """Whether something below `high_watermark` has not been applied yet."""
+        in_flight = self._directory.partitions[partition].in_flight
+        return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
     def append_failed(
         self, partition: int, from_offset: int, error: ErrorCode, now_ms: int, until_offset: int | None = None
@@ -183,6 +196,17 @@ class GroupCoordinator:
             self._check_waiting(("partition", partition), event)
         except Exception as fault:
             self._contain(fault, (), event, shard)
+        return event.effects()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something that is too long for one event has a step to do: call `work`, and others in between."""
+        return self._timers.work.is_due
+
+    def work(self, now_ms: int) -> Effects:
+        """Do one step of what is too long for one event."""
+        event = self._begin(now_ms)
+        self._timers.work.step(event)
         return event.effects()
 
     def next_deadline_ms(self) -> int | None:
@@ -209,6 +233,7 @@ class GroupCoordinator:
     def shutdown(self, now_ms: int) -> Effects:
         """The process ends: whoever waits is told to look for the coordinator again (spec 12.7)."""
         event = self._begin(now_ms)
+        self._timers.work.finish(event)
         self._directory.is_down = True
         for shard in self._directory.partitions:
             shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, event)
@@ -440,28 +465,49 @@ class GroupCoordinator:
         elif any(shard.state is PartitionState.LOADING for shard in self._directory.partitions):
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         else:
-            groups = list_groups(self._groups.values(), request.states_filter, request.types_filter)
-            event.reply(ticket, ListGroupsResponse(groups=groups))
+            self._in_steps(self._listing(request, ticket, event), request, ticket, event)
             return
         event.reply(ticket, ListGroupsResponse(error_code=int(error)))
 
+    def _listing(self, request: ListGroupsRequest, ticket: Ticket, event: Event) -> Steps:
+        groups = yield from list_groups(self._groups, request.states_filter, request.types_filter)
+        event.reply(ticket, ListGroupsResponse(groups=groups))
+
     def _describe_groups(self, command: DescribeGroups, ticket: Ticket, event: Event) -> None:
+        self._in_steps(self._describing(command, ticket, event), command.request, ticket, event)
+
+    def _describing(self, command: DescribeGroups, ticket: Ticket, event: Event) -> Steps:
         with_operations = command.request.include_authorized_operations
         described = []
+        looked = 0  # groups and members since the last step
         for group_id in command.request.groups:
+            if looked >= DESCRIBED_PER_STEP:
+                looked = 0
+                yield None
             group = self._groups.get(group_id)
             error = self._directory.refusal(group_id) if group is None else NONE
             if group is not None:
                 described.append(describe(group, with_operations=with_operations))
+                looked += len(group.members)
             elif error is not NONE:
                 described.append(describe_error(group_id, error))
             else:
                 described.append(
                     describe_unknown(group_id, is_an_error=command.unknown_is_an_error, with_operations=with_operations)
                 )
+            looked += 1
         event.reply(ticket, DescribeGroupsResponse(groups=described))
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, event: Event) -> None:
+        """Answer a request in as many steps as it takes; mostly the first is the last."""
+
+        def on_fault(fault: Exception, later: Event) -> None:
+            self._contain(fault, _group_ids(request), later)
+            later.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+
+        self._timers.work.start(steps, on_fault, event)
 
     def _begin(self, now_ms: int) -> Event:
         event = self._event

@@ -27,6 +27,7 @@ from coordinator.distribution import REBALANCE_BOUNDS_S, Distribution
 from coordinator.loop_health import NOTABLE_S, LoopHealth
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
 from coordinator.topics.not_controller import refuse_change
+from coordinator.turns import Turns
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from coordinator.config import Config
     from coordinator.connection import Connection
     from coordinator.core import GroupCoordinator
-    from coordinator.effects import Effects, Ticket
+    from coordinator.effects import Effects, Reply, Ticket
     from coordinator.group.history import Rebalance
     from coordinator.node_link import NodeLink
     from coordinator.offsets.offsets_log import OffsetsLog
@@ -51,6 +52,9 @@ LOG = logging.getLogger("coordinator.runtime")
 
 HOUSEKEEPING_S: Final = 1.0
 LONGEST_REASON: Final = 500
+REPLIES_AT_ONCE: Final = 256
+REPLIES_PER_STEP: Final = 64
+RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
 LOAD_SLICE_RECORDS: Final = 2000  # records applied to the core between two turns of the event loop
 
 
@@ -84,9 +88,11 @@ class Runtime:
         self.events = 0  # how many there were, recognised heartbeats not counted
         self.health = LoopHealth(loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo)
         self.collector = Collector(self.health.did)
+        self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
         self._loop = loop
         self._touched = False
+        self._is_working = False  # the core's long work has its turns
         self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
         self._is_stopped = False
         self._problems: dict[int, str | None] = {}  # by node: what it was refused for last
@@ -101,13 +107,25 @@ class Runtime:
         """Send the replies, hand the appends to the offsets log."""
         self._touched = True
         replies, appends = effects
-        for ticket, response in replies:
-            ticket.session.answer(ticket, response)
+        if len(replies) > REPLIES_AT_ONCE:
+            self.turns.add(self._answer_all(replies))
+        else:
+            for ticket, response in replies:
+                ticket.session.answer(ticket, response)
         if appends:
             self.saw_append = True
             wall_ms = self.now_ms() + self.core.wall_offset_ms
             for append in appends:
                 self.offsets_log.append(append.partition, append.records, wall_ms, append.producer, append.marker)
+
+    def _answer_all(self, replies: tuple[Reply, ...]) -> Iterator[None]:
+        """What is answered is decided; when is not: the members of a big group hear one after the other."""
+        for start in range(0, len(replies), REPLIES_PER_STEP):
+            if start:
+                yield
+            for ticket, response in replies[start : start + REPLIES_PER_STEP]:
+                ticket.session.answer(ticket, response)
+            self.end_of_event()
 
     def execute_topics(self, effects: TopicEffects) -> None:
         """Send the replies of the embedded topics, and let `TopicIO` do what needs the disk."""
@@ -164,10 +182,28 @@ class Runtime:
         """The offsets log holds everything below `high_watermark` of one partition safely."""
         now_ms = self.now_ms()
         started = monotonic()
-        self.execute(self.core.appended(partition, high_watermark, now_ms))
+        self.execute(self.core.appended(partition, high_watermark, now_ms, RECORDS_AT_ONCE))
+        if self.core.is_behind(partition, high_watermark):
+            self.turns.add(self._apply_rest(partition, high_watermark))
         self.execute_topics(self.topics.internal_appended(OFFSETS_TOPIC, partition, now_ms))
         self.end_of_event()
         self._notable("durable appends", started)
+
+    def _apply_rest(self, partition: int, high_watermark: int) -> Iterator[None]:
+        while self.core.is_behind(partition, high_watermark):
+            self.execute(self.core.appended(partition, high_watermark, self.now_ms(), RECORDS_AT_ONCE))
+            yield
+
+    def _work(self) -> Iterator[None]:
+        """The core's long work, for as long as it has any."""
+        while self.core.has_work:
+            self.execute(self.core.work(self.now_ms()))
+            yield
+        self._is_working = False
+
+    def _turn_broke(self, error: Exception) -> None:
+        self._is_working = False
+        LOG.error("long work broke; please report this", exc_info=error)
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode, until_offset: int | None) -> None:
         """The offsets log has dropped everything from `from_offset` on of one partition."""
@@ -232,6 +268,9 @@ class Runtime:
         if self._touched:
             self._touched = False
             self._arm()
+            if self.core.has_work and not self._is_working:
+                self._is_working = True
+                self.turns.add(self._work())
             for fault in self.core.take_faults():
                 LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
             for partition in self.core.take_broken_partitions():

@@ -365,9 +365,10 @@ class Server:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await runtime.offsets_log.drained()
+        runtime.turns.finish()
         runtime.stop_timers()
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
-        runtime.end_of_event()
+        runtime.turns.finish()
         await runtime.topic_io.close()
         if ending is not None:
             await ending

@@ -6,18 +6,21 @@ over, or not known yet (spec C.10). Source: spec 8.2, 8.3.
 
 from __future__ import annotations
 
+from heapq import merge
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from coordinator.group.state import STABLE
+from coordinator.group.state import STABLE, GroupState
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
 from protocol.messages.list_groups import ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from coordinator.group.group import Group
 
+GROUPS_PER_STEP: Final = 500
 CLASSIC: Final = "classic"
 DEAD: Final = "Dead"
 OPERATIONS_NOT_ASKED: Final = -(2**31)
@@ -25,21 +28,40 @@ OPERATIONS_NOT_ASKED: Final = -(2**31)
 ALL_GROUP_OPERATIONS: Final = 3400
 
 
-def list_groups(groups: Iterable[Group], states: Sequence[str], types: Sequence[str]) -> list[ListedGroup]:
-    """Those in one of the states and of one of the types (an empty list means any), by group id."""
+def list_groups(
+    groups: Mapping[str, Group], states: Sequence[str], types: Sequence[str]
+) -> Generator[None, None, list[ListedGroup]]:
+    """Those in one of the states and of one of the types (an empty list means any), by group id.
+
+    In steps: of groups that begin or end meanwhile some are in the list and some are not, as on Kafka, which walks a
+    map that others change.
+    """
+    listed: list[ListedGroup] = []
     if types and CLASSIC not in {name.lower() for name in types}:
-        return []
-    wanted = {name.strip().lower() for name in states}
-    return [
-        ListedGroup(
-            group_id=group.group_id,
-            protocol_type=group.protocol_type or "",
-            group_state=group.state.value,
-            group_type=CLASSIC,
-        )
-        for group in sorted(groups, key=lambda group: group.group_id)
-        if group.is_recorded and (not wanted or group.state.value.lower() in wanted)
-    ]
+        return listed
+    names = {name.strip().lower() for name in states}
+    wanted = {state for state in GroupState if not names or state.value.lower() in names}
+    ids = list(groups)
+    runs = []  # a hundred thousand names are not sorted at once either
+    for start in range(0, len(ids), GROUPS_PER_STEP):
+        if start:
+            yield
+        runs.append(sorted(ids[start : start + GROUPS_PER_STEP]))
+    ordered = merge(*runs) if len(runs) > 1 else iter(runs[0] if runs else ())
+    while some := list(islice(ordered, GROUPS_PER_STEP)):
+        if len(runs) > 1:
+            yield
+        listed += [
+            ListedGroup(
+                group_id=group.group_id,
+                protocol_type=group.protocol_type or "",
+                group_state=group.state.value,
+                group_type=CLASSIC,
+            )
+            for group in map(groups.get, some)
+            if group is not None and group.is_recorded and group.state in wanted
+        ]
+    return listed
 
 
 def describe_error(group_id: str, error: ErrorCode) -> DescribedGroup:

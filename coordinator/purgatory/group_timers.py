@@ -18,6 +18,7 @@ from coordinator.purgatory.delayed_sync import DelayedSync
 from coordinator.purgatory.pending_member import PendingMember
 from coordinator.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.purgatory.timing_wheel import TimingWheel
+from coordinator.purgatory.work import WorkQueue
 
 if TYPE_CHECKING:
     from coordinator.group.event import Shard
@@ -29,13 +30,14 @@ if TYPE_CHECKING:
 class GroupTimers:
     """Implements `coordinator.group.event.Timers`, and what the core needs besides."""
 
-    __slots__ = ("appends", "heartbeats", "rebalances", "wheel")
+    __slots__ = ("appends", "heartbeats", "rebalances", "wheel", "work")
 
     def __init__(self) -> None:
         self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
         self.rebalances: Purgatory[Event] = Purgatory("Rebalance", self.wheel)
         self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
         self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
+        self.work = WorkQueue(self.run_at)  # what is too long for one event
 
     # -- rebalances ----------------------------------------------------------------------------------------------
 

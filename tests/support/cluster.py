@@ -98,6 +98,7 @@ class Cluster:
         self.log = MemoryOffsetsLog(partitions)
         self.existing_topics: dict[str, int] | None = None  # None: any partition of any topic exists
         self.flushes_at_once = True
+        self.holds_work = False  # steps of long work are taken by `step` alone
         self.failing_with: ErrorCode | None = None
         self.calls: list[Call] = []
         self.rebalances: list[Rebalance] = []
@@ -149,11 +150,17 @@ class Cluster:
         return call
 
     def _after_event(self) -> None:
+        while self.core.has_work and not self.holds_work:
+            self.step()
         if self.failing_with is not None:
             self.fail_appends(self.failing_with)
         elif self.flushes_at_once:
             self.flush()
         self.check()
+
+    def step(self) -> None:
+        """One step of what is too long for one event."""
+        self.execute(self.core.work(self.clock.now_ms))
 
     def check(self) -> None:
         """What must hold between any two events."""

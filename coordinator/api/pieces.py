@@ -1,0 +1,115 @@
+"""Long answers, encoded a piece at a time: a hundred thousand groups, or all the offsets of a big group.
+
+A message is cut at its array: what stands before it with the number of elements, the elements some hundred at a time,
+what stands behind it. Each piece is taken out of what the generated encoder makes of the same message with a part of
+the array, so that there is no second encoder that could disagree with the first. Arrays within elements (a group has
+topics, a topic has partitions) are cut the same way. The pieces joined are what the encoder would have given at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from protocol.api_keys import ApiKey
+from protocol.primitives import uvarint
+
+if TYPE_CHECKING:
+    from coordinator.api.handler import Shape
+
+PER_PIECE: Final = 300  # elements
+Encode = Callable[[Any], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """The array of a message or element that may be long, and how many bytes follow it besides the tag section."""
+
+    field: str
+    tail_bytes: int = 0
+    of: Array | None = None  # within each of its elements
+
+    def weigh(self, message: Any) -> int:
+        """Elements, with those of the arrays within them."""
+        elements = getattr(message, self.field)
+        if self.of is None:
+            return len(elements)
+        return len(elements) + sum(map(self.of.weigh, elements))
+
+
+LONG: Final[dict[int, Array]] = {
+    ApiKey.LIST_GROUPS: Array("groups"),
+    ApiKey.DELETE_GROUPS: Array("results"),
+    ApiKey.JOIN_GROUP: Array("members"),
+    ApiKey.DESCRIBE_GROUPS: Array("groups", of=Array("members", tail_bytes=4)),
+    ApiKey.OFFSET_FETCH: Array("groups", of=Array("topics", tail_bytes=2, of=Array("partitions"))),
+}
+FIRST_WITH_OPERATIONS: Final = 3  # of DescribeGroups: four bytes behind the members
+OFFSETS_OF_ONE_GROUP: Final = Array("topics", tail_bytes=2, of=Array("partitions"))  # OffsetFetch 2 to 7
+FIRST_WITH_ERROR: Final = 2  # of OffsetFetch: two bytes behind the topics
+FIRST_WITH_GROUPS: Final = 8
+
+
+def in_pieces(
+    key: int, version: int, response: Any, encode: Encode, shape: Shape | None, *, is_flexible: bool
+) -> Iterator[bytes] | None:
+    """What `encode` makes of the shaped response, piece by piece; None if it is short, and better encoded at once.
+
+    Raises what `encode` raises, at the piece concerned.
+    """
+    array = LONG.get(key)
+    if array is None or array.weigh(response) <= PER_PIECE:
+        return None
+    if key == ApiKey.DESCRIBE_GROUPS and version < FIRST_WITH_OPERATIONS:
+        array = Array("groups", of=Array("members"))
+    if key == ApiKey.OFFSET_FETCH and version < FIRST_WITH_GROUPS:
+        (group,) = response.groups
+        if group.error_code:
+            return None  # shaped differently, and about no more partitions than were asked for
+        array = OFFSETS_OF_ONE_GROUP if version >= FIRST_WITH_ERROR else Array("topics", of=Array("partitions"))
+        whole = response
+
+        def encode_group(group: Any) -> bytes:
+            response = replace(whole, groups=[group])
+            return encode(response if shape is None else shape(response, version))
+
+        return _pieces(encode_group, group, array, is_flexible=is_flexible)
+    if shape is not None:
+        response = shape(response, version)
+    return _pieces(encode, response, array, is_flexible=is_flexible)
+
+
+def _pieces(encode: Encode, message: Any, array: Array, *, is_flexible: bool) -> Iterator[bytes]:
+    elements = getattr(message, array.field)
+    tail_bytes = array.tail_bytes + is_flexible
+    empty = encode(replace(message, **{array.field: []}))
+    head_bytes = len(empty) - tail_bytes - len(_count(0, is_flexible=is_flexible))
+
+    def encode_elements(some: list[Any]) -> bytes:
+        data = encode(replace(message, **{array.field: some}))
+        return data[head_bytes + len(_count(len(some), is_flexible=is_flexible)) : len(data) - tail_bytes]
+
+    yield empty[:head_bytes] + _count(len(elements), is_flexible=is_flexible)
+    some: list[Any] = []
+    weight = 0
+    for element in elements:
+        inner = 0 if array.of is None else array.of.weigh(element)
+        if array.of is not None and inner > PER_PIECE:
+            if some:
+                yield encode_elements(some)
+                some, weight = [], 0
+            yield from _pieces(lambda one: encode_elements([one]), element, array.of, is_flexible=is_flexible)
+            continue
+        some.append(element)
+        weight += 1 + inner
+        if weight >= PER_PIECE:
+            yield encode_elements(some)
+            some, weight = [], 0
+    if some:
+        yield encode_elements(some)
+    yield empty[len(empty) - tail_bytes :]
+
+
+def _count(elements: int, *, is_flexible: bool) -> bytes:
+    return uvarint(elements + 1) if is_flexible else elements.to_bytes(4, "big")

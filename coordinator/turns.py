@@ -1,0 +1,74 @@
+"""Turns: what takes long on the event loop does a little at a time, and everybody else comes in between.
+
+What takes long is a generator; up to its next `yield` it does about a millisecond of work at most. Once in each round
+of the loop the generators take steps, one after the other, until `TURN_S` is over. A stall is then no longer than a
+turn and one step, however long the whole takes; the whole takes hardly longer than it would at once.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+TURN_S: Final = 0.002
+
+Steps = Iterator[Any]
+
+
+class Turns:
+    """`call_soon` is the event loop's, `clock` in seconds. `after` ends each turn, `broken` hears of a fault."""
+
+    def __init__(
+        self,
+        call_soon: Callable[[Callable[[], None]], object],
+        clock: Callable[[], float],
+        after: Callable[[], None],
+        broken: Callable[[Exception], None],
+    ) -> None:
+        self._call_soon = call_soon
+        self._clock = clock
+        self._after = after
+        self._broken = broken
+        self._ring: deque[Steps] = deque()
+        self._is_scheduled = False
+
+    def __len__(self) -> int:
+        """How many there are that have not ended."""
+        return len(self._ring)
+
+    def add(self, steps: Steps) -> None:
+        """From the next round of the loop on."""
+        self._ring.append(steps)
+        if not self._is_scheduled:
+            self._is_scheduled = True
+            self._call_soon(self._turn)
+
+    def finish(self) -> None:
+        """All of it now, and what comes of it: the process ends, and nobody is served any more."""
+        while self._ring:
+            self._step()
+        self._after()
+
+    def _turn(self) -> None:
+        self._is_scheduled = False
+        ends = self._clock() + TURN_S
+        while self._ring:
+            self._step()
+            if self._clock() >= ends:
+                break
+        if self._ring:
+            self._is_scheduled = True
+            self._call_soon(self._turn)
+        self._after()
+
+    def _step(self) -> None:
+        steps = self._ring.popleft()
+        try:
+            next(steps)
+        except StopIteration:
+            return
+        except Exception as error:
+            self._broken(error)
+            return
+        self._ring.append(steps)

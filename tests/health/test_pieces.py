@@ -1,0 +1,136 @@
+"""A long answer encoded in pieces is, byte for byte, what the encoder gives at once, in every version."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coordinator.api.pieces import LONG, PER_PIECE, in_pieces
+from coordinator.api.table import HANDLERS
+from protocol import codec
+from protocol.api_keys import ApiKey
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
+from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
+from protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
+from protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+
+MANY = PER_PIECE * 3 + 17
+
+
+def listed(count: int) -> ListGroupsResponse:
+    return ListGroupsResponse(groups=[ListedGroup(f"group-{n}", "consumer", "Stable", "classic") for n in range(count)])
+
+
+def joined(count: int) -> JoinGroupResponse:
+    members = [JoinGroupResponseMember(f"member-{n}", None if n % 2 else "i", b"m" * (n % 300)) for n in range(count)]
+    return JoinGroupResponse(0, 0, 5, "consumer", "range", "member-0", False, "member-0", members)
+
+
+def deleted(count: int) -> DeleteGroupsResponse:
+    return DeleteGroupsResponse(results=[DeletableGroupResult(f"g{n}", n % 2) for n in range(count)])
+
+
+def described(*members: int) -> DescribeGroupsResponse:
+    return DescribeGroupsResponse(
+        groups=[
+            DescribedGroup(
+                0, None, f"group-{n}", "Stable", "consumer", "range",
+                [DescribedGroupMember(f"m{i}", None, "client", "/h", b"data", b"a" * 9) for i in range(count)],
+                77,
+            )
+            for n, count in enumerate(members)
+        ]
+    )  # fmt: skip
+
+
+def fetched(*groups: tuple[int, ...], error: int = 0) -> OffsetFetchResponse:
+    """Each group is given as the number of partitions in each of its topics."""
+    return OffsetFetchResponse(
+        groups=[
+            OffsetFetchResponseGroup(
+                f"group-{g}",
+                [
+                    OffsetFetchResponseTopics(
+                        name=f"topic-{t}",
+                        partitions=[OffsetFetchResponsePartitions(p, p * 7, 3, "x" * (p % 5), 0) for p in range(count)],
+                    )
+                    for t, count in enumerate(topics)
+                ],
+                error,
+            )
+            for g, topics in enumerate(groups)
+        ]
+    )
+
+
+ANSWERS = [
+    (ApiKey.LIST_GROUPS, lambda: listed(MANY)),
+    (ApiKey.LIST_GROUPS, lambda: listed(20_000)),  # whose number takes three bytes as a varint
+    (ApiKey.JOIN_GROUP, lambda: joined(MANY)),
+    (ApiKey.DELETE_GROUPS, lambda: deleted(MANY)),
+    (ApiKey.DESCRIBE_GROUPS, lambda: described(*([0] * MANY))),
+    (ApiKey.DESCRIBE_GROUPS, lambda: described(3, MANY, 0, 5)),
+    (ApiKey.OFFSET_FETCH, lambda: fetched((MANY,))),
+    (ApiKey.OFFSET_FETCH, lambda: fetched((1,) * MANY)),
+    (ApiKey.OFFSET_FETCH, lambda: fetched((2, PER_PIECE + 1, 3, 200, 200, 0))),
+]
+
+
+def parts_of(key: ApiKey, version: int, response: Any) -> list[bytes] | None:
+    pieces = in_pieces(
+        int(key),
+        version,
+        response,
+        codec.response_encoder(int(key), version),
+        HANDLERS[int(key)].shape,
+        is_flexible=codec.is_flexible(int(key), version),
+    )
+    return None if pieces is None else list(pieces)
+
+
+def at_once(key: ApiKey, version: int, response: Any) -> bytes:
+    shape = HANDLERS[int(key)].shape
+    return codec.encode_response(response if shape is None else shape(response, version), version)
+
+
+@pytest.mark.parametrize(
+    ("key", "version", "make"),
+    [
+        pytest.param(key, version, make, id=f"{key.name}-{number}-v{version}")
+        for number, (key, make) in enumerate(ANSWERS)
+        for version in range(HANDLERS[int(key)].min_version, HANDLERS[int(key)].max_version + 1)
+    ],
+)
+def test_the_pieces_are_the_answer_and_none_is_long(key: ApiKey, version: int, make: Any) -> None:
+    whole = at_once(key, version, make())
+    parts = parts_of(key, version, make())
+    assert parts is not None
+    assert b"".join(parts) == whole
+    assert len(parts) >= LONG[key].weigh(make()) / (3 * PER_PIECE), "each holds a few hundred elements at most"
+
+
+@pytest.mark.parametrize("version", [8, 9])
+def test_several_groups_in_one_fetch_are_cut_where_they_are_long(version: int) -> None:
+    response = fetched((3, 4), (MANY, 1), (1,))
+    parts = parts_of(ApiKey.OFFSET_FETCH, version, response)
+    assert parts is not None
+    assert b"".join(parts) == at_once(ApiKey.OFFSET_FETCH, version, response)
+
+
+@pytest.mark.parametrize("version", range(1, 10))
+def test_a_refused_fetch_of_many_partitions_is_what_it_is_in_one_piece(version: int) -> None:
+    parts = parts_of(ApiKey.OFFSET_FETCH, version, fetched((MANY,), error=16))
+    whole = at_once(ApiKey.OFFSET_FETCH, version, fetched((MANY,), error=16))
+    assert parts is None or b"".join(parts) == whole
+
+
+def test_a_short_answer_is_encoded_at_once() -> None:
+    assert parts_of(ApiKey.LIST_GROUPS, 5, listed(PER_PIECE)) is None
+    assert parts_of(ApiKey.METADATA, 5, object()) is None
