@@ -11,7 +11,7 @@ from coordinator.topics.effects import TopicAppend
 from protocol.compression import Codec
 from protocol.error_codes import ErrorCode
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.record_batch import build_control_batch, iter_batches
+from protocol.record_batch import ControlType, build_control_batch, iter_batches
 from tests.support.topics_wire import batch, fetch, produce, produce_request, produced, send_batch, values
 from tests.support.topics_world import UNANSWERED, TopicsWorld
 
@@ -139,7 +139,10 @@ REFUSALS = {
     "no records": (resealed(with_bytes(57, struct.pack(">i", 0))), ErrorCode.INVALID_RECORD),
     "a negative last offset": (resealed(with_bytes(23, struct.pack(">i", -1))), ErrorCode.INVALID_RECORD),
     "a codec that is none": (resealed(with_bytes(21, struct.pack(">h", 5))), ErrorCode.INVALID_RECORD),
-    "a control batch": (bytes(build_control_batch(1, producer_id=4, producer_epoch=0, timestamp_ms=1)), None),
+    "a control batch": (
+        bytes(build_control_batch(ControlType.COMMIT, producer_id=4, producer_epoch=0, timestamp_ms=1)),
+        None,
+    ),
     "a producer without sequence": (batch(producer=(7, 0, -1)), ErrorCode.INVALID_RECORD),
     "a transaction": (batch(producer=(7, 0, 0), is_transactional=True), ErrorCode.INVALID_TXN_STATE),
 }

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from coordinator.topics import sequences as module
 from coordinator.topics.sequences import Sequences, sequence_after
 from protocol.error_codes import ErrorCode
-from protocol.record_batch import BatchHeader, build_batch, build_control_batch, read_header
+from protocol.record_batch import BatchHeader, ControlType, build_batch, build_control_batch, read_header
 
 LAST = 2**31 - 1
 
@@ -108,7 +108,9 @@ def test_a_damaged_checkpoint_is_an_error_and_changes_nothing(rows: Any) -> None
 def test_replay_leaves_out_what_is_not_a_producers_batch() -> None:
     sequences = Sequences()
     sequences.replay(read_header(build_batch([(None, b"v")], timestamp_ms=1)), 0)
-    sequences.replay(read_header(build_control_batch(1, producer_id=4, producer_epoch=0, timestamp_ms=1)), 0)
+    sequences.replay(
+        read_header(build_control_batch(ControlType.COMMIT, producer_id=4, producer_epoch=0, timestamp_ms=1)), 0
+    )
     assert len(sequences) == 0
     sequences.replay(header(5, base_offset=40), 0)
     duplicate = sequences.check(header(5)).duplicate_of
