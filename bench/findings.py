@@ -114,6 +114,9 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     made.add_argument("--json", type=Path, help="where the raw figures go (default bench/build/<name>.json)")
     made.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there, ready for a page of docs/")
+    made.add_argument(
+        "--python", default=sys.executable, help="the interpreter of the build measured (default this one)"
+    )
     made.add_argument("--work-dir", type=Path, default=BUILD, help="where data directories go: the disk measured")
     return made
 

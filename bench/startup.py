@@ -84,7 +84,7 @@ def offset_is_right(port: int, group: int) -> bool:
 
 
 @contextmanager
-def started(directory: Path, data_dir: Path) -> Iterator[tuple[Running, float, int, int]]:
+def started(directory: Path, data_dir: Path, python: str) -> Iterator[tuple[Running, float, int, int]]:
     """Our process as soon as it runs: (process, when it was started, port, HTTP port)."""
     port, http_port = free_ports(2)
     server_core, _ = cores()
@@ -92,6 +92,7 @@ def started(directory: Path, data_dir: Path) -> Iterator[tuple[Running, float, i
     with coordinator(
         directory,
         server_core,
+        python=python,
         data_dir=data_dir,
         port=port,
         http_port=http_port,
@@ -101,8 +102,8 @@ def started(directory: Path, data_dir: Path) -> Iterator[tuple[Running, float, i
         yield running, begun, port, http_port
 
 
-def start_once(directory: Path, data_dir: Path, groups: int) -> Start:
-    with started(directory, data_dir) as (running, begun, port, http_port):
+def start_once(directory: Path, data_dir: Path, groups: int, python: str) -> Start:
+    with started(directory, data_dir, python) as (running, begun, port, http_port):
         first = wait_for("a first answer", lambda: answers(port), pause_s=0.002)
         ready = wait_for("/readyz", lambda: is_ready(http_port), pause_s=0.01)
         last = groups - 1
@@ -147,13 +148,16 @@ def keep_bytecode() -> None:
 def empty(findings: Findings, args: argparse.Namespace) -> None:
     server_core, _ = cores()
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        starts = [start_once(Path(name) / str(number), Path(name) / f"data-{number}", 0) for number in range(4)]
+        where = [(Path(name) / str(number), Path(name) / f"data-{number}") for number in range(4)]
+        starts = [start_once(directory, data_dir, 0, args.python) for directory, data_dir in where]
     findings.raw["empty_cpu_ms"] = min(each.cpu_ms for each in starts[1:])  # the first one compiled the modules
     findings.progress(f"an empty start takes {findings.raw['empty_cpu_ms']:.0f} ms of CPU time")
 
     def ours(directory: Path, port: int) -> AbstractContextManager[Running]:
         http_port = free_ports(1)[0]
-        return coordinator(directory, server_core, port=port, http_port=http_port, is_ready=lambda: port)
+        return coordinator(
+            directory, server_core, python=args.python, port=port, http_port=http_port, is_ready=lambda: port
+        )
 
     makers = {"ours": ours} | peers_at_hand.for_first_answer(all_cores())
     found: dict[str, list[float]] = {}
@@ -186,8 +190,8 @@ def loaded(findings: Findings, args: argparse.Namespace, offsets: int, per_batch
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
         directory = Path(name)
         data_dir = copy_of(source, directory / "data")
-        replay = start_once(directory, data_dir, offsets // PER_GROUP)
-        again = start_once(directory, data_dir, offsets // PER_GROUP)
+        replay = start_once(directory, data_dir, offsets // PER_GROUP, args.python)
+        again = start_once(directory, data_dir, offsets // PER_GROUP, args.python)
     speed = offsets / max(1e-3, (replay.cpu_ms - findings.raw["empty_cpu_ms"]) / 1000)
     findings.raw.setdefault("loaded", []).append(
         {

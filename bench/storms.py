@@ -62,12 +62,10 @@ QUICK: Final = (
 )
 
 
-def servers(core: set[int], python: str | None) -> dict[str, Callable[[Path], AbstractContextManager[Running]]]:
+def servers(core: set[int], python: str) -> dict[str, Callable[[Path], AbstractContextManager[Running]]]:
     """By name, what starts each server in a directory."""
     overrides = [f"{key}={value}" for key, value in DELAY.items()]
-    ours = {OURS: lambda directory: coordinator(directory, core, overrides=overrides)}
-    if python is not None:
-        ours["ours, other build"] = lambda directory: coordinator(directory, core, python=python, overrides=overrides)
+    ours = {OURS: lambda directory: coordinator(directory, core, python=python, overrides=overrides)}
     return ours | peers_at_hand.for_storms(core, DELAY)
 
 
@@ -112,7 +110,7 @@ def summary(runs: list[dict[str, Any]]) -> dict[str, float]:
 def one_storm(findings: Findings, args: argparse.Namespace, storm: Storm) -> dict[str, dict[str, float]]:
     server_core, _ = cores()
     runs: dict[str, list[Any]] = {}
-    makers = servers(server_core, args.other_python)
+    makers = servers(server_core, args.python)
     for number in range(args.runs):
         for name, make in tuple(makers.items()):
             warm = 0 if name.startswith(OURS) else (1 if args.quick else 5 if storm.groups == 1 else 2)
@@ -151,7 +149,6 @@ def main() -> int:
     arguments.add_argument("--no-peers", action="store_true", help="ours alone")
     arguments.add_argument("--only", default="", help="only storms whose name contains this")
     arguments.add_argument("--compiled", action="store_true", help="ours is compiled: hold it to that target")
-    arguments.add_argument("--other-python", metavar="PATH", help="the interpreter of another build of ours, beside it")
     args = arguments.parse_args()
     peers_at_hand.enabled = not args.no_peers
     args.work_dir.mkdir(parents=True, exist_ok=True)
