@@ -242,6 +242,23 @@ class Config:
     )
     offsets_topic_segment_bytes: int = _key(104857600, "When a segment of the offsets log is full.", minimum=1)
     offsets_load_buffer_size: int = _key(5242880, "How much of the offsets log is read at once at start-up.", minimum=1)
+    offsets_snapshot_tail_bytes: int = _key(
+        16777216,
+        "When a partition of the offsets log has grown by this much since its last snapshot, a child process makes a "
+        "new one; a start reads a snapshot and the log behind it. 0: only at a stop.",
+        ours=True,
+        long=True,
+        minimum=0,
+    )
+    offsets_snapshot_stop_ms: int = _key(
+        5000,
+        "How long a stop may take to make snapshots; what is left out makes the next start longer. 0: none at a stop.",
+        ours=True,
+        minimum=0,
+    )
+    offsets_snapshot_min_bytes: int = _key(
+        262144, "So little of a log is read at a start rather than kept in a snapshot.", ours=True, long=True, minimum=0
+    )
     offsets_retention_minutes: int = _key(
         10080, "How long committed offsets are kept once nobody in the group uses them.", minimum=1
     )

@@ -7,15 +7,18 @@ Everything here runs on the event loop's thread, one event after another:
   disk failed -> `on_failed`                    -> `core.append_failed` -> `execute`
 Each event ends with `end_of_event`: connections write what was answered, all at once, and the timer is armed anew.
 
-It also reads the log at start (and again for a partition whose invariants broke) in slices, so that a big log never
-stops the loop, and sweeps silent connections.
+It also has the log read at start (and again for a partition whose invariants broke) in a thread, so that a big log
+never stops the loop, and sweeps silent connections.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
+import threading
 import time
+from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,10 +46,10 @@ if TYPE_CHECKING:
     from coordinator.group.history import Rebalance
     from coordinator.node_link import NodeLink
     from coordinator.offsets.offsets_log import OffsetsLog
+    from coordinator.snapshot.keeper import Snapshots
     from coordinator.topic_io import TopicIO
     from coordinator.topics.effects import TopicEffects
     from coordinator.topics.topics import Topics
-    from protocol.record_batch import BatchHeader, Record
 
 LOG = logging.getLogger("coordinator.runtime")
 
@@ -55,7 +58,6 @@ LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
 REPLIES_PER_STEP: Final = 64
 RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
-LOAD_SLICE_RECORDS: Final = 2000  # records applied to the core between two turns of the event loop
 
 
 class Runtime:
@@ -76,6 +78,7 @@ class Runtime:
         self.core: GroupCoordinator
         self.topics: Topics
         self.offsets_log: OffsetsLog
+        self.snapshots: Snapshots
         self.topic_io: TopicIO
         self.compactor: Compactor | None = None
         self.link: NodeLink | None = None  # to the controller, in a cluster
@@ -323,19 +326,38 @@ class Runtime:
         self.core.wall_offset_ms = int(time.time() * 1000) - self.now_ms()
 
     async def load_all(self) -> None:
-        """Replay the offsets log into the core. Requests meanwhile are answered 'loading'."""
+        """Bring the offsets log into the core. Requests meanwhile are answered 'loading'."""
+        started = time.monotonic()
         for partition in self.offsets_log.logs:
             self.core.load_begin(partition)
-        for partition in self.offsets_log.logs:
-            await self._load(partition)
-
-    async def _load(self, partition: int) -> None:
-        started = time.monotonic()
-        batches = self.offsets_log.replay(partition)
+        gc.disable()  # what is made now stays, and to look at it again and again would take longer than to make it
         try:
-            while chunk := await self._loop.run_in_executor(None, _take, batches, LOAD_SLICE_RECORDS):
-                for header, records in chunk:
-                    self.core.load_batch(partition, header, records)
+            for partition in self.offsets_log.logs:
+                await self._load(partition, use_snapshot=True)
+        finally:
+            gc.freeze()
+            gc.enable()
+        counters = self.snapshots.counters
+        LOG.info(
+            "loaded partitions_from_snapshot=%d partitions_from_log=%d records_read=%d groups=%d offsets=%d ms=%d",
+            counters.from_snapshot,
+            counters.from_log,
+            counters.replayed_records,
+            self.core.group_count,
+            self.core.offset_count,
+            int((time.monotonic() - started) * 1000),
+        )
+
+    async def _load(self, partition: int, *, use_snapshot: bool) -> None:
+        started = time.monotonic()
+        given_up = threading.Event()
+        shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
+        read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
+        try:
+            loaded, harvest = await self._loop.run_in_executor(None, read)
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
         except Exception as error:  # whatever is wrong with this log must not take the other partitions down
             LOG.exception(
                 "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: mend the log, then restart",
@@ -345,7 +367,7 @@ class Runtime:
             self.core.load_failed(partition)
             return
         self.load_ms[partition] = int((time.monotonic() - started) * 1000)
-        self.execute(self.core.load_end(partition, self.offsets_log.log(partition).log_end_offset, self.now_ms()))
+        self.execute(self.core.loaded(partition, harvest, loaded.next_offset, self.now_ms()))
         self.end_of_event()
 
     async def _reload(self, partition: int) -> None:
@@ -353,7 +375,7 @@ class Runtime:
         LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
         await self.offsets_log.drained(partition)
         self.core.load_begin(partition)
-        await self._load(partition)
+        await self._load(partition, use_snapshot=False)
 
     def stop_timers(self) -> None:
         """Nothing fires any more (shutdown), whatever still ends."""
@@ -365,14 +387,3 @@ class Runtime:
                 handle.cancel()
         for task in self._reloads:
             task.cancel()
-
-
-def _take(batches: Iterator[tuple[BatchHeader, list[Record]]], records: int) -> list[tuple[BatchHeader, list[Record]]]:
-    """The next batches, until they hold about `records` records. Runs in a worker thread: it reads and decodes."""
-    chunk = []
-    for header, decoded in batches:
-        chunk.append((header, decoded))
-        records -= len(decoded)
-        if records <= 0:
-            break
-    return chunk

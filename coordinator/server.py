@@ -39,6 +39,7 @@ from coordinator.log.errors import LogError
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
 from coordinator.runtime import Runtime
+from coordinator.snapshot.keeper import Snapshots
 from coordinator.status import status_of
 from coordinator.topic_io import TopicIO
 from coordinator.topic_store import TopicStoreError
@@ -218,6 +219,7 @@ class Server:
             await _agreed(link.check_facts(cluster.others()))
             link.start()
         runtime.compactor.start()
+        runtime.snapshots.start(loop)
         runtime.collector.loaded()
         self._ready = True
         LOG.info(
@@ -275,6 +277,7 @@ class Server:
                 on_failed=runtime.on_failed,
                 owns=runtime.cluster.owns_offsets_partition,
             )
+            runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
             offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
             runtime.topic_io = TopicIO(
                 loop,
@@ -349,6 +352,7 @@ class Server:
             await runtime.link.stop()
         if runtime is not None and hasattr(runtime, "core"):
             await self._drain(runtime)
+            await runtime.snapshots.at_stop(asyncio.get_running_loop())
         if self._http is not None:
             self._http.close()
         if self._data_dir is not None:
@@ -370,8 +374,11 @@ class Server:
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
         runtime.turns.finish()
         await runtime.topic_io.close()
+        await runtime.snapshots.close()
         if ending is not None:
             await ending
+        if self._ready:
+            runtime.snapshots.prepare_stop()
         await runtime.offsets_log.close()
         runtime.end_of_event()
         for connection in connections:

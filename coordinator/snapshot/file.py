@@ -156,25 +156,15 @@ def remove(fs: FileSystem, directory: Path) -> None:
             fs.unlink(directory / name)
 
 
+def read_binding(fs: FileSystem, directory: Path) -> Binding:
+    """Which log a snapshot is of; only its header is read. SnapshotError, OSError."""
+    return _parse(_read(fs, directory, _BODY_AT))[0]
+
+
 def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
     """The snapshot of a partition, checked in itself; whether it fits the log is for others. SnapshotError, OSError."""
-    path = directory / SNAPSHOT_NAME
-    if not fs.exists(path):
-        raise NoSnapshotError("there is no snapshot")
-    file = fs.open(path)
-    try:
-        data = file.pread(file.size(), 0)
-    finally:
-        file.close()
-    if len(data) < _BODY_AT or data[:8] != _MAGIC:
-        raise SnapshotError("the file is no snapshot")
-    header = data[: _HEADER.size]
-    if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:
-        raise SnapshotError("its header is damaged")
-    _, version, partition, start, next_offset, base_offset, batch_crc, epoch, *counts = _HEADER.unpack(header)
-    unknown, groups, offsets, open_at, size, crc = counts
-    if version != _VERSION:
-        raise SnapshotError(f"it has the format version {version}, this program writes {_VERSION}")
+    data = _read(fs, directory)
+    binding, (unknown, groups, offsets, open_at, size, crc) = _parse(data)
     if size != len(data) or _crc_of(data) != crc:
         raise SnapshotError("it is damaged")
     try:
@@ -184,8 +174,31 @@ def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
         raise SnapshotError(f"it is damaged ({error})") from None
     if len(blocks) != groups or sum(block.offsets for block in blocks.values()) != offsets:
         raise SnapshotError("it does not hold what its header says")
-    binding = Binding(partition, start, next_offset, LastBatch(base_offset, batch_crc, epoch))
-    return binding, Base(next_offset, data, blocks, transactions, unknown)
+    return binding, Base(binding.next_offset, data, blocks, transactions, unknown)
+
+
+def _read(fs: FileSystem, directory: Path, size: int | None = None) -> bytes:
+    path = directory / SNAPSHOT_NAME
+    if not fs.exists(path):
+        raise NoSnapshotError("there is no snapshot")
+    file = fs.open(path)
+    try:
+        return file.pread(file.size() if size is None else size, 0)
+    finally:
+        file.close()
+
+
+def _parse(data: bytes) -> tuple[Binding, list[int]]:
+    """What the header says: the binding; unknown records, groups, offsets, where the open ones are, size, checksum."""
+    if len(data) < _BODY_AT or data[:8] != _MAGIC:
+        raise SnapshotError("the file is no snapshot")
+    header = data[: _HEADER.size]
+    if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:
+        raise SnapshotError("its header is damaged")
+    _, version, partition, start, next_offset, base_offset, batch_crc, epoch, *rest = _HEADER.unpack(header)
+    if version != _VERSION:
+        raise SnapshotError(f"it has the format version {version}, this program writes {_VERSION}")
+    return Binding(partition, start, next_offset, LastBatch(base_offset, batch_crc, epoch)), rest
 
 
 def _crc_of(data: bytes) -> int:

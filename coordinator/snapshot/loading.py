@@ -145,7 +145,7 @@ def keep(
 
 
 def binding_of(log: Log, partition: int, loaded: Loaded) -> Binding | None:
-    """What a snapshot of it would be bound to; None if there is nothing to snapshot, or the log ends in a gap."""
+    """What a snapshot of it would be bound to; None if there is nothing to snapshot."""
     last = loaded.last
     if last is None:
         return None
