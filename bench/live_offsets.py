@@ -1,9 +1,10 @@
 """Data directories with a given number of live offsets, for benchmarks of start-up: made once, kept in bench/build.
 
-A group has a hundred offsets (ten topics of ten partitions), committed once, in batches of one record or of a hundred:
-what a member that commits each partition alone, and one that commits all of them, leave behind. Groups go to the
-partition that a coordinator gives them. `expected` says what an OffsetFetch must answer. The offsets do not expire with
-`RETENTION`, which whoever starts a server on them has to override.
+A group has a hundred offsets (ten topics of ten partitions), or another number, committed once, in batches of one
+record or of a hundred: what a member that commits each partition alone, and one that commits all of them, leave behind.
+Groups go to the partition that a coordinator gives them. `expected` says what an OffsetFetch must answer. The records
+are ten minutes old when they are written; with `RETENTION`, which whoever starts a server on them has to override, they
+do not expire.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ def expected(number: int, topic: int, partition: int) -> int:
     return number * 1000 + topic * 10 + partition
 
 
-def cached(offsets: int, per_batch: int) -> Path:
+def cached(offsets: int, per_batch: int, per_group: int = PER_GROUP) -> Path:
     """The directory; written when it is not there yet. A server must be given a copy."""
-    path = BUILD / "offsets" / f"{offsets}-by-{per_batch}"
+    path = BUILD / "offsets" / f"{offsets}-by-{per_batch}-in-{offsets // per_group}-groups"
     if not (path / "meta.properties").exists():
         partial = path.with_name(path.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(path, ignore_errors=True)
-        write(partial, offsets, per_batch)
+        write(partial, offsets, per_batch, per_group)
         partial.rename(path)
     return path
 
@@ -81,16 +82,16 @@ class _Log:
             self._file.close()
 
 
-def write(data_dir: Path, offsets: int, per_batch: int) -> None:
-    now_ms = int(time.time() * 1000)
+def write(data_dir: Path, offsets: int, per_batch: int, per_group: int) -> None:
+    now_ms = int(time.time() * 1000) - 600_000
     logs = [_Log(data_dir / f"__consumer_offsets-{number}") for number in range(PARTITIONS)]
-    for number in range(offsets // PER_GROUP):
+    for number in range(offsets // per_group):
         name = group_name(number)
         log = logs[partition_for(name, PARTITIONS)]
         records: list[tuple[bytes | None, bytes | None]] = []
         for topic in range(TOPICS):
             prefix = offset_key_prefix(name, f"topic-{topic}")
-            for partition in range(PER_GROUP // TOPICS):
+            for partition in range(per_group // TOPICS):
                 value = _VALUE.pack(3, expected(number, topic, partition), -1, 0, now_ms)
                 records.append((prefix + _PARTITION.pack(partition), value))
         for start in range(0, len(records), per_batch):
