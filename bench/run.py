@@ -1,217 +1,385 @@
-"""`make bench`: what the coordinator costs per request, beside servers that do nothing, in one run.
+"""`make bench`: group coordinators side by side, in one run, under the same load.
 
-Each scenario starts a fresh server on one core and the load generator (`load.c`) on another, waits until real groups
-have formed over the wire, and measures a few seconds in a closed loop. Coordinator, uvloop echo and C echo take turns
-within every round, and the table shows medians over the rounds, so that a noisy minute hits them all alike. The figure
-to trust is CPU time of the server's processes per request; a ratio to the echo at the same number of connections and
-the same request size says how much of it is ours. Durable commits stand beside the disk's own fdatasync.
+All servers of a comparison are started first and stay; then they take turns under each load, in every round in another
+order, so that a noisy minute hits them all alike, and the tables show medians over the rounds. The figure to trust is
+CPU time of the server's process tree per request. Two comparisons: one pinned core for each server with the load on
+another; all cores for each, which server and load then share. A JVM is warmed up first, with each kind of request for
+some seconds, and is measured in a server that stays, so that its compiler has done its work.
 
-Exit code 1 means wrong answers or a server that did not start; a slow figure is printed, never an error.
+A server that does not start, or ends, is named as not run, and the run goes on. The run ends within the time that it
+says (--minutes). Exit code 1 means wrong answers from ours, or that ours did not start; a slow figure is printed, never
+an error. `--render` makes tables and plots again from saved results.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-from contextlib import AbstractContextManager
-from dataclasses import dataclass
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench.measure import BUILD, BenchError, build_program, cores, fdatasync_us, machine, wait_for_quiet
-from bench.report import median_of, spread_of, write_json
-from bench.servers import Running, c_echo, coordinator, uvloop_echo
-
-
-@dataclass(frozen=True, slots=True)
-class Scenario:
-    """One thing to measure: which server, which requests, how many at once."""
-
-    name: str
-    server: str  # "coordinator", "uvloop echo" or "C echo"
-    mode: str  # what load.c sends
-    connections: int
-    in_flight: int
-    overrides: tuple[str, ...] = ()
-
-
-HEARTBEAT, COMMIT, UVLOOP, C_ECHO = "heartbeat", "durable commit", "uvloop echo", "C echo"
-SYNC, INTERVAL = ("log.flush.policy=sync",), ("log.flush.policy=interval",)
-SCENARIOS = (
-    Scenario(HEARTBEAT, "coordinator", "heartbeat", 1000, 1),
-    Scenario(UVLOOP, UVLOOP, "echo", 1000, 1),
-    Scenario(C_ECHO, C_ECHO, "echo", 1000, 1),
-    Scenario(COMMIT, "coordinator", "commit", 1000, 1, SYNC),
-    Scenario(HEARTBEAT, "coordinator", "heartbeat", 100, 10),
-    Scenario(UVLOOP, UVLOOP, "echo", 100, 10),
-    Scenario(C_ECHO, C_ECHO, "echo", 100, 10),
-    Scenario(COMMIT, "coordinator", "commit", 100, 10, SYNC),
-    Scenario("commit, flushed later", "coordinator", "commit", 100, 10, INTERVAL),
+from bench import plots, tables
+from bench.measure import (
+    BUILD,
+    BenchError,
+    all_cores,
+    build_program,
+    cores,
+    fdatasync_us,
+    machine,
+    wait_for_quiet,
 )
-GROUP_SIZE = 10
+from bench.report import write_json
+from bench.scenarios import ECHOES, GROUP_SIZE, SCENARIOS, Peer, Scenario, peers, versions
+from bench.servers import Running
+from bench.targets import verdicts
 
-# What issue 2 asks for: (scenario, connections, in flight) -> a sentence and how to read the figure.
-HEARTBEAT_RATIO_TARGET = 0.6
-DURABLE_COMMITS_TARGET = 25_000
-
-
-def server(scenario: Scenario, directory: Path, core: set[int]) -> AbstractContextManager[Running]:
-    if scenario.server == C_ECHO:
-        return c_echo(directory, core)
-    if scenario.server == UVLOOP:
-        return uvloop_echo(directory, core)
-    overrides = ("group.initial.rebalance.delay.ms=300", *scenario.overrides)
-    return coordinator(directory, core, topics=[f"bench:{GROUP_SIZE}"], overrides=overrides)
+DISTURBED_SHARE: Final = 0.1
+GIVES_UP_AFTER: Final = 2  # failures in a row
+SETUP_S: Final = 1.1  # of one measurement, as a first guess: joining, leaving, the process
+START_S: Final = {"jvm": 5.0, "other": 0.4}  # likewise
+WARM_UP_MODES: Final = (("heartbeat", 1), ("commit", 10), ("fetch", 1))
 
 
-def measure(scenario: Scenario, args: argparse.Namespace, frame_bytes: int) -> dict[str, Any]:
-    """One run of one scenario: what load.c printed, as a dict. Raises BenchError on any wrong answer."""
-    server_core, load_core = cores()
-    with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
-        directory = Path(name)
-        disk = fdatasync_us(directory) if scenario.mode == "commit" else []
-        with server(scenario, directory, server_core) as running:
-            command = [str(BUILD / "load"), "--mode", scenario.mode, "--port", str(running.port)]
-            command += ["--connections", str(scenario.connections), "--in-flight", str(scenario.in_flight)]
-            command += ["--seconds", str(args.seconds), "--warmup", str(args.warmup), "--group-size", str(GROUP_SIZE)]
-            command += ["--frame-bytes", str(frame_bytes)]
-            for member_of_tree in running.processes():
-                command += ["--cpu-of", str(member_of_tree)]
+def parse_args(words: Sequence[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="bench", description=(__doc__ or "").partition("\n")[0])
+    add = parser.add_argument
+    add("--quick", action="store_true", help="one short round of the most telling loads: about two minutes")
+    add("--rounds", type=int, help="how often every server meets every load (default 3; --quick 1)")
+    add("--seconds", type=float, help="measured seconds each time (default 1.2; --quick 0.7)")
+    add("--warmup", type=float, help="seconds under load before that (default 0.4; --quick 0.2)")
+    add("--jvm-warmup", type=float, help="seconds for each kind of request before a JVM counts (default 4; --quick 1)")
+    add("--only", default="", metavar="WORD", help="only loads whose name or title contains this")
+    add("--peers", default="", metavar="KEY,...", help="only these servers; --list shows the keys")
+    add("--cores", choices=("one", "all", "both"), default="both", help="which comparison (default both)")
+    add("--minutes", type=float, help="begin nothing new after this (default: half again what is expected)")
+    add("--compiled-python", metavar="PATH", help="the interpreter of an environment with the compiled wheel")
+    add("--quiet-within", type=float, default=5.0, help="seconds a round waits for a quiet machine (default 5)")
+    add("--work-dir", type=Path, default=BUILD, help="where data directories go: the disk measured")
+    add("--json", type=Path, default=BUILD / "results.json", help="where the raw figures go")
+    add("--markdown", type=Path, default=BUILD / "results.md", help="a page: all of it, or between its bench markers")
+    add("--plots", type=Path, default=BUILD, help="the directory for plots (SVG)")
+    add("--render", type=Path, metavar="FILE", help="measure nothing: show these results")
+    add("--list", action="store_true", help="name the loads and servers, and end")
+    args = parser.parse_args(words)
+    for name, long, short in (("rounds", 3, 1), ("seconds", 1.2, 0.7), ("warmup", 0.4, 0.2), ("jvm_warmup", 4, 1)):
+        if getattr(args, name) is None:
+            setattr(args, name, short if args.quick else long)
+    return args
+
+
+class Progress:
+    """One line for everything that is measured, with what is left."""
+
+    def __init__(self, total: int, expected_s: float) -> None:
+        self.begun = time.monotonic()
+        self._total, self._expected_s = total, expected_s
+        self._done = 0
+        self._until = self.begun + expected_s
+
+    def allow(self, seconds: float) -> None:
+        """Nothing new begins later than that from now: each comparison has its own share of the time."""
+        self._until = time.monotonic() + seconds
+
+    @property
+    def over(self) -> bool:
+        return time.monotonic() > self._until
+
+    def say(self, what: str) -> None:
+        left = max(0.0, self._expected_s * (1 - self._done / max(1, self._total)))
+        print(f"[{self._done:3d}/{self._total}, about {left / 60:.0f}:{left % 60:02.0f} left] {what}", flush=True)
+
+    def step(self, cells: int = 1) -> None:
+        self._done += cells
+        gone = time.monotonic() - self.begun
+        self._expected_s = gone / self._done * self._total if self._done > 10 else self._expected_s
+
+
+class Bench:
+    """The state of one run: who is up, who gave up, what was found."""
+
+    def __init__(self, args: argparse.Namespace, chosen: list[Scenario], by_key: dict[str, Peer]) -> None:
+        self.args = args
+        self.chosen = chosen
+        self.by_key = by_key
+        self.not_run: dict[str, str] = {}
+        self.ours_failed = False
+        self.facts: dict[str, dict[str, Any]] = {key: {"label": peer.label} for key, peer in by_key.items()}
+        self.runs: dict[str, dict[str, list[dict[str, Any]]]] = {s.key: {} for s in chosen}
+        self.failures: dict[tuple[str, str], int] = {}
+        self.frame_bytes = 110  # of a heartbeat; corrected as soon as one has run
+        self.disk_us: list[float] = []
+        expected_s = sum(self.expected_s(kind) for kind in self.kinds())
+        limit_s = args.minutes * 60 if args.minutes else expected_s * 1.5 + 60
+        self.stretch = limit_s / expected_s
+        self.progress = Progress(sum(self.cells(kind) for kind in self.kinds()), expected_s)
+        print(
+            f"bench: {sum(map(self.cells, self.kinds()))} measurements, about {math.ceil(expected_s / 60)} minutes on "
+            f"a quiet machine; nothing new begins after {limit_s / 60:.0f} minutes",
+            flush=True,
+        )
+
+    def cells(self, kind: str) -> int:
+        rounds: int = self.args.rounds
+        return sum(len(self.of(s)) for s in self.chosen if s.cores == kind) * rounds
+
+    def expected_s(self, kind: str) -> float:
+        each_s: float = self.args.seconds + self.args.warmup + SETUP_S
+        jvms = sum(self.by_key[key].is_jvm for key in self.needed(kind))
+        warming: float = START_S["jvm"] + len(WARM_UP_MODES) * (self.args.jvm_warmup + SETUP_S)
+        starting = jvms * warming + (len(self.needed(kind)) - jvms) * START_S["other"]
+        return starting + self.cells(kind) * each_s
+
+    def of(self, scenario: Scenario) -> list[str]:
+        return [key for key in scenario.peers if key in self.by_key and key not in self.not_run]
+
+    def kinds(self) -> list[str]:
+        return [kind for kind in ("one", "all") if any(s.cores == kind for s in self.chosen)]
+
+    def needed(self, kind: str) -> list[str]:
+        asked = {key for s in self.chosen if s.cores == kind for key in self.of(s)}
+        return [key for key in self.by_key if key in asked]
+
+    def load(self, server: Running, scenario: Scenario, seconds: float, warmup: float, *, echo: bool) -> dict[str, Any]:
+        """One run of load.c: what it printed. BenchError on any wrong answer, or when it takes far too long."""
+        command = [str(BUILD / "load"), "--port", str(server.port), "--mode", "echo" if echo else scenario.mode]
+        for name in ("connections", "in_flight", "partitions", "rate"):
+            command += [f"--{name.replace('_', '-')}", str(getattr(scenario, name))]
+        command += ["--seconds", str(seconds), "--warmup", str(warmup), "--group-size", str(GROUP_SIZE)]
+        command += ["--frame-bytes", str(self.frame_bytes), "--sleep", str(int(scenario.cores == "all"))]
+        for pid in server.processes():
+            command += ["--cpu-of", str(pid)]
+        core = cores()[1] if scenario.cores == "one" else all_cores()
+        try:
             done = subprocess.run(
                 command,
                 capture_output=True,
                 text=True,
-                timeout=180,
-                preexec_fn=lambda: os.sched_setaffinity(0, load_core),
+                timeout=seconds + warmup + 25,
+                preexec_fn=lambda: os.sched_setaffinity(0, core),
             )
-            if done.returncode != 0:
-                raise BenchError(f"{label(scenario)}: {done.stderr}{done.stdout}\nserver's log: {running.log_tail()}")
-    result: dict[str, Any] = json.loads(done.stdout)
-    if disk:
-        result["fdatasync_us"] = statistics.median(disk)
-    return result
+        except subprocess.TimeoutExpired:
+            raise BenchError("no end within 25 seconds more than planned") from None
+        if done.returncode != 0:
+            raise BenchError((done.stderr.strip() or done.stdout.strip() or f"exit {done.returncode}")[-400:])
+        found: dict[str, Any] = json.loads(done.stdout)
+        return found
 
-
-def label(scenario: Scenario) -> str:
-    return f"{scenario.name}, {scenario.connections:,} connections, {scenario.in_flight} in flight"
-
-
-def table(results: dict[Scenario, list[dict[str, Any]]]) -> list[str]:
-    """The report as Markdown rows: CPU per request, requests per CPU second, and the ratio to the uvloop echo."""
-    rows = [
-        "| what | connections x in flight | CPU µs per request (spread) | requests per CPU second "
-        "| of the uvloop echo's rate | of the C echo's | requests/s | p50 / p99 ms | busy: server, load |",
-        "|---|---|---|---|---|---|---|---|---|",
-    ]
-    for scenario, runs in results.items():
-        rate = median_of(runs, "requests_per_server_cpu_second")
-        ratios = []
-        for echo in (UVLOOP, C_ECHO):
-            rival = next(
-                (r for s, r in results.items() if s.name == echo and s.connections == scenario.connections), None
-            )
-            ratios.append(f"{rate / median_of(rival, 'requests_per_server_cpu_second'):.2f}" if rival else "-")
-        bound = " (load is the limit)" if any(run["generator_is_the_bottleneck"] for run in runs) else ""
-        rows.append(
-            f"| {scenario.name} | {scenario.connections:,} x {scenario.in_flight} "
-            f"| {median_of(runs, 'server_cpu_us_per_request'):.2f} ({spread_of(runs, 'server_cpu_us_per_request')}) "
-            f"| {rate:,.0f} | {ratios[0]} | {ratios[1]} | {median_of(runs, 'requests_per_second'):,.0f} "
-            f"| {median_of(runs, 'p50_us') / 1000:.1f} / {median_of(runs, 'p99_us') / 1000:.1f} "
-            f"| {median_of(runs, 'server_cpu_share'):.0%}, {median_of(runs, 'generator_busy_share'):.0%}{bound} |"
+    def measure(self, server: Running, scenario: Scenario, key: str) -> None:
+        disk = fdatasync_us(server.directory, 40) if scenario.mode == "commit" else []
+        foreign = Foreign(server)
+        result = self.load(server, scenario, self.args.seconds, self.args.warmup, echo=key in ECHOES)
+        result["foreign_share"] = foreign.share()
+        result["disturbed"] = result["foreign_share"] > DISTURBED_SHARE
+        if disk:
+            result["fdatasync_us"] = statistics.median(disk)
+            self.disk_us += disk
+        if scenario.mode == "heartbeat" and self.by_key[key].ours:
+            self.frame_bytes = result["request_bytes"]
+        self.runs[scenario.key].setdefault(key, []).append(result)
+        late = "; the load was late" if result["generator_is_the_bottleneck"] else ""
+        self.progress.say(
+            f"{scenario.title}: {self.by_key[key].label}: {result['server_cpu_us_per_request']:.2f} CPU µs, "
+            f"{result['requests_per_second']:,.0f}/s, p99 {result['p99_us'] / 1000:.2f} ms{late}"
         )
-    return rows
+
+    def compare(self, kind: str) -> None:
+        """One comparison: start everybody, take turns, and stop them."""
+        core = cores()[0] if kind == "one" else all_cores()
+        mine = [scenario for scenario in self.chosen if scenario.cores == kind]
+        self.progress.allow(self.expected_s(kind) * self.stretch)
+        with ExitStack() as stack:
+            up = {key: server for key in self.needed(kind) if (server := self.start(stack, key, kind, core))}
+            time.sleep(1)
+            before = {key: (server.cpu_ns(), time.monotonic()) for key, server in up.items()}
+            time.sleep(1)
+            for key, (used, at) in before.items():
+                idle = (up[key].cpu_ns() - used) / 1e9 / (time.monotonic() - at)
+                self.facts[key].setdefault(kind, {})["idle_cpu_share"] = idle
+            for number in range(self.args.rounds):
+                if not wait_for_quiet(self.args.quiet_within):
+                    self.progress.say(f"round {number + 1} begins on a busy machine: costs may read too high")
+                for scenario in mine:
+                    here = [key for key in self.of(scenario) if key in up]
+                    turn = number % max(1, len(here))
+                    for key in here[turn:] + here[:turn]:
+                        if not self.progress.over:
+                            self.attempt(up, scenario, key)
+            if self.progress.over:
+                print("bench: the time for this comparison is up; what was measured so far is reported", flush=True)
+            self.weigh(up, kind)
+
+    def weigh(self, up: dict[str, Running], kind: str) -> None:
+        for key, server in up.items():
+            try:
+                self.facts[key].setdefault(kind, {})["memory"] = asdict(server.memory())
+            except OSError:
+                continue
+
+    def start(self, stack: ExitStack, key: str, kind: str, core: set[int]) -> Running | None:
+        peer = self.by_key[key]
+        directory = Path(tempfile.mkdtemp(prefix=f"bench-{key}-", dir=self.args.work_dir))
+        stack.callback(shutil.rmtree, directory, ignore_errors=True)
+        begun = time.monotonic()
+        try:
+            server = stack.enter_context(peer.start(peer.label, directory, core))
+            self.facts[key].setdefault(kind, {})["memory_at_start"] = asdict(server.memory())
+            self.progress.say(f"{peer.label} is up after {time.monotonic() - begun:.1f} s")
+            if peer.is_jvm:
+                for mode, partitions in WARM_UP_MODES:
+                    warm = Scenario("", "warm-up", mode, 100, (), in_flight=10, partitions=partitions, cores=kind)
+                    self.load(server, warm, self.args.jvm_warmup, 0.1, echo=False)
+                self.progress.say(f"{peer.label} is warmed up: {self.args.jvm_warmup:g} s of each kind of request")
+            return server
+        except (BenchError, OSError, subprocess.SubprocessError, AssertionError) as problem:
+            self.give_up(key, str(problem))
+            return None
+
+    def give_up(self, key: str, why: str) -> None:
+        print(f"bench: {self.by_key[key].label}: NOT RUN: {why}", flush=True)
+        self.not_run.setdefault(key, why.strip().splitlines()[0][:300] if why.strip() else "no reason given")
+        optional = key.startswith("compiled") and self.args.compiled_python is None
+        self.ours_failed = self.ours_failed or (self.by_key[key].ours and not optional)
+
+    def attempt(self, up: dict[str, Running], scenario: Scenario, key: str) -> None:
+        at = (scenario.key, key)
+        try:
+            if self.failures.get(at, 0) < GIVES_UP_AFTER:
+                self.measure(up[key], scenario, key)
+        except (BenchError, OSError, ValueError) as problem:
+            self.failures[at] = self.failures.get(at, 0) + 1
+            self.facts[key].setdefault("failures", []).append(f"{scenario.title}: {problem}")
+            self.progress.say(f"{scenario.title}: {self.by_key[key].label}: FAILED: {problem}")
+            self.ours_failed = self.ours_failed or self.by_key[key].ours
+            if not Path(f"/proc/{up[key].pid}/fd").exists() or not up[key].processes():
+                self.give_up(key, f"it ended by itself: {up[key].log_tail()[-300:]}")
+                del up[key]
+        self.progress.step()
+
+    def results(self, facts: dict[str, Any]) -> dict[str, Any]:
+        listed = [{**asdict(s), "title": s.title, "runs": self.runs[s.key]} for s in self.chosen]
+        settings = {name: getattr(self.args, name) for name in ("rounds", "seconds", "warmup", "jvm_warmup", "quick")}
+        results = {
+            "machine": facts,
+            "settings": settings,
+            "fdatasync_us": self.disk_us,
+            "versions": versions(list(self.by_key)),
+            "peers": self.facts,
+            "not_run": self.not_run,
+            "scenarios": listed,
+        }
+        results["verdicts"] = verdicts(results)
+        return results
 
 
-def verdicts(results: dict[Scenario, list[dict[str, Any]]]) -> list[str]:
-    """The two figures that issue 2 names, each beside what it should reach."""
+class Foreign:
+    """How much of the machine others used while something was measured."""
 
-    def rate(name: str, connections: int) -> float | None:
-        for scenario, runs in results.items():
-            if scenario.name == name and scenario.connections == connections:
-                return median_of(runs, "requests_per_server_cpu_second")
-        return None
+    def __init__(self, server: Running) -> None:
+        self._server = server
+        self._before = self._now()
 
-    lines = []
-    heartbeat, echo, commits = rate(HEARTBEAT, 1000), rate(UVLOOP, 1000), rate(COMMIT, 100)
-    if heartbeat and echo:
-        verdict = "reached" if heartbeat / echo >= HEARTBEAT_RATIO_TARGET else "MISSED"
-        lines.append(
-            f"heartbeats, 1,000 connections, one in flight: {heartbeat / echo:.2f} of the uvloop echo's rate per CPU "
-            f"second (wanted: at least {HEARTBEAT_RATIO_TARGET}): {verdict}"
-        )
-    if commits:
-        verdict = "reached" if commits >= DURABLE_COMMITS_TARGET else "MISSED"
-        lines.append(
-            f"durable commits, 100 connections, ten in flight: {commits:,.0f} per CPU second "
-            f"(wanted: at least {DURABLE_COMMITS_TARGET:,}): {verdict}"
-        )
-    return lines
+    def _now(self) -> tuple[float, float, float]:
+        fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:9]]
+        tick = os.sysconf("SC_CLK_TCK")
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ours = self._server.cpu_ns() / 1e9 + children.ru_utime + children.ru_stime
+        return (sum(fields) - fields[3] - fields[4]) / tick, sum(fields) / tick, ours
+
+    def share(self) -> float:
+        busy, total, ours = (after - before for after, before in zip(self._now(), self._before, strict=True))
+        return max(0.0, (busy - ours) / max(0.01, total))
 
 
-def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--rounds", type=int, default=3, help="how often every scenario runs (default 3)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="measured seconds per run (default 2)")
-    parser.add_argument("--warmup", type=float, default=1.0, help="seconds before the measuring begins (default 1)")
-    parser.add_argument(
-        "--quiet-within", type=float, default=3.0, help="seconds to wait for a quiet machine (default 3)"
+def show(results: dict[str, Any], args: argparse.Namespace) -> None:
+    """Tables on the terminal, the Markdown page, the plots."""
+    lines = tables.page(results)
+    print("\n" + "\n".join(lines))
+    drawn = plots.draw(results, args.plots)
+    tables.put(args.markdown, lines, drawn)
+    print(
+        f"\nMarkdown: {args.markdown}; plots: {', '.join(path.name for path in drawn) or 'none: matplotlib is missing'}"
     )
-    parser.add_argument("--only", default="", help="only scenarios whose name contains this")
-    parser.add_argument("--json", type=Path, default=BUILD / "results.json", help="where the raw figures go")
-    parser.add_argument("--work-dir", type=Path, default=BUILD, help="where data directories go: the disk measured")
-    return parser.parse_args()
 
 
-def main() -> int:
-    args = parse_args()
-    build_program("load")
+@contextmanager
+def many_files() -> Iterator[None]:
+    """Servers inherit the limit: a thousand connections need more than the usual 1,024 files."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def choose(args: argparse.Namespace) -> tuple[list[Scenario], dict[str, Peer]]:
+    by_key = peers(args.compiled_python)
+    wanted = [key.strip() for key in args.peers.split(",") if key.strip()] or list(by_key)
+    if unknown := sorted(set(wanted) - set(by_key)):
+        raise BenchError(f"no server is called {', '.join(unknown)}; there are {', '.join(by_key)}")
+    if not args.peers and args.compiled_python is None:
+        wanted = [key for key in wanted if not key.startswith("compiled")]
+    picked = {key: peer for key, peer in by_key.items() if key in wanted}
+    chosen = [
+        scenario
+        for scenario in SCENARIOS
+        if args.only in f"{scenario.key} {scenario.title}"
+        and args.cores in (scenario.cores, "both")
+        and (scenario.quick or not args.quick or args.only)
+        and any(key in picked for key in scenario.peers)
+    ]
+    if not chosen:
+        raise BenchError(f"no load's name contains {args.only!r}; --list shows them")
+    return chosen, picked
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    args = parse_args(words)
+    try:
+        if args.render:
+            results = json.loads(args.render.read_text())
+            results["verdicts"] = verdicts(results)
+            show(results, args)
+            return 0
+        chosen, by_key = choose(args)
+        if args.list:
+            for scenario in chosen:
+                print(f"{scenario.key:20}{scenario.title}")
+            for key, peer in by_key.items():
+                print(f"{key:20}{peer.label}")
+            return 0
+        build_program("load")
+    except (BenchError, OSError, ValueError, subprocess.SubprocessError) as problem:
+        print(f"bench: {problem}", file=sys.stderr)
+        return 2
     facts = machine()
     print(f"bench: {facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, Linux {facts['kernel']}")
     if facts["cores"] < 2:
         print("bench: one core only, server and load share it: rates mean little, CPU per request still does")
-    chosen = [scenario for scenario in SCENARIOS if args.only in scenario.name]
-    if not chosen:
-        sys.exit(f"bench: no scenario's name contains {args.only!r}")
-    results: dict[Scenario, list[dict[str, Any]]] = {scenario: [] for scenario in chosen}
-    disturbed = 0
-    frame_bytes = 110  # the size of load.c's heartbeats; corrected as soon as one has run
-    try:
-        for number in range(1, args.rounds + 1):
-            for scenario in chosen:
-                disturbed += not wait_for_quiet(args.quiet_within)
-                run = measure(scenario, args, frame_bytes)
-                results[scenario].append(run)
-                if scenario.mode == "heartbeat":
-                    frame_bytes = run["request_bytes"]
-                print(
-                    f"  round {number}: {label(scenario)}: {run['server_cpu_us_per_request']:.2f} CPU µs, "
-                    f"{run['requests_per_second']:,.0f}/s",
-                    flush=True,
-                )
-    except (BenchError, subprocess.TimeoutExpired) as problem:
-        print(f"bench: FAILED: {problem}", file=sys.stderr)
-        return 1
-    print()
-    print("\n".join(table(results)))
-    disk = [run["fdatasync_us"] for runs in results.values() for run in runs if "fdatasync_us" in run]
-    if disk:
-        print(f"\nthis disk's own fdatasync of 4 kB: median {statistics.median(disk) / 1000:.2f} ms")
-    if disturbed:
-        print(f"{disturbed} of {args.rounds * len(chosen)} runs began on a busy machine: costs read too high")
-    print("\n".join(verdicts(results)))
-    report = [
-        {"name": s.name, "connections": s.connections, "in_flight": s.in_flight, "runs": r} for s, r in results.items()
-    ]
-    write_json(args.json, {"machine": facts, "scenarios": report})
-    return 0
+    bench = Bench(args, chosen, by_key)
+    with many_files():
+        for kind in bench.kinds():
+            bench.compare(kind)
+    facts["minutes"] = (time.monotonic() - bench.progress.begun) / 60
+    results = bench.results(facts)
+    write_json(args.json, results)
+    show(results, args)
+    print(f"raw figures: {args.json}")
+    return 1 if bench.ours_failed else 0
 
 
 if __name__ == "__main__":
