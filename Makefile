@@ -47,6 +47,14 @@ docs: generate ## the same: docs/configuration.md, states.md and protocol.md com
 bench: setup ## heartbeats and commits beside echo servers, in one run (about two minutes)
 	$(PY) bench/run.py $(ARGS)
 
+# Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
+MORE_BENCHES := storms idle startup growth stalls purgatory
+.PHONY: bench-more $(MORE_BENCHES:%=bench-%)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory: all of them (half an hour)
+
+$(MORE_BENCHES:%=bench-%): setup
+	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)
+
 .PHONY: sparkbench
 sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
 	$(PY) bench/compaction.py $(ARGS)
