@@ -96,6 +96,7 @@ class GroupCoordinator:
         self._directory = Directory(partitions, owns)
         self._groups = self._directory.groups
         self._timers = GroupTimers()
+        self._timers.contain = self._contain
         self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
@@ -451,13 +452,17 @@ class GroupCoordinator:
         commit_pending(self._directory, request, self._topic_check, ticket, event)
 
     def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, event: Event) -> None:
-        fetch_offsets(self._directory, self._timers, request, ticket, event)
+        def answer(steps: Steps, later: Event) -> None:
+            self._in_steps(steps, request, ticket, later)
+
+        fetch_offsets(self._directory, self._timers, request, answer, ticket, event)
 
     def _offset_delete(self, request: OffsetDeleteRequest, ticket: Ticket, event: Event) -> None:
         delete_offsets(self._directory, self._timers, request, self._topic_check, ticket, event)
 
     def _delete_groups(self, request: DeleteGroupsRequest, ticket: Ticket, event: Event) -> None:
-        delete_groups(self._directory, self._timers, request, ticket, event)
+        steps = delete_groups(self._directory, self._timers, request, ticket, event)
+        self._in_steps(steps, request, ticket, event)
 
     def _list_groups(self, request: ListGroupsRequest, ticket: Ticket, event: Event) -> None:
         if self._directory.is_down:

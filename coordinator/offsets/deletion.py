@@ -8,6 +8,7 @@ fails an identical Empty group takes its place. Sources: spec 7.8, 8.1, 11, 12.4
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.group.checks import check_delete_group, check_offset_delete
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from coordinator.offsets.partition import OffsetsPartition
     from coordinator.offsets.store import OffsetStore
     from coordinator.purgatory.group_timers import GroupTimers
+    from coordinator.purgatory.work import Steps
     from protocol.messages.delete_groups import DeleteGroupsRequest
     from protocol.messages.offset_delete import OffsetDeleteRequest
 
@@ -42,7 +44,9 @@ Positions = Sequence[tuple[str, int]]  # (topic, partition)
 # A scan, or a topic that is gone, may concern very many offsets of one group; they need not go in one batch
 # (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
-GROUPS_FORGOTTEN_PER_EVENT: Final = 200
+RECORDS_PER_STEP: Final = 500  # of DeleteGroups
+GROUPS_PER_STEP: Final = 500  # looked at for a topic that is gone
+COST_OF_FORGETTING: Final = 10  # of a group that has offsets of it, in groups that have none
 RETRY_FORGETTING_MS: Final = 1000
 OFFSET_DELETE: Final = Form(OffsetDeleteResponse, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
@@ -94,12 +98,20 @@ class DeleteOffsets(RemoveOffsets):
 class ForgetTopic(RemoveOffsets):
     """The same, because a topic was deleted. Nobody would ask again, so a failure is tried again."""
 
-    __slots__ = ("again", "timers")
+    __slots__ = ("again", "may_be_more", "timers")
 
-    def __init__(self, positions: Positions, timers: GroupTimers, again: Callable[[Event], None]) -> None:
+    def __init__(
+        self, positions: Positions, timers: GroupTimers, again: Callable[[Event], None], *, may_be_more: bool
+    ) -> None:
         super().__init__(positions)
         self.timers = timers
         self.again = again
+        self.may_be_more = may_be_more
+
+    def durable(self, event: Event) -> None:
+        super().durable(event)
+        if self.may_be_more:
+            self.timers.run_at(event.now_ms, self.again)
 
     def failed(self, error: ErrorCode, event: Event) -> None:
         self.timers.run_at(event.now_ms + RETRY_FORGETTING_MS, self.again)
@@ -220,33 +232,46 @@ def _revive(dead: Group) -> None:
 
 def delete_groups(
     directory: Directory, timers: GroupTimers, request: DeleteGroupsRequest, ticket: Ticket, event: Event
-) -> None:
-    """DeleteGroups: decided when none of the groups has an append in flight."""
+) -> Steps:
+    """DeleteGroups, in steps: each group is decided when it has no append in flight, and all are answered together."""
     names = list(dict.fromkeys(request.groups_names))
+    if not names:
+        event.reply(ticket, DeleteGroupsResponse(results=[]))
+    answer = DeletionAnswer(ticket, names)
+    deadline_ms = event.now_ms + event.commit_timeout_ms
+    records = 0  # since the last step
+    for name in names:
+        shard = directory.shard_of(name)
+        if records >= RECORDS_PER_STEP:
+            records = 0
+            yield from shard.let_others_run()
+        records += 1 + sum(map(len, shard.offsets.of_group(name).values()))
+        _delete_when_idle(directory, timers, name, deadline_ms, answer, event)
+
+
+def _delete_when_idle(
+    directory: Directory, timers: GroupTimers, name: str, deadline_ms: int, answer: DeletionAnswer, event: Event
+) -> None:
     timers.await_appends(
-        [("group", name) for name in names],
-        event.now_ms + event.commit_timeout_ms,
-        lambda: not any(_is_busy(directory, name) for name in names),
-        lambda later: _delete_groups(directory, names, ticket, later),
+        [("group", name)],
+        deadline_ms,
+        lambda: not _is_busy(directory, name),
+        lambda later: _delete_group(directory, name, answer, later),
         event,
     )
 
 
-def _delete_groups(directory: Directory, names: list[str], ticket: Ticket, event: Event) -> None:
-    if not names:
-        event.reply(ticket, DeleteGroupsResponse(results=[]))
-    answer = DeletionAnswer(ticket, names)
-    for name in names:
-        error = directory.refusal(name)
-        group = directory.groups.get(name)
-        if error is ErrorCode.NONE and _is_busy(directory, name):
-            error = client_error(ErrorCode.REQUEST_TIMED_OUT)
-        if error is ErrorCode.NONE:
-            error = check_delete_group(group)
-        if group is None or error is not ErrorCode.NONE:
-            answer.settle(name, error, event)
-        else:
-            delete_group(group, offsets_of(group), answer, event)
+def _delete_group(directory: Directory, name: str, answer: DeletionAnswer, event: Event) -> None:
+    error = directory.refusal(name)
+    group = directory.groups.get(name)
+    if error is ErrorCode.NONE and _is_busy(directory, name):
+        error = client_error(ErrorCode.REQUEST_TIMED_OUT)
+    if error is ErrorCode.NONE:
+        error = check_delete_group(group)
+    if group is None or error is not ErrorCode.NONE:
+        answer.settle(name, error, event)
+    else:
+        delete_group(group, offsets_of(group), answer, event)
 
 
 def delete_offsets(
@@ -329,12 +354,9 @@ def forget_topic(
 ) -> None:
     """A topic, or some of its partitions, is gone: so is what any group committed for it (spec 11.4).
 
-    All groups are looked at now; if many are concerned, their tombstones are written in several events. What is being
-    loaded remembers the deletion for `forget_topics_of_loaded`.
+    The groups are looked at in the background, some hundred in one step. What is being loaded remembers the deletion
+    for `forget_topics_of_loaded`.
     """
-    for shard in directory.partitions:
-        if shard.state is PartitionState.LOADING:
-            shard.deleted_topics.append((topic, partitions))
     _forget_in(directory.partitions, directory, timers, topic, partitions, event)
 
 
@@ -354,22 +376,35 @@ def _forget_in(
     event: Event,
 ) -> None:
     deleted = DeletedTopic(topic, partitions, [shard.next_offset for shard in directory.partitions])
-    concerned = [
-        group_id
-        for shard in shards
-        for group_id, group in shard.groups.items()
-        if group.in_flight or shard.offsets.may_have(group_id, topic) or shard.offsets.has_pending(group_id)
-    ]
-    _forget_some(directory, timers, deleted, concerned, event)
+    waiting = []
+    for shard in shards:
+        if shard.state is PartitionState.LOADING:
+            shard.deleted_topics.append((topic, partitions))
+        else:
+            waiting.append(shard)
+    timers.in_background(_forget_somewhere(waiting, directory, timers, deleted, event), None)
 
 
-def _forget_some(
-    directory: Directory, timers: GroupTimers, deleted: DeletedTopic, left: list[str], event: Event
-) -> None:
-    for _ in range(min(GROUPS_FORGOTTEN_PER_EVENT, len(left))):
-        _forget_when_idle(directory, timers, left.pop(), deleted, event)
-    if left:
-        timers.run_at(event.now_ms, lambda later: _forget_some(directory, timers, deleted, left, later))
+def _forget_somewhere(
+    shards: Sequence[OffsetsPartition], directory: Directory, timers: GroupTimers, deleted: DeletedTopic, event: Event
+) -> Steps:
+    topic = deleted.name
+    looked = 0
+    for shard in shards:
+        if shard.state is PartitionState.LOADING:  # again, since the topic went
+            shard.deleted_topics.append((topic, deleted.partitions))
+            continue
+        for group_id in list(shard.groups):
+            if looked >= GROUPS_PER_STEP:
+                looked = 0
+                yield from shard.let_others_run()
+            looked += 1
+            group = shard.groups.get(group_id)
+            if group is None:
+                continue
+            if group.in_flight or shard.offsets.may_have(group_id, topic) or shard.offsets.has_pending(group_id):
+                looked += COST_OF_FORGETTING
+                _forget_when_idle(directory, timers, group_id, deleted, event)
 
 
 def _forget_when_idle(
@@ -395,16 +430,20 @@ def _forget(directory: Directory, timers: GroupTimers, group_id: str, deleted: D
     if group.in_flight:
         again(event)  # it commits all the time; there will be a moment
         return
-    for piece in _pieces(_positions_of(group, deleted)):
-        event.append(group, offset_tombstones(group_id, piece), ForgetTopic(piece, timers, again))
+    positions = _positions_of(group, deleted)
+    if positions:
+        then = ForgetTopic(positions, timers, again, may_be_more=len(positions) >= MAX_TOMBSTONES_PER_APPEND)
+        event.append(group, offset_tombstones(group_id, positions), then)
 
 
 def _positions_of(group: Group, deleted: DeletedTopic) -> list[tuple[str, int]]:
+    """As many as go in one append."""
     store, topic, end = offsets_of(group), deleted.name, deleted.ends[group.shard.partition]
     committed = store.of_group(group.group_id).get(topic, {})
-    positions = dict.fromkeys(
+    found = (
         (topic, index) for index, offset in committed.items() if index in deleted.partitions and offset.log_offset < end
     )
+    positions = dict.fromkeys(islice(found, MAX_TOMBSTONES_PER_APPEND))
     for position in store.pending_of_group(group.group_id):
         if position[0] == topic and position[1] in deleted.partitions:
             positions[position] = None

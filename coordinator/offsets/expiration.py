@@ -14,6 +14,8 @@ from coordinator.group.state import EMPTY, STABLE
 from coordinator.offsets.store import NO_TIMESTAMP, CommittedOffset
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from coordinator.group.group import Group
     from coordinator.offsets.store import OffsetStore
 
@@ -27,7 +29,7 @@ class Expired(NamedTuple):
 
 def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Expired:
     """Look at one group. The caller has made sure that no append of it is in flight (spec 12.4)."""
-    if _is_too_young(group, store, wall_ms, retention_ms):
+    if is_too_young(group, store, wall_ms, retention_ms):
         return Expired([], False)
     committed = store.of_group(group.group_id)
     # Kafka looks at open transactions only where there are committed offsets, and so may delete a group whose first
@@ -54,7 +56,24 @@ def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
     return Expired(expired, all_expired and deletable)
 
 
-def _is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
+def find_expired_of(
+    group: Group, store: OffsetStore, topic: str, partitions: Iterable[int], wall_ms: int, retention_ms: int
+) -> list[tuple[str, int]]:
+    """The same for some partitions of one topic, for groups that have too many to look at them all at once."""
+    if not _anything_may_expire(group) or group.is_subscribed_to(topic):
+        return []
+    base_ms = _base_ms(group)
+    committed = store.of_group(group.group_id).get(topic, {})
+    return [
+        (topic, partition)
+        for partition in partitions
+        if (offset := committed.get(partition)) is not None
+        and _is_over(offset, base_ms, wall_ms, retention_ms)
+        and not store.is_pending(group.group_id, topic, partition)
+    ]
+
+
+def is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
     """Whether none of a cold group's offsets can have expired: it is not woken only to be told so."""
     age = store.age(group.group_id)
     if age is None or wall_ms >= age.earliest_expiry_ms:

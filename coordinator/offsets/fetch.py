@@ -18,23 +18,32 @@ from protocol.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
     from coordinator.effects import Ticket
     from coordinator.group.event import Event
     from coordinator.offsets.directory import Directory
     from coordinator.offsets.store import OffsetStore
     from coordinator.purgatory.group_timers import GroupTimers
+    from coordinator.purgatory.work import Steps
     from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
+OFFSETS_PER_STEP: Final = 500
 _NONE: Final = int(ErrorCode.NONE)
 _UNSTABLE: Final = int(ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 def fetch_offsets(
-    directory: Directory, timers: GroupTimers, request: OffsetFetchRequest, ticket: Ticket, event: Event
+    directory: Directory,
+    timers: GroupTimers,
+    request: OffsetFetchRequest,
+    in_steps: Callable[[Steps, Event], None],
+    ticket: Ticket,
+    event: Event,
 ) -> None:
-    """Answer now, or when the appends before it are settled."""
+    """Answer now, or when the appends before it are settled; `in_steps` because there may be very many offsets."""
     if not request.require_stable:
-        event.reply(ticket, _answer(directory, request, {}))
+        in_steps(_answer(directory, request, {}, ticket, event), event)
         return
     awaited = {}
     for group in request.groups:
@@ -50,22 +59,32 @@ def fetch_offsets(
         [("partition", number) for number in awaited],
         event.now_ms + event.commit_timeout_ms,
         lambda: not unsettled(),
-        lambda later: later.reply(ticket, _answer(directory, request, unsettled())),
+        lambda later: in_steps(_answer(directory, request, unsettled(), ticket, later), later),
         event,
     )
 
 
-def _answer(directory: Directory, request: OffsetFetchRequest, unsettled: dict[int, int]) -> OffsetFetchResponse:
+def _answer(
+    directory: Directory, request: OffsetFetchRequest, unsettled: dict[int, int], ticket: Ticket, event: Event
+) -> Steps:
     answers = []
+    looked = 0  # offsets since the last step
     for group in request.groups:
+        if looked >= OFFSETS_PER_STEP:
+            looked = 0
+            yield None
         error = directory.refusal(group.group_id)
         if error is ErrorCode.NONE and unsettled and directory.partition_of(group.group_id) in unsettled:
             error = ErrorCode.NOT_COORDINATOR  # timed out; older consumers know no better code here (spec 7.7)
         if error is not ErrorCode.NONE:
             answers.append(_refused(group, error))
         else:
-            answers.append(_committed(directory.shard_of(group.group_id).offsets, group, stable=request.require_stable))
-    return OffsetFetchResponse(groups=answers)
+            store = directory.shard_of(group.group_id).offsets
+            answer = yield from _committed(store, group, stable=request.require_stable)
+            answers.append(answer)
+            looked += sum(len(topic.partitions) for topic in answer.topics)
+        looked += 1
+    event.reply(ticket, OffsetFetchResponse(groups=answers))
 
 
 def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
@@ -82,10 +101,16 @@ def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchRes
     )
 
 
-def _committed(store: OffsetStore, group: OffsetFetchRequestGroup, *, stable: bool) -> OffsetFetchResponseGroup:
+def _committed(
+    store: OffsetStore, group: OffsetFetchRequestGroup, *, stable: bool
+) -> Generator[None, None, OffsetFetchResponseGroup]:
+    """What one group has committed at this moment; of very many offsets, only the answer is made in steps."""
     group_id = group.group_id
     committed = store.of_group(group_id)
-    stable = stable and store.has_pending(group_id)
+    pending = frozenset(store.pending_of_group(group_id)) if stable else frozenset()
+    if sum(map(len, committed.values())) > OFFSETS_PER_STEP:
+        committed = {name: partitions.copy() for name, partitions in committed.items()}
+    looked = 0
     wanted = (
         [(topic.name, topic.partition_indexes) for topic in group.topics]
         if group.topics is not None
@@ -96,8 +121,12 @@ def _committed(store: OffsetStore, group: OffsetFetchRequestGroup, *, stable: bo
         offsets = committed.get(name, {})
         partitions = []
         for index in indexes:
+            looked += 1
+            if looked > OFFSETS_PER_STEP:
+                looked = 1
+                yield
             offset = offsets.get(index)
-            if stable and store.is_pending(group_id, name, index):
+            if pending and (name, index) in pending:
                 partitions.append(_partition(index, error=_UNSTABLE))
             elif offset is None:
                 partitions.append(_partition(index))

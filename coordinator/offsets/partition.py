@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.group.answers import refuse_parked_join, refuse_parked_sync
 from coordinator.group.state import DEAD, GroupState
@@ -27,6 +27,14 @@ if TYPE_CHECKING:
     from coordinator.group.group import Group
     from coordinator.offsets.replay import Replay
     from coordinator.purgatory.delayed_append import AppendTimeout, Task
+    from coordinator.purgatory.work import Steps, Work
+
+
+# Long work that appends: from how many records in flight on it waits for the disk, and for how long at most. A round of
+# the writer makes batches of all that has gathered, on the event loop.
+MUCH_IN_FLIGHT: Final = 1000
+PAUSE_MS: Final = 2
+MOST_PAUSES: Final = 50  # then it goes on: others may keep the disk busy all the time
 
 
 class PartitionState(Enum):
@@ -78,7 +86,7 @@ class OffsetsPartition:
         self.replay: Replay | None = None  # while loading
         self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
         self.append_timeout: AppendTimeout | None = None
-        self.scan: Task | None = None  # the next look for expired offsets
+        self.scan: Task | Work | None = None  # the look for expired offsets that goes on, else the next one
         self._all_groups = all_groups  # of all partitions, so that a request finds its group in one look
         self._late = 0  # how many of those in flight have been answered as timed out; they stand in front
 
@@ -151,6 +159,15 @@ class OffsetsPartition:
             self._late += 1
             oldest.timed_out(event)
         return None
+
+    def let_others_run(self) -> Steps:
+        """For long work: ends this step, and waits a while if the disk has not taken what earlier ones appended."""
+        yield None
+        for _ in range(MOST_PAUSES):
+            in_flight = self.in_flight
+            if not in_flight or in_flight[-1].last_offset - in_flight[0].last_offset < MUCH_IN_FLIGHT:
+                return
+            yield PAUSE_MS
 
     # -- unloading -----------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from coordinator.purgatory.delayed_sync import DelayedSync
 from coordinator.purgatory.pending_member import PendingMember
 from coordinator.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.purgatory.timing_wheel import TimingWheel
-from coordinator.purgatory.work import WorkQueue
+from coordinator.purgatory.work import Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
     from coordinator.group.event import Shard
@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from coordinator.offsets.partition import OffsetsPartition
 
 
+Contain = Callable[[Exception, Iterable[str], Event, "OffsetsPartition | None"], None]
+
+
 class GroupTimers:
     """Implements `coordinator.group.event.Timers`, and what the core needs besides."""
 
-    __slots__ = ("appends", "heartbeats", "rebalances", "wheel", "work")
+    __slots__ = ("appends", "contain", "heartbeats", "rebalances", "wheel", "work")
 
     def __init__(self) -> None:
         self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
@@ -38,6 +41,7 @@ class GroupTimers:
         self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
         self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
         self.work = WorkQueue(self.run_at)  # what is too long for one event
+        self.contain: Contain | None = None  # what the core does about a fault in such work
 
     # -- rebalances ----------------------------------------------------------------------------------------------
 
@@ -93,6 +97,16 @@ class GroupTimers:
     ) -> None:
         """Run `then` now if `is_over()`, else when a key's change makes it so, at the latest at the deadline."""
         self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, event)
+
+    def in_background(self, steps: Steps, shard: OffsetsPartition | None) -> Work:
+        """Long work that nobody waits for; a fault in it is one of `shard`, if it is about a single one."""
+
+        def on_fault(fault: Exception, later: Event) -> None:
+            if self.contain is None:
+                raise fault
+            self.contain(fault, (), later, shard)
+
+        return self.work.add_background(steps, on_fault)
 
     def run_at(self, deadline_ms: int, action: Callable[[Event], None], shard: OffsetsPartition | None = None) -> Task:
         """Run `action` (which is about `shard`) at a time; the caller may cancel it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.offsets.deletion import GROUPS_FORGOTTEN_PER_EVENT, MAX_TOMBSTONES_PER_APPEND
+from coordinator.offsets.deletion import COST_OF_FORGETTING, GROUPS_PER_STEP, MAX_TOMBSTONES_PER_APPEND
 from protocol.error_codes import ErrorCode
 from protocol.offsets_records import OffsetKey
 from tests.support.call import Call
@@ -127,10 +127,24 @@ def test_a_group_that_is_always_busy_is_left_alone_after_the_commit_timeout(clus
     with cluster.log_held():
         cluster.commit("busy", {T0: 2})
         call = cluster.delete_groups("busy", "idle")
-        cluster.advance("5s")
-        assert call.is_parked  # the tombstone of the idle one is on its way
-    assert results(call) == {"busy": ErrorCode.COORDINATOR_NOT_AVAILABLE, "idle": NONE}
+        cluster.advance("4s")
+        assert call.is_parked
+        cluster.advance("1s")
+        # The tombstone of the idle one is on its way for as long, and will arrive.
+        assert results(call) == dict.fromkeys(("busy", "idle"), ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert cluster.committed("busy") == {T0: 2}
+    assert "idle" not in cluster.core.groups
+
+
+def test_an_idle_group_is_deleted_while_a_busy_one_is_waited_for(cluster: Cluster) -> None:
+    cluster.commit("busy", {T0: 1})
+    cluster.commit("idle", {T0: 1})
+    with cluster.log_held():
+        cluster.commit("busy", {T0: 2})
+        call = cluster.delete_groups("busy", "idle")
+        assert call.is_parked
+    assert results(call) == {"busy": NONE, "idle": NONE}
+    assert not cluster.core.groups
 
 
 def test_deleting_nothing_is_answered(cluster: Cluster) -> None:
@@ -292,15 +306,21 @@ class TestADeletedTopic:
         cluster.commit("g", {("t", partition): 1 for partition in range(many)})
         with cluster.log_held():
             cluster.delete_topic("t", range(many))
-            assert cluster.core.appends_in_flight == 3
+            assert cluster.core.appends_in_flight == 1, "one after the other"
+        cluster.advance(0)
         assert cluster.core.offset_count == 0
 
     def test_of_very_many_groups_is_forgotten_in_several_events(self, cluster: Cluster) -> None:
-        groups = [f"g{number}" for number in range(2 * GROUPS_FORGOTTEN_PER_EVENT + 50)]
+        at_once = GROUPS_PER_STEP // (1 + COST_OF_FORGETTING) + 1  # the last may go over the bound
+        groups = [f"g{number}" for number in range(2 * at_once + 5)]
         for group_id in groups:
             cluster.commit(group_id, {T0: 1})
+        cluster.holds_work = True
         with cluster.log_held():
             cluster.delete_topic("t", [0])
-            assert cluster.core.appends_in_flight == GROUPS_FORGOTTEN_PER_EVENT
+            assert cluster.core.appends_in_flight == 0, "nobody waits for it"
+            cluster.step()
+            assert cluster.core.appends_in_flight == at_once
+            cluster.holds_work = False
         cluster.advance(0)
         assert cluster.core.offset_count == 0

@@ -146,20 +146,70 @@ def test_after_a_restart_an_empty_group_has_been_empty_as_long_as_before(cluster
     assert cluster.state() == "none"
 
 
-def test_one_event_walks_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "GROUPS_PER_EVENT", 10)
+def test_one_step_walks_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 20)
     for number in range(95):
         cluster.commit(f"group-{number}", {T0: 1})
     cluster.advance(DAY - 1)
+    cluster.holds_work = True
     cluster.clock.now_ms += 1
+    cluster.tick()
+    assert len(cluster.core.groups) == 95
     sizes = []
-    while len(cluster.core.groups):
+    while cluster.core.has_work:
         before = len(cluster.core.groups)
-        cluster.tick()
+        cluster.step()
+        cluster.flush()
         sizes.append(before - len(cluster.core.groups))
-        assert cluster.core.next_deadline_ms() is not None
     assert sum(sizes) == 95
-    assert max(sizes) <= 10 * len(cluster.log.partitions)
+    assert max(sizes) <= 10, "a group and its offset count as two"
+
+
+@pytest.mark.parametrize("when", range(1, 8))
+def test_a_long_scan_leaves_alone_what_is_committed_while_it_runs(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, when: int
+) -> None:
+    """Before or after any of its steps: what was committed anew stays, and so does the group."""
+    monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 10)
+    cluster.commit("g", {("t", number): 1 for number in range(35)})
+    cluster.advance(DAY - 1)
+    cluster.holds_work = True
+    cluster.clock.now_ms += 1
+    cluster.tick()
+    for _ in range(when):
+        if cluster.core.has_work:
+            cluster.step()
+    for partition in (3, 17, 34):
+        cluster.commit("g", {("t", partition): 2})
+    cluster.holds_work = False
+    cluster.advance("2m")
+    expected = {("t", partition): 2 for partition in (3, 17, 34)}
+    if when < 7:
+        assert {key: offset for key, offset in cluster.committed("g").items() if offset == 2} == expected
+    cluster.advance("1h")
+    assert {key: offset for key, offset in cluster.committed("g").items() if offset == 2} == expected
+    cluster.crash_and_recover()
+    assert {key: offset for key, offset in cluster.committed("g").items() if offset == 2} == expected
+
+
+def test_a_long_scan_does_not_touch_a_commit_that_is_in_flight(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 10)
+    cluster.commit("g", {("t", number): 1 for number in range(35)})
+    cluster.advance(DAY - 1)
+    cluster.holds_work = True
+    cluster.clock.now_ms += 1
+    cluster.tick()
+    cluster.step()
+    with cluster.log_held():
+        cluster.step()
+        cluster.commit("g", {("t", 30): 2})
+        in_flight = cluster.core.appends_in_flight
+        while cluster.core.has_work:
+            cluster.step()
+        assert cluster.core.appends_in_flight == in_flight, "it stops; the next round goes on"
+    assert cluster.committed("g")["t", 30] == 2
 
 
 def test_very_many_expired_offsets_of_one_group_take_several_appends(cluster: Cluster) -> None:
@@ -168,7 +218,7 @@ def test_very_many_expired_offsets_of_one_group_take_several_appends(cluster: Cl
     assert cluster.state() == "none"
     partition = cluster.core.partition_for("g")
     sizes = [len(records) for _, records in cluster.log.replay(partition)]
-    assert sizes == [2_500, 1_000, 1_000, 501]
+    assert sizes == [2_500, *[scan.OFFSETS_PER_STEP] * 5, 1]
     cluster.crash_and_recover()
     assert cluster.state() == "none"
     assert cluster.core.offset_count == 0
