@@ -10,7 +10,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 LONGEST_NAME: Final = 60
-_FENCE: Final = re.compile(r"^```(\S*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
+_FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
 # What differs from run to run, in the order of replacement. An id becomes its number of appearance: who is who stays.
 _ID: Final = re.compile(
@@ -21,24 +21,19 @@ _MASKS: Final = (
     (re.compile(r"\b(aiokafka|kafka-python)-\d+\.\d+\.\d+"), r"\1-VERSION"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"\b\d+ ms\b"), "N ms"),
-    (re.compile(r"\b\d+(\.\d+)?s( ago)?\b"), r"SECONDS\2"),
+    (re.compile(r"\b(\d+m )?\d+(\.\d+)?s\b"), "SPAN"),
     (re.compile(r"─+"), "─"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced block. `first` is the beginning of its first line, by which tables name it."""
+    """One fenced block. Tables know it by `name`: the beginning of its first line, with a number where that repeats."""
 
     page: str
     line: int
-    language: str
+    name: str
     text: str
-
-    @property
-    def first(self) -> str:
-        line = next((line for line in self.text.splitlines() if line.strip()), "")
-        return " ".join(line.split())[:LONGEST_NAME].strip()
 
     @property
     def where(self) -> str:
@@ -48,7 +43,17 @@ class Block:
 def blocks(page: str) -> list[Block]:
     """The fenced blocks of a page, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
-    return [Block(page, text.count("\n", 0, found.start()) + 1, found[1], found[2]) for found in _FENCE.finditer(text)]
+    fences = list(_FENCE.finditer(text))
+    names = [" ".join(found[2].strip().partition("\n")[0].split())[:LONGEST_NAME].strip() for found in fences]
+    return [
+        Block(
+            page,
+            line=text.count("\n", 0, found.start()) + 1,
+            name=name if names.count(name) == 1 else f"{name} #{names[: index + 1].count(name)}",
+            text=found[2],
+        )
+        for index, (found, name) in enumerate(zip(fences, names, strict=True))
+    ]
 
 
 def masked(text: str) -> str:

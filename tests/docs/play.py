@@ -1,13 +1,14 @@
 """A page as a play: what is done with each of its blocks, in their order.
 
-Every fenced block of a page has a step or stands among the exempt ones with a reason, by its first line; a step without
-its block is a mistake as well. So a block that somebody adds is run, or somebody has said why not.
+Every fenced block of a page has a step or stands among the exempt ones with a reason, by the beginning of its first
+line; a step without its block is a mistake as well. So a block that somebody adds is run, or somebody has said why not.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from tests.docs.blocks import Block, blocks, masked
@@ -26,7 +27,6 @@ class Play:
     stage: Stage
     typed: str = ""
     printed: str = ""
-    facts: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,23 +39,22 @@ class Script:
 
     def check(self) -> None:
         """Every block is known, and everything known is a block."""
-        firsts = [block.first for block in blocks(self.page)]
+        names = [block.name for block in blocks(self.page)]
         for block in blocks(self.page):
-            assert block.first in self.steps or block.first in self.exempt, (
+            assert block.name in self.steps or block.name in self.exempt, (
                 f"{block.where}: this block is neither run nor exempt; give it a step in tests/docs, or a reason:\n"
                 f"{block.text}"
             )
-            assert firsts.count(block.first) == 1, f"{block.where}: two blocks begin with {block.first!r}"
-        assert {*self.steps, *self.exempt} == set(firsts), "steps without their block"
+        assert {*self.steps, *self.exempt} == set(names), "steps without their block"
         assert not set(self.steps) & set(self.exempt)
 
     def perform(self, stage: Stage) -> Play:
         """Run the page."""
         play = Play(stage)
         for block in blocks(self.page):
-            if block.first in self.steps:
+            if block.name in self.steps:
                 try:
-                    self.steps[block.first](play, block)
+                    self.steps[block.name](play, block)
                 except Exception as error:
                     raise AssertionError(f"{block.where}: {error}\n{block.text}") from error
         return play
@@ -72,25 +71,36 @@ def file(name: str) -> Step:
     return lambda play, block: play.stage.save(name, block.text)
 
 
-def shown(prepare: Callable[[str], str] = lambda text: text) -> Step:
-    """What the last commands print, sooner or later. `prepare` takes out what only this page knows to differ."""
+def shown(prepare: Callable[[str], str] = lambda text: text, *, again: bool = True) -> Step:
+    """What the last commands printed. `prepare` takes out what only this page knows to differ.
+
+    With `again` the last line of them is typed until it prints this: for a question, whose answer needs a moment.
+    """
 
     def compare(play: Play, block: Block) -> None:
         wanted = masked(prepare(block.text))
 
         def appears() -> bool:
-            if wanted == masked(prepare(play.printed)):
+            if wanted in masked(prepare(play.printed)):
                 return True
-            play.printed = play.stage.type(play.typed)
+            assert again, "not what was printed"
+            play.printed = play.stage.type(play.typed.strip().splitlines()[-1])
             return False
 
         try:
             eventually(appears, "the output on the page", within_s=SHOWN_S)
         except AssertionError:
             got = masked(prepare(play.printed))
-            raise AssertionError(f"printed is\n{play.printed}\ncompared was\n{got}\nwith\n{wanted}") from None
+            raise AssertionError(f"printed was\n{play.printed}\ncompared was\n{got}\nwith\n{wanted}") from None
 
     return compare
+
+
+def workers_say(play: Play, block: Block) -> None:
+    """What programs in the background print after the last commands, in any order."""
+    second, wanted = play.stage.second, Counter(block.text.splitlines())
+    assert second is not None
+    eventually(lambda: wanted <= Counter(second.since_typed.splitlines()), f"{wanted} in\n{second.since_typed}")
 
 
 def daemon_says(play: Play, block: Block) -> None:

@@ -28,7 +28,10 @@ NAME: Final = "kafka-group-coordinator"
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _PIP: Final = """#!/bin/sh
 for name in "$@"; do
-  case $name in install | -*) continue ;; esac
+  case $name in
+    install | -*) continue ;;
+    '.[spark]') name=pyspark ;;
+  esac
   "$(dirname "$0")/python" -c "import importlib.metadata as m; m.version('$name')" || exit 1
 done
 """

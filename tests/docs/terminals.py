@@ -41,6 +41,11 @@ class Terminal:
         """All that was printed so far."""
         return self._screen.read_text(encoding="utf-8", errors="replace")
 
+    @property
+    def since_typed(self) -> str:
+        """What was printed since the last commands began."""
+        return self.screen.rpartition(f"--- {self._turn} begins\n")[2]
+
     def type(self, text: str) -> str:
         """Run commands; returns what was printed meanwhile, once the last one has ended."""
         assert self._shell.stdin is not None
