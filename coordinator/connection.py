@@ -344,6 +344,7 @@ class Connection(asyncio.Protocol):
             client_id=self._client_id,
             client_host=self._host,
         )
+        ticket.route = route
         runtime = self._runtime
         started_s = monotonic()
         if not route.requests & route.sample_mask:
@@ -437,10 +438,10 @@ class Connection(asyncio.Protocol):
 
     def _encode(self, ticket: Ticket, response: Any) -> bytes | None:
         """The frame of an answer; None: it is long, and will be encoded a piece at a time."""
-        if ticket.api_key == ApiKey.API_VERSIONS:  # its response header is v0 in every version
+        route = ticket.route
+        if route is None:  # an ApiVersions of a version that is not served
             body = codec.encode_response(response, ticket.version)
             return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
-        route = self._routes[ticket.api_key.to_bytes(2, "big") + ticket.version.to_bytes(2, "big")]
         if route.key in LONG:
             pieces = in_pieces(
                 route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible
@@ -469,7 +470,7 @@ class Connection(asyncio.Protocol):
     def _frame(self, ticket: Ticket, route: Route, body: bytes) -> bytes:
         if ticket.received_s:
             route.latency.observe(monotonic() - ticket.received_s, route.sample_mask + 1)
-        if route.is_flexible:
+        if route.answer_is_flexible:
             return _SIZE_AND_CORRELATION.pack(5 + len(body), ticket.correlation_id) + b"\0" + body
         return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
 

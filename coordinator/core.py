@@ -210,6 +210,16 @@ class GroupCoordinator:
         self._timers.work.step(event)
         return event.effects()
 
+    @property
+    def has_new_deadline(self) -> bool:
+        """Whether `next_deadline_ms` may be earlier than when it was last asked."""
+        return self._timers.wheel.has_new_deadline
+
+    @property
+    def is_troubled(self) -> bool:
+        """Whether there are faults or broken partitions to be taken."""
+        return bool(self._faults or self._broken)
+
     def next_deadline_ms(self) -> int | None:
         """When to call `advance_clock` at the latest."""
         return self._timers.wheel.next_deadline_ms()

@@ -25,6 +25,7 @@ class Route:
     """One served (API, version)."""
 
     __slots__ = (
+        "answer_is_flexible",
         "decode",
         "encode",
         "handle",
@@ -45,6 +46,7 @@ class Route:
         self.name = ApiKey(api.key).name
         self.version = version
         self.is_flexible = codec.is_flexible(self.key, version)
+        self.answer_is_flexible = self.is_flexible and api.key is not ApiKey.API_VERSIONS  # its header never is
         self.decode = codec.request_decoder(self.key, version)
         self.encode = codec.response_encoder(self.key, version)
         self.handle = api.handle

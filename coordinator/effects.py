@@ -28,6 +28,7 @@ class Ticket:
         "client_id",
         "correlation_id",
         "received_s",
+        "route",
         "session",
         "version",
         "waits_for_log",
@@ -51,6 +52,7 @@ class Ticket:
         self.client_host = client_host  # in Java form: "/127.0.0.1"
         self.waits_for_log = False  # set by the connection: only durability is missing, so commits behind it may run
         self.received_s = 0.0  # set by the connection, where the time to the answer is measured; 0: not this one's
+        self.route: Any = None  # set by the connection: how the answer of this API and version is encoded
         self.answer: bytes | None = None  # set by the connection: encoded, waiting for the answers before it
 
     def __repr__(self) -> str:

@@ -94,7 +94,8 @@ class Runtime:
         self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
         self._loop = loop
-        self._touched = False
+        self._touched = False  # the end of the event has to look at what is due, and at what broke
+        self._topics_touched = False  # the deadlines of the topics too may have changed
         self._is_working = False  # the core's long work has its turns
         self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
         self._is_stopped = False
@@ -132,7 +133,7 @@ class Runtime:
 
     def execute_topics(self, effects: TopicEffects) -> None:
         """Send the replies of the embedded topics, and let `TopicIO` do what needs the disk."""
-        self._touched = True
+        self._touched = self._topics_touched = True
         if effects.appends:
             self.saw_append = True
         outer, self._is_executing = self._is_executing, True
@@ -270,16 +271,23 @@ class Runtime:
                 connection.abort()
         if self._touched:
             self._touched = False
-            self._arm()
+            if self._timer is None or self._topics_touched or self.core.has_new_deadline:
+                self._topics_touched = False
+                self._arm()
             if self.core.has_work and not self._is_working:
                 self._is_working = True
                 self.turns.add(self._work())
-            for fault in self.core.take_faults():
-                LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
-            for partition in self.core.take_broken_partitions():
-                task = self._loop.create_task(self._reload(partition))
-                self._reloads.add(task)
-                task.add_done_callback(self._reloads.discard)
+            if self.core.is_troubled:
+                self._repair()
+
+    def _repair(self) -> None:
+        """Tell of the faults that were contained, and read from the log again what they broke."""
+        for fault in self.core.take_faults():
+            LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
+        for partition in self.core.take_broken_partitions():
+            task = self._loop.create_task(self._reload(partition))
+            self._reloads.add(task)
+            task.add_done_callback(self._reloads.discard)
 
     def _arm(self) -> None:
         if self._is_stopped:
@@ -318,7 +326,7 @@ class Runtime:
         started = monotonic()
         self.connections.sweep(self.now_ms())
         self._notable("sweep of the connections", started)
-        self._touched = True  # so that the timer is armed even if an event broke before it could do that
+        self._touched = self._topics_touched = True  # arms the timer even if an event broke before it could do that
         self.end_of_event()
 
     def _refresh_wall_clock(self) -> None:

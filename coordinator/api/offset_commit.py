@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 
 FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 9
+_GROUP_ID_NOT_FOUND: Final = int(ErrorCode.GROUP_ID_NOT_FOUND)
 
 
 def handle(node: Node, request: OffsetCommitRequest, ticket: Ticket, now_ms: int) -> None:
@@ -28,7 +29,7 @@ def shape(response: OffsetCommitResponse, version: int) -> OffsetCommitResponse:
     if version < FIRST_WITH_GROUP_ID_NOT_FOUND:
         for topic in response.topics:
             for partition in topic.partitions:
-                if partition.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+                if partition.error_code == _GROUP_ID_NOT_FOUND:
                     partition.error_code = int(ErrorCode.ILLEGAL_GENERATION)
     return response
 

@@ -95,7 +95,7 @@ E = TypeVar("E", bound=TimerEntry)
 class TimingWheel(Generic[E]):
     """Timers by absolute time in milliseconds of the clock that is handed in."""
 
-    __slots__ = ("_armed", "_clock_ms", "_due", "_late", "_queue", "_rings")
+    __slots__ = ("_armed", "_clock_ms", "_due", "_late", "_queue", "_rings", "has_new_deadline")
 
     def __init__(self, start_ms: int = 0) -> None:
         self._clock_ms = start_ms
@@ -104,6 +104,7 @@ class TimingWheel(Generic[E]):
         self._late = _Bucket()  # started when already past; the next advance makes them due
         self._due = _Bucket()  # fired, and not yet taken by pop_due
         self._armed = 0
+        self.has_new_deadline = False  # `next_deadline_ms` may be earlier than when it was last asked
 
     def __len__(self) -> int:
         """How many entries are armed, those that fired and were not taken yet included."""
@@ -121,6 +122,7 @@ class TimingWheel(Generic[E]):
         entry.fires_at_ms = deadline_ms
         if deadline_ms <= self._clock_ms:
             self._late.add(entry)
+            self.has_new_deadline = True
         else:
             self._place(entry)
 
@@ -164,6 +166,7 @@ class TimingWheel(Generic[E]):
 
     def next_deadline_ms(self) -> int | None:
         """When to call `advance` at the latest: the earliest tick with entries; a coarse one starts before they do."""
+        self.has_new_deadline = False
         if not (self._due.is_empty and self._late.is_empty):
             return self._clock_ms
         queue = self._queue
@@ -186,6 +189,7 @@ class TimingWheel(Generic[E]):
         if bucket.starts_at_ms == _NOT_QUEUED:
             # Coarse before fine at the same moment: its entries move down, or run, before the finer tick is emptied.
             bucket.starts_at_ms = tick * ring.tick_ms
+            self.has_new_deadline = True
             heappush(self._queue, (bucket.starts_at_ms, -ring.depth, bucket))
 
     def _grow(self, deadline_ms: int) -> _Ring:
