@@ -1,0 +1,101 @@
+"""The pages as a whole: every link arrives, every page is found from the README, every figure that is named exists."""
+
+from __future__ import annotations
+
+import re
+import urllib.request
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from coordinator.group.history import Cause
+from tests.docs.blocks import ROOT
+from tests.docs.stage import _free_port
+from tests.support.daemon import Daemon
+
+PAGES: Final = (
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+)
+_LINK: Final = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
+_FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
+_METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
+# Shown once there was something to count; the value is where the name is made.
+SHOWN_LATER: Final = {"kafka_coordinator_group_rebalance_total": ("coordinator/status.py", 'GROUP + "rebalance_total"')}
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """(file, anchor) of every link to something in the repository."""
+    for target in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
+        if not re.match(r"[a-z]+:", target):
+            path, _, anchor = target.partition("#")
+            yield (page.parent / path).resolve() if path else page, anchor
+
+
+@cache
+def anchors(page: Path) -> frozenset[str]:
+    """The names that headings get: lower case, without punctuation, dashes for blanks."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_every_link_leads_to_a_file_and_to_a_heading_in_it(page: Path) -> None:
+    for target, anchor in links(page):
+        assert target.exists(), f"{name_of(page)} links to {target}"
+        if anchor and target.suffix == ".md":
+            assert anchor in anchors(target), f"{name_of(page)} links to #{anchor}, which {name_of(target)} has not"
+
+
+def test_every_page_is_reached_from_the_readme() -> None:
+    found, new = set[Path](), {ROOT / "README.md"}
+    while new:
+        page = new.pop()
+        found.add(page)
+        if page.suffix == ".md":
+            new |= {target for target, _ in links(page) if target.is_file()} - found
+        elif page.is_dir():
+            new |= set(page.glob("*.md")) - found
+    directories = {target for page in found if page.suffix == ".md" for target, _ in links(page) if target.is_dir()}
+    missed = [name_of(page) for page in PAGES if page not in found and page.parent not in directories]
+    assert missed == []
+
+
+def test_the_causes_of_rebalances_are_those_that_the_daemon_names() -> None:
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    table = text.partition("| because | usually |")[2]
+    named = {row.split("|")[1].strip() for row in table.splitlines()[2:] if row.startswith("| ")}
+    assert {cause.value for cause in Cause} - named <= {Cause.OVER_FULL.value}
+    assert {cause.value for cause in Cause} & named
+
+
+@pytest.mark.integration
+def test_every_figure_that_a_page_names_is_on_the_metrics_page_of_a_daemon(tmp_path: Path) -> None:
+    """With two workers, because one of the figures is the supervisor's."""
+    port = _free_port()
+    arguments = ("--workers", "2", "--http", f"127.0.0.1:{port}", "--worker-ports", f"{_free_port()},{_free_port()}")
+    url = f"http://127.0.0.1:{port}/metrics"
+    with Daemon(tmp_path, arguments=arguments), urllib.request.urlopen(url, timeout=10) as answer:
+        body = answer.read().decode()
+    shown = set(re.findall(r"^([a-z0-9_]+)[{ ]", body, flags=re.MULTILINE))
+    families = set(re.findall(r"^# TYPE ([a-z0-9_]+) ", body, flags=re.MULTILINE))
+    for page in PAGES:
+        for named in set(_METRIC.findall(page.read_text(encoding="utf-8"))):
+            if named in SHOWN_LATER:
+                path, text = SHOWN_LATER[named]
+                assert text in (ROOT / path).read_text(encoding="utf-8")
+            else:
+                known = named in shown | families or (
+                    named.endswith("_") and any(name.startswith(named) for name in shown)
+                )
+                assert known, f"{name_of(page)}: {named}"

@@ -1,0 +1,110 @@
+"""docs/tutorial.md, typed by somebody who has half an hour. It takes a minute."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.docs.blocks import Block
+from tests.docs.play import Play, Script, daemon_says, file, shown, typed, workers_say
+from tests.docs.stage import Stage
+from tests.support.machine_tools import require_tool
+
+NEWCOMERS_TOOLS: Final = ("bash", "git", "make", "pgrep")
+START: Final = 'make run ARGS="--topic orders:6 --override group.initial.rebalance.delay.ms=500"'
+
+
+def clone_and_run(play: Play, block: Block) -> None:
+    clone, run = block.text.strip().splitlines()
+    assert run == START
+    play.stage.clone_repository(clone)
+    play.stage.start_daemon(run)
+
+
+def the_daemon_is_killed_and_comes_back(play: Play, block: Block) -> None:
+    killed = play.stage.daemon
+    assert killed is not None
+    typed(play, block)
+    killed.ends()
+    killed.close()
+    play.stage.start_daemon(START)
+
+
+def ends_without_a_rebalance(play: Play, block: Block) -> None:
+    """The same members go on with the daemon that has just come back."""
+    shown(_offsets)(play, block)
+    assert play.stage.daemon is not None
+    assert "rebalance Group shop" not in play.stage.daemon.screen
+
+
+def _offsets(text: str) -> str:
+    """Which partition a record took is up to the producer."""
+    return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
+
+
+def _partition_of_the_first_commit(text: str) -> str:
+    return re.sub(r"orders-\d: 0", "orders-N: 0", text)
+
+
+def _set_back(text: str) -> str:
+    return re.sub(r"^( orders-\d) +0 +\d+ +\+\d+", r"\1 0 THEN CHANGE", text, flags=re.MULTILINE)
+
+
+def _figures(text: str) -> str:
+    return re.sub(r"\d+ records in \d+ bytes|\d in \d+ \(|\d+\.\d s", "N", text)
+
+
+TUTORIAL: Final = Script(
+    "docs/tutorial.md",
+    steps={
+        "git clone <this repository> && cd kafka-group-coordinator": clone_and_run,
+        "import asyncio": file("worker.py"),
+        ".venv/bin/pip install aiokafka kafka-python": typed,
+        "ann reads [0, 1, 2, 3, 4, 5] #1": workers_say,
+        ".venv/bin/python worker.py bob & #1": typed,
+        "ann reads [0, 2, 4]": workers_say,
+        "rebalance Group shop left generation 1 because a new member": daemon_says,
+        "seq 60 | .venv/bin/python -m kafka.producer -b 127.0.0.1:909": typed,
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #1": shown(_offsets),
+        "kill -9 $!": typed,
+        "ann reads [0, 1, 2, 3, 4, 5] #2": workers_say,
+        "rebalance Group shop left generation 2 because a member fell": daemon_says,
+        ".venv/bin/python worker.py bob & #2": typed,
+        "rebalance Group shop left generation 4 because a member left": daemon_says,
+        ".venv/bin/python worker.py cid cid-1 &": typed,
+        "cid reads [1, 3, 5]": workers_say,
+        "kill -9 $(pgrep -f 'coordinator serve')": the_daemon_is_killed_and_comes_back,
+        "seq 61 90 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": typed,
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #2": ends_without_a_rebalance,
+        ".venv/bin/coordinator log dump data/__consumer_offsets-6 --g": typed,
+        "data/__consumer_offsets-6/00000000000000000000.log": shown(_partition_of_the_first_commit),
+        "kill -INT %1; kill -9 $!": typed,
+        "group 'shop' has no members at the moment": shown(_offsets),
+        ".venv/bin/python -m kafka.admin -b 127.0.0.1:9092 groups res": typed,
+        ".venv/bin/pip install -e '.[spark]'": typed,
+        "offsets of group shop before the reset of 2 partitions at 20": shown(_set_back, again=False),
+        ".venv/bin/coordinator history rebalances shop": typed,
+        "TIME AGO GEN WHAT MEMBERS WHO AND WHAT": shown(),
+        ".venv/bin/coordinator compact --mode single --roll --min-cle": typed,
+        "compacted 1 partition: 195 records in 15516 bytes became 7 i": shown(_figures, again=False),
+    },
+    exempt={},
+)
+
+
+def test_every_block_of_the_tutorial_is_run_or_has_a_reason() -> None:
+    TUTORIAL.check()
+
+
+@pytest.mark.integration
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    for tool in NEWCOMERS_TOOLS:
+        require_tool(tool)
+    stage = Stage(tmp_path)
+    try:
+        TUTORIAL.perform(stage)
+    finally:
+        stage.close()
