@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import resource
 import shutil
@@ -36,6 +35,7 @@ if __name__ == "__main__":
 from bench import plots, tables
 from bench.measure import (
     BUILD,
+    HERE,
     BenchError,
     all_cores,
     build_program,
@@ -49,6 +49,7 @@ from bench.scenarios import ECHOES, GROUP_SIZE, SCENARIOS, Peer, Scenario, peers
 from bench.servers import Running
 from bench.targets import verdicts
 
+COMPILED: Final = HERE.parent / ".venv-compiled" / "bin" / "python"
 DISTURBED_SHARE: Final = 0.1
 GIVES_UP_AFTER: Final = 2  # failures in a row
 SETUP_S: Final = 1.1  # of one measurement, as a first guess: joining, leaving, the process
@@ -68,7 +69,12 @@ def parse_args(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--peers", default="", metavar="KEY,...", help="only these servers; --list shows the keys")
     add("--cores", choices=("one", "all", "both"), default="both", help="which comparison (default both)")
     add("--minutes", type=float, help="begin nothing new after this (default: half again what is expected)")
-    add("--compiled-python", metavar="PATH", help="the interpreter of an environment with the compiled wheel")
+    add(
+        "--compiled-python",
+        metavar="PATH",
+        default=str(COMPILED) if COMPILED.exists() else None,
+        help="the interpreter of an environment with the compiled wheel (default: the one of make compiled-venv)",
+    )
     add("--quiet-within", type=float, default=5.0, help="seconds a round waits for a quiet machine (default 5)")
     add("--work-dir", type=Path, default=BUILD, help="where data directories go: the disk measured")
     add("--json", type=Path, default=BUILD / "results.json", help="where the raw figures go")
@@ -129,8 +135,8 @@ class Bench:
         self.stretch = limit_s / expected_s
         self.progress = Progress(sum(self.cells(kind) for kind in self.kinds()), expected_s)
         print(
-            f"bench: {sum(map(self.cells, self.kinds()))} measurements, about {math.ceil(expected_s / 60)} minutes on "
-            f"a quiet machine; nothing new begins after {limit_s / 60:.0f} minutes",
+            f"bench: {sum(map(self.cells, self.kinds()))} measurements, about {expected_s / 60:.1f} minutes on a "
+            f"quiet machine; nothing new begins after {limit_s / 60:.1f} minutes",
             flush=True,
         )
 
@@ -263,10 +269,12 @@ class Bench:
                 self.measure(up[key], scenario, key)
         except (BenchError, OSError, ValueError) as problem:
             self.failures[at] = self.failures.get(at, 0) + 1
-            self.facts[key].setdefault("failures", []).append(f"{scenario.title}: {problem}")
+            told = self.facts[key].setdefault("failures", [])
+            if (text := f"{scenario.title}: {problem}") not in told:
+                told.append(text)
             self.progress.say(f"{scenario.title}: {self.by_key[key].label}: FAILED: {problem}")
             self.ours_failed = self.ours_failed or self.by_key[key].ours
-            if not Path(f"/proc/{up[key].pid}/fd").exists() or not up[key].processes():
+            if not up[key].is_alive():
                 self.give_up(key, f"it ended by itself: {up[key].log_tail()[-300:]}")
                 del up[key]
         self.progress.step()

@@ -99,7 +99,7 @@ def _echo(what: Callable[..., AbstractContextManager[Running]]) -> Start:
 
 def peers(compiled_python: str | None) -> dict[str, Peer]:
     """All servers, by key. Those of the compiled build start only with the interpreter that has it."""
-    workers = len(all_cores())
+    workers = max(2, len(all_cores()))
 
     def compiled(policy: str, count: int = 1) -> Start:
         def start(name: str, directory: Path, core: set[int]) -> AbstractContextManager[Running]:

@@ -35,6 +35,12 @@ class Running:
     port: int
     directory: Path
 
+    def is_alive(self) -> bool:
+        try:
+            return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
     def processes(self) -> list[int]:
         return process_tree(self.pid)
 

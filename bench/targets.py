@@ -7,6 +7,7 @@ echo is that of requests per CPU second, because there the load may be the limit
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -37,6 +38,11 @@ class Figures:
         """How many times the figure of `below` that of `above` is."""
         one, other = self.of(scenario, above, key), self.of(scenario, below, key)
         return one / other if one is not None and other else None
+
+    def load_share(self, scenario: str, peer: str) -> float:
+        """How much of a core the load itself used."""
+        runs = self.scenarios[scenario]["runs"][peer]
+        return float(statistics.median(run["generator_cpu_seconds"] / run["seconds"] for run in runs))
 
     def memory(self, peer: str, kind: str) -> float | None:
         found = self.peers.get(peer, {}).get(kind, {}).get("memory")
@@ -129,8 +135,10 @@ def worker_lines(results: dict[str, Any]) -> list[str]:
             if rate is None or cost is None:
                 continue
             one, many = figures.of(key, "ours", CPU), figures.of(key, more, CPU)
+            used = figures.load_share(key, more)
             lines.append(
                 f"{figures.scenarios[key]['title']}: {label} serve {rate:.2f} times what one plain worker does, at "
-                f"{many:.1f} CPU µs per request against {one:.1f} ({cost:.2f} times); the load shares the cores"
+                f"{many:.1f} CPU µs per request against {one:.1f} ({cost:.2f} times); the load, on the same cores, used "
+                f"{used:.2f} of one"
             )
     return lines
