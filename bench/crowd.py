@@ -1,8 +1,8 @@
 """Very many group members over few connections, for benchmarks of what members cost that are merely there.
 
-A member is not tied to its connection: `join` takes a thousand connections, lets each of them be one member of one
+A member is not tied to its connection: `join` takes 500 connections, lets each of them be one member of one
 group (JoinGroup v3, which needs no id handed out first, and SyncGroup v2), and then uses the same connections for the
-next thousand, until there are as many as wanted. Sessions are half an hour long, so nobody has to say anything for that
+next 500, until there are as many as wanted. Sessions are half an hour long, so nobody has to say anything for that
 time. `beat` then sends heartbeats of all these members in turn, ten on the way on each of a hundred connections. Every
 answer is checked. Python is fast enough for that, because the server's CPU time is measured, not its throughput.
 """
@@ -22,10 +22,10 @@ from bench.probe import Probe
 
 SESSION_MS: Final = 1_800_000
 GROUP_SIZE: Final = 10
-CONNECTIONS: Final = 1000
+CONNECTIONS: Final = 500
 BEAT_CONNECTIONS: Final = 100
 IN_FLIGHT: Final = 10
-OVERRIDES: Final = ("group.initial.rebalance.delay.ms=100",)
+OVERRIDES: Final = ("group.initial.rebalance.delay.ms=50",)
 JOIN, HEARTBEAT, SYNC = 11, 12, 14
 
 _HEADER: Final = struct.Struct(">hhi")

@@ -1,6 +1,6 @@
 """`make bench-idle`: what 100,000 members cost that are merely there: memory, CPU time, stalls of the event loop.
 
-The members come over a thousand connections, wave after wave (`crowd.py`: groups of ten, real JoinGroup and SyncGroup),
+The members come over 500 connections, wave after wave (`crowd.py`: groups of ten, real JoinGroup and SyncGroup),
 and the connections are closed again, so that only members, groups and their timers are left. Memory is the resident set
 of the server's processes beyond what it had when it was ready; and, because a first thousand members also bring code
 and buffers to life, the slope between half of the members and all of them. Then nobody says anything for some seconds:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -114,8 +115,8 @@ def start_once(directory: Path, data_dir: Path, groups: int, python: str) -> Sta
                 raise BenchError(f"{group_name(group)} is not served")
         stopping = time.monotonic()
     stop_ms = (time.monotonic() - stopping) * 1000
-    log = log_tail(directory, 1 << 20).lower()
-    used = any("snapshot" in line and "load" in line for line in log.splitlines())
+    counts = re.search(r"partitions_from_snapshot=(\d+) partitions_from_log=(\d+)", log_tail(directory, 1 << 20))
+    used = counts is not None and int(counts[1]) > 0 and int(counts[2]) == 0
     return Start(
         (first - begun) * 1000,
         (ready - begun) * 1000,
