@@ -35,6 +35,7 @@ from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.data_dir import DataDir, DataDirError
 from coordinator.foreign_logs import foreign_logs
+from coordinator.last_resort import bounded
 from coordinator.log.errors import LogError
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
@@ -55,6 +56,7 @@ BACKLOG: Final = 1024
 ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 LAST_ANSWERS_S: Final = 1.0
+STOP_S = 45.0  # then a stop is given up: a hung disk must not keep the process for ever
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -107,7 +109,8 @@ async def _serve(server: Server, port_file: Path | None, ready: Callable[[str], 
             ready(f"{server.host}:{server.port}")
         await stop.wait()
     finally:
-        await server.stop()
+        with bounded("the stop", STOP_S):
+            await server.stop()
     return 0
 
 
