@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.compaction.plan import JobDir, Manifest
-from coordinator.compaction.request import Outcome, Request, outcome_of, wait_for_answer
+from coordinator.compaction.request import Outcome, Request, RequestError, outcome_of, wait_for_answer
 from tests.clients.promises import Promises
 from tests.compaction.plain_job import do_job
 from tests.support.daemon import Daemon
@@ -75,7 +75,12 @@ def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
         time.sleep(seconds)
 
     request = Request.new(roll=roll, min_cleanable_ratio=ratio)
-    answer = wait_for_answer(daemon.data_dir, request, sleep=sleep)
+    try:
+        answer = wait_for_answer(daemon.data_dir, request, sleep=sleep)
+    except RequestError as silence:
+        daemon.process.send_signal(signal.SIGUSR2)  # where its threads stand: stepping_daemon.py
+        time.sleep(1)
+        raise AssertionError(f"{silence}; the log: {daemon.log_text()[-9000:]}") from None
     assert answer.plan_ids, f"{answer.reason}; the log: {daemon.log_tail()}"
     return answer.plan_ids[0]
 

@@ -2,12 +2,13 @@
 
 The steps of planning and staging are taken by a child process (`stepping_child.py`); there, it is the daemon that is
 killed all the same, and the child has to notice. SIGUSR1 makes the daemon load all partitions of the offsets log anew,
-as it does when it finds an invariant broken. See `live.py`.
+as it does when it finds an invariant broken; SIGUSR2 makes it say where its threads stand. See `live.py`.
 """
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import os
 import signal
 import sys
@@ -55,6 +56,7 @@ def runtime(config: Any, loop: asyncio.AbstractEventLoop, *arguments: Any, **set
 
 
 if __name__ == "__main__":
+    faulthandler.register(signal.SIGUSR2)
     at_step = killer(os.getpid())
     child = (sys.executable, "-m", "tests.compaction.stepping_child")
     patches: dict[Any, dict[str, Any]] = {
