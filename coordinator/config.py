@@ -276,6 +276,13 @@ class Config:
 
     # --- connections ---
     socket_request_max_bytes: int = _key(104857600, "The largest request that is read.", minimum=1)
+    queued_max_request_bytes: int = _key(
+        536870912,
+        "How many bytes of requests that are not whole yet or wait for others all connections may hold together; "
+        "beyond that the one that holds the most is closed (Kafka: no limit). -1: no limit.",
+        long=True,
+        minimum=-1,
+    )
     connection_request_max_bytes: int = _key(
         16777216,
         "The largest request that carries no records (any but Produce). Decoding one stops everybody else meanwhile: "
@@ -684,6 +691,11 @@ def _check_together(config: Config) -> None:
         raise ConfigError(
             f"message.max.bytes ({config.message_max_bytes}) is above socket.request.max.bytes "
             f"({config.socket_request_max_bytes}), so such a batch could never arrive; raise the second"
+        )
+    if 0 <= config.queued_max_request_bytes < config.socket_request_max_bytes:
+        raise ConfigError(
+            f"queued.max.request.bytes ({config.queued_max_request_bytes}) is below socket.request.max.bytes "
+            f"({config.socket_request_max_bytes}), so such a request could never arrive; raise the first"
         )
     nodes = config.node_addresses
     if nodes and config.node_id not in nodes:

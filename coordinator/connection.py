@@ -10,7 +10,8 @@ When may the next frame run? (wire spec, section 4)
   - only requests that wait for the disk: Heartbeat, OffsetCommit and Produce may run, so that pipelined commits share
     one flush; anything else waits until the connection has no write in flight;
   - a parked JoinGroup, SyncGroup or long-poll Fetch: nothing, as on Kafka.
-Frames that may not run wait in `_waiting`, up to `connection.max.buffered.bytes`; then reading pauses. A client that
+Frames that may not run wait in `_waiting`, up to `connection.max.buffered.bytes`; then reading pauses. What all
+connections hold, in such frames and in ones that are not whole yet, is bounded in `Connections`. A client that
 does not read its answers stops being served at the transport's high-water mark, and one that sends much at once is
 served in turns of `TURN_S`, so that nobody else waits for it and its answers do not pile up.
 
@@ -103,6 +104,7 @@ class Connection(asyncio.Protocol):
         "address",
         "descriptor",
         "frame_started_ms",
+        "held_bytes",
         "last_activity_ms",
         "peer",
     )
@@ -142,6 +144,7 @@ class Connection(asyncio.Protocol):
         self._memo: Any = None
         self._memo_route: Any = None
         self.last_activity_ms = 0
+        self.held_bytes = 0  # of requests that are not whole or wait, as `Connections` has counted them
         self.frame_started_ms = -1  # when the frame that is still incomplete began; -1: none is
 
     # -- asyncio.Protocol ----------------------------------------------------------------------------------------
@@ -182,6 +185,13 @@ class Connection(asyncio.Protocol):
         self._tickets.clear()
         self._parked = None
         self._memo = None
+        self._frames.clear()
+        self._count_held()
+
+    def _count_held(self) -> None:
+        held_bytes = self._frames.buffered + self._waiting_bytes
+        if held_bytes != self.held_bytes:
+            self._runtime.connections.holds(self, held_bytes)
 
     def pause_writing(self) -> None:
         self._writing_paused = True
@@ -224,6 +234,8 @@ class Connection(asyncio.Protocol):
         elif frames:
             self._run_in_turn(frames, now_ms)
         self._is_running = False
+        if self.frame_started_ms >= 0 or self._waiting or self.held_bytes:
+            self._count_held()
         runtime.end_of_event()
         if broken:
             self.close(f"bad frame: {broken}")
@@ -494,6 +506,7 @@ class Connection(asyncio.Protocol):
         """End of an event: run what may run now, then write all answers at once."""
         if self._waiting and not self._is_running:
             self._run_waiting()
+            self._count_held()
         self._is_dirty = False  # only now: the answers of what just ran are written below
         transport = self._transport
         if self._is_closed or transport is None:

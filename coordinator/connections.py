@@ -2,6 +2,8 @@
 
 Bounds: `max.connections` in all, `max.connections.per.ip` per address; one connection more is closed with a log line.
 So is one that takes one of the last open files that the system grants: without those the logs could not go on.
+What they hold of requests that cannot run yet is bounded for all of them together (`queued.max.request.bytes`): each
+may hold a frame of `socket.request.max.bytes` that never becomes whole, and there may be thousands.
 A sweep closes connections that are idle or whose half-sent request does not get finished (`overdue`), and cuts off
 those that were closed and whose peer does not read the last answers (`lingers`): they count until they are gone.
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import resource
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -38,6 +41,7 @@ class Connections:
         self._empty.set()
         self.accepted = 0
         self.refused = 0
+        self.held_bytes = 0  # of requests that cannot run yet, in all connections
 
     def __len__(self) -> int:
         return len(self._open)
@@ -75,6 +79,18 @@ class Connections:
             self._by_address[connection.address] = left
         else:
             del self._by_address[connection.address]
+
+    def holds(self, connection: Connection, held_bytes: int) -> None:
+        """A connection has so many bytes of requests that cannot run yet. If all have too many, the greatest goes."""
+        self.held_bytes += held_bytes - connection.held_bytes
+        connection.held_bytes = held_bytes
+        limit = self._config.queued_max_request_bytes
+        if held_bytes and self.held_bytes > limit >= 0:
+            greatest = max(self._open, key=attrgetter("held_bytes"))
+            greatest.close(
+                f"all connections hold {self.held_bytes} bytes of requests that are not whole or must wait, this one "
+                f"{greatest.held_bytes} of them; queued.max.request.bytes={limit}"
+            )
 
     async def emptied(self) -> None:
         """Return when no connection is open."""

@@ -65,7 +65,7 @@ KAFKA_KEYS: Final = frozenset(
     num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers
     offsets.commit.required.acks offsets.topic.compression.codec offsets.topic.replication.factor port
     principal.builder.class process.roles producer.id.expiration.check.interval.ms
-    producer.purgatory.purge.interval.requests queued.max.request.bytes queued.max.requests request.timeout.ms
+    producer.purgatory.purge.interval.requests queued.max.requests request.timeout.ms
     reserved.broker.max.id security.inter.broker.protocol security.providers server.max.startup.time.ms
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
     socket.receive.buffer.bytes socket.send.buffer.bytes super.users unclean.leader.election.enable

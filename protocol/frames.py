@@ -42,6 +42,10 @@ class FrameReader:
     def has_partial_frame(self) -> bool:
         return bool(self._buffer)
 
+    def clear(self) -> None:
+        """Forget what is held."""
+        self._buffer = bytearray()
+
     def feed(self, data: bytes) -> list[bytes]:
         """Take what was read; give the frames it completes, without their lengths."""
         frames: list[bytes] = []

@@ -81,7 +81,8 @@ def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
     if key.maximum is not None:
         written = str(key.maximum)
     variables = {key.environment: written, "COORDINATOR_GROUP_MAX_SESSION_TIMEOUT_MS": "80000000"}
-    if key.name == "group.max.session.timeout.ms":
+    variables["COORDINATOR_SOCKET_REQUEST_MAX_BYTES"] = "70000000"  # what holds one, and what is one
+    if key.name in ("group.max.session.timeout.ms", "socket.request.max.bytes"):
         variables[key.environment] = written
     config = load(environ=variables)
     assert getattr(config, key.attribute) == key.parse(written)
@@ -387,3 +388,9 @@ def test_a_wrong_value_in_a_variable_of_kafkas_images_is_an_error_that_names_it(
 def test_underscores_in_a_variable_stand_for_dots_underscores_and_dashes(variable: str, key: str) -> None:
     (found,) = setting_variables({variable: "x"})
     assert (found.key, found.value) == (key, "x")
+
+
+def test_a_bound_below_one_whole_request_is_refused_with_both_names() -> None:
+    with pytest.raises(ConfigError, match=r"queued\.max\.request\.bytes \(5\) is below socket\.request\.max\.bytes"):
+        load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "5"})
+    assert load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "-1"}).queued_max_request_bytes == -1

@@ -14,6 +14,7 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoord
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from tests.support.edge import Edge
+from tests.support.wire import encode_frame
 
 parked: list[Ticket] = []
 
@@ -151,3 +152,48 @@ def test_answers_to_a_peer_that_hung_up_go_nowhere() -> None:
     edge.runtime.reply(parked[0], FindCoordinatorResponse())
     edge.runtime.end_of_event()
     assert peer.transport.writes == 0
+
+
+def half_a_request(size: int) -> bytes:
+    """The promise of a frame, and what is there of it."""
+    return (10 * size).to_bytes(4, "big") + bytes(size - 4)
+
+
+def test_connections_together_hold_a_bounded_part_of_requests_and_the_one_that_holds_most_is_closed() -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata}, queued_max_request_bytes=10_000)
+    greatest, small, last = edge.peer(), edge.peer(), edge.peer()
+    greatest.connection.data_received(half_a_request(6_000))
+    small.connection.data_received(half_a_request(3_000))
+    assert edge.runtime.connections.held_bytes == 9_000
+    last.connection.data_received(half_a_request(2_000))
+    assert [peer.transport.is_closed for peer in (greatest, small, last)] == [True, False, False]
+    assert edge.runtime.connections.held_bytes == 5_000
+    edge.loop.run_ready()
+    small.connection.eof_received()
+    last.connection.close("a test")
+    edge.loop.run_ready()
+    assert edge.runtime.connections.held_bytes == 0
+
+
+def test_what_waits_behind_a_parked_request_counts_until_it_runs() -> None:
+    edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_metadata})
+    peer = edge.peer()
+    peer.send(FindCoordinatorRequest(), *[MetadataRequest()] * 5)
+    assert edge.runtime.connections.held_bytes > 0
+    edge.runtime.reply(parked[0], FindCoordinatorResponse())
+    edge.runtime.end_of_event()
+    assert len(peer.answers) == 6
+    assert edge.runtime.connections.held_bytes == 0
+
+
+def test_a_request_that_came_in_parts_is_no_longer_held_once_it_is_whole() -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata})
+    peer = edge.peer()
+    whole = encode_frame(MetadataRequest(), edge.handlers[ApiKey.METADATA].max_version)
+    peer.connection.data_received(whole[:9])
+    assert edge.runtime.connections.held_bytes == 9
+    peer.connection.data_received(whole[9:] + whole[:2])
+    assert edge.runtime.connections.held_bytes == 2
+    peer.connection.data_received(whole[2:])
+    assert edge.runtime.connections.held_bytes == 0
+    assert peer.transport.writes == 2
