@@ -16,11 +16,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from typing import Generic, TypeVar
 
+from coordinator.compiling import mypyc_attr
 from coordinator.purgatory.timing_wheel import TimerEntry, TimingWheel
 
 C = TypeVar("C")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class DelayedOperation(TimerEntry, Generic[C]):
     """One thing that waits. Subclasses say when it is satisfied, what happens then, and what a timeout adds."""
 

@@ -17,11 +17,14 @@ from __future__ import annotations
 from heapq import heappop, heappush
 from typing import Final, Generic, TypeVar, cast
 
+from coordinator.compiling import mypyc_attr
+
 BUCKETS_PER_WHEEL: Final = 20
 MOVES_AT_ONCE: Final = 5000  # about four milliseconds
 _NOT_QUEUED: Final = -1
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TimerEntry:
     """Something that can be on one wheel, at most once. Subclasses say what happens when it fires."""
 

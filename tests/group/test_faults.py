@@ -60,6 +60,7 @@ class TestABrokenInvariant:
         assert "nobody was counted" in cluster.core.take_faults()[0]
         assert b.heartbeat().error is ErrorCode.NONE
 
+    @pytest.mark.plain("a number that is no number: the compiled build refuses to store it")
     def test_in_a_scan_for_expired_offsets_does_not_end_the_scans(self, two_partitions: Cluster) -> None:
         """The partition is loaded again like any other that broke, and loading schedules the next scan."""
         cluster = two_partitions
@@ -75,6 +76,7 @@ class TestABrokenInvariant:
         cluster.advance("7.1d")
         assert cluster.state("a") == "none"
 
+    @pytest.mark.plain("a state that is none: the compiled build refuses to store it")
     def test_in_describing_a_group_is_answered(self, two_partitions: Cluster) -> None:
         cluster = two_partitions
         cluster.expects_faults = True

@@ -84,6 +84,7 @@ def test_refusals_told_at_once_to_many_clients_do_not_nest(edge: Edge) -> None:
     assert [len(peer.answers) for peer in peers] == [2] * 300
 
 
+@pytest.mark.plain("a method of the compiled build cannot be replaced")
 def test_the_clock_goes_on_after_an_event_that_broke(edge: Edge) -> None:
     runtime = edge.runtime
     runtime.start_housekeeping()
@@ -100,6 +101,7 @@ def test_the_clock_goes_on_after_an_event_that_broke(edge: Edge) -> None:
     assert runtime._timer is not None
 
 
+@pytest.mark.plain("a method of the compiled build cannot be replaced")
 def test_housekeeping_goes_on_after_a_round_that_broke(edge: Edge) -> None:
     runtime = edge.runtime
     runtime.start_housekeeping()
