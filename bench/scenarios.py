@@ -144,16 +144,17 @@ def versions(keys: list[str]) -> dict[str, str]:
 
 ECHOES: Final = ("uvloop", "c-echo")
 _ANSWERING: Final = ("ours", "compiled", "kafka", "kfake")
+_WORKERS: Final = ("ours-workers",)  # on one core too: what sharing the work costs, without a load on the same cores
 _DURABLE: Final = ("ours", "ours-interval", "compiled", "kafka", "kafka-flush", "kfake")
-_CORES: Final = ("ours", "ours-workers", "compiled-workers", "kafka", "kfake")
-_CORES_DURABLE: Final = ("ours", "ours-workers", "compiled-workers", "kafka", "kafka-flush", "kfake")
+_CORES: Final = ("ours", "ours-workers", "compiled", "compiled-workers", "kafka", "kfake")
+_CORES_DURABLE: Final = ("ours", "ours-workers", "compiled", "compiled-workers", "kafka", "kafka-flush", "kfake")
 HEARTBEATS, COMMITS, TEN, FETCHES = "heartbeat", "commit", "commit of 10 partitions", "OffsetFetch"
 # librdkafka's mock is left out where a thousand connections come: it loses those members that join late.
 SCENARIOS: Final = (
-    Scenario("heartbeat-p1", HEARTBEATS, "heartbeat", 1000, (*_ANSWERING, *ECHOES)),
-    Scenario("heartbeat-p10", HEARTBEATS, "heartbeat", 100, (*_ANSWERING, "mock", *ECHOES), in_flight=10),
+    Scenario("heartbeat-p1", HEARTBEATS, "heartbeat", 1000, (*_ANSWERING, *_WORKERS, *ECHOES)),
+    Scenario("heartbeat-p10", HEARTBEATS, "heartbeat", 100, (*_ANSWERING, *_WORKERS, "mock", *ECHOES), in_flight=10),
     Scenario("commit-p1", COMMITS, "commit", 1000, _DURABLE, quick=False),
-    Scenario("commit-p10", COMMITS, "commit", 100, (*_DURABLE, "mock"), in_flight=10),
+    Scenario("commit-p10", COMMITS, "commit", 100, (*_DURABLE, *_WORKERS, "mock"), in_flight=10),
     Scenario("commit10-p10", TEN, "commit", 100, (*_DURABLE, "mock"), in_flight=10, partitions=10),
     Scenario("commit-one", COMMITS, "commit", 1, ("ours", "ours-interval", "compiled", "kafka", "kafka-flush")),
     Scenario("fetch-p10", FETCHES, "fetch", 100, (*_ANSWERING, "mock"), in_flight=10),

@@ -39,6 +39,13 @@ class Figures:
         one, other = self.of(scenario, above, key), self.of(scenario, below, key)
         return one / other if one is not None and other else None
 
+    def pair(self, scenario: str, key: str, above: str, below: str) -> tuple[float | None, float | None, float | None]:
+        """The ratio and the two figures."""
+        return self.ratio(scenario, key, above, below), self.of(scenario, above, key), self.of(scenario, below, key)
+
+    def title(self, scenario: str) -> str:
+        return str(self.scenarios[scenario]["title"])
+
     def load_share(self, scenario: str, peer: str) -> float:
         """How much of a core the load itself used."""
         runs = self.scenarios[scenario]["runs"][peer]
@@ -129,16 +136,22 @@ def worker_lines(results: dict[str, Any]) -> list[str]:
     """What a second worker brings: no target names a figure, the cluster issue asks for the ratio."""
     figures = Figures(results)
     lines = []
+    for key in ("heartbeat-p1", "heartbeat-p10", "commit-p10"):
+        cost, many, one = figures.pair(key, CPU, "ours-workers", "ours")
+        if cost is not None:
+            lines.append(
+                f"{figures.title(key)}, all on one core: {many:.2f} CPU µs per request against {one:.2f} of one worker "
+                f"({cost:.2f} times)"
+            )
     for key in ("heartbeat-p1-all", "heartbeat-p10-all", "commit-p10-all"):
-        for more, label in (("ours-workers", "workers on all cores"), ("compiled-workers", "compiled workers")):
-            rate, cost = figures.ratio(key, RATE, more, "ours"), figures.ratio(key, CPU, more, "ours")
+        for more, less in (("ours-workers", "ours"), ("compiled-workers", "compiled")):
+            rate, _, _ = figures.pair(key, RATE, more, less)
+            cost, many, one = figures.pair(key, CPU, more, less)
             if rate is None or cost is None:
                 continue
-            one, many = figures.of(key, "ours", CPU), figures.of(key, more, CPU)
-            used = figures.load_share(key, more)
             lines.append(
-                f"{figures.scenarios[key]['title']}: {label} serve {rate:.2f} times what one plain worker does, at "
-                f"{many:.1f} CPU µs per request against {one:.1f} ({cost:.2f} times); the load, on the same cores, used "
-                f"{used:.2f} of one"
+                f"{figures.title(key)}: {results['peers'][more]['label']} serve {rate:.2f} times what one serves, at "
+                f"{many:.2f} CPU µs per request against {one:.2f} ({cost:.2f} times); the load, on the same cores, "
+                f"used {figures.load_share(key, more):.2f} of one"
             )
     return lines
