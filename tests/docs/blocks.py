@@ -21,7 +21,7 @@ _MASKS: Final = (
     (re.compile(r"\b(aiokafka|kafka-python)-\d+\.\d+\.\d+"), r"\1-VERSION"),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"\b\d+ ms\b"), "N ms"),
-    (re.compile(r"\b(\d+m )?\d+(\.\d+)?s\b"), "SPAN"),
+    (re.compile(r"\b(\d+[hm] )?\d+(\.\d+)?(m|ms|s)\b"), "SPAN"),
     (re.compile(r"─+"), "─"),
 )
 

@@ -23,8 +23,10 @@ from typing import Final
 
 from tests.docs.blocks import ROOT
 from tests.docs.terminals import Foreground, Terminal
+from tests.support.machine_tools import require_tool
 
 NAME: Final = "kafka-group-coordinator"
+NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _PIP: Final = """#!/bin/sh
 for name in "$@"; do
@@ -41,6 +43,8 @@ class Stage:
     """Where one page is played."""
 
     def __init__(self, scratch: Path) -> None:
+        for tool, package in NEWCOMERS_TOOLS.items():
+            require_tool(tool, package)
         self.scratch = scratch
         self.home = scratch / "home"
         self.clone = self.home / NAME

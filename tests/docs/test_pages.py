@@ -99,3 +99,12 @@ def test_every_figure_that_a_page_names_is_on_the_metrics_page_of_a_daemon(tmp_p
                     named.endswith("_") and any(name.startswith(named) for name in shown)
                 )
                 assert known, f"{name_of(page)}: {named}"
+
+
+def test_the_map_of_the_code_has_every_package_and_every_module_beside_them() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    for path in sorted((ROOT / "coordinator").iterdir()):
+        if path.is_dir() and (path / "__init__.py").exists():
+            assert f"coordinator/{path.name}/" in text, f"docs/architecture.md: nothing about coordinator/{path.name}/"
+        elif path.suffix == ".py" and not path.name.startswith("__"):
+            assert path.name in text, f"docs/architecture.md: nothing about coordinator/{path.name}"

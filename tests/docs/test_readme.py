@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import signal
 from pathlib import Path
-from typing import Final
 
 import pytest
 
@@ -13,9 +12,6 @@ from tests.docs.blocks import Block
 from tests.docs.play import Play, Script, daemon_says, file, shown, typed
 from tests.docs.stage import Stage
 from tests.support.eventually import eventually
-from tests.support.machine_tools import require_tool
-
-NEWCOMERS_TOOLS: Final = ("bash", "git", "make", "pgrep")
 
 
 def clone_and_run(play: Play, block: Block) -> None:
@@ -99,8 +95,6 @@ def test_every_block_of_the_readme_is_run_or_has_a_reason() -> None:
 
 @pytest.mark.integration
 def test_the_readme_does_what_it_says(tmp_path: Path) -> None:
-    for tool in NEWCOMERS_TOOLS:
-        require_tool(tool)
     stage = Stage(tmp_path)
     try:
         README.perform(stage)

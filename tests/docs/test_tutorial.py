@@ -11,9 +11,7 @@ import pytest
 from tests.docs.blocks import Block
 from tests.docs.play import Play, Script, daemon_says, file, shown, typed, workers_say
 from tests.docs.stage import Stage
-from tests.support.machine_tools import require_tool
 
-NEWCOMERS_TOOLS: Final = ("bash", "git", "make", "pgrep")
 START: Final = 'make run ARGS="--topic orders:6 --override group.initial.rebalance.delay.ms=500"'
 
 
@@ -101,8 +99,6 @@ def test_every_block_of_the_tutorial_is_run_or_has_a_reason() -> None:
 
 @pytest.mark.integration
 def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
-    for tool in NEWCOMERS_TOOLS:
-        require_tool(tool)
     stage = Stage(tmp_path)
     try:
         TUTORIAL.perform(stage)
