@@ -1,0 +1,67 @@
+"""The optional compiled wheel. Everything about the package itself stands in pyproject.toml.
+
+With COORDINATOR_COMPILE=1 the modules below are translated to C by mypyc and compiled; without it this file does
+nothing, so that a plain installation needs neither a compiler nor mypy. The Python sources stay in the wheel beside the
+compiled modules, and Python prefers the latter. `make wheels` builds both.
+
+The list is what a request, a record of the log or a group passes through often enough to pay. Left out on purpose:
+codecs of rare requests (as much C as all the rest, and minutes of compiling), what runs once, declarations that are
+data (`protocol.messages`), and what lives from rewriting classes (`coordinator.dispatch`: a dict with `__missing__`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+PROTOCOL = """
+    primitives frames headers record_batch offsets_records consumer
+    generated.consumer_protocol generated.heartbeat generated.join_group generated.leave_group generated.offset_commit
+    generated.offset_fetch generated.offsets_log generated.sync_group
+"""
+COORDINATOR = """
+    connection connections effects core
+    api.handler api.heartbeat api.join_group api.leave_group api.offset_commit api.offset_fetch api.sync_group
+    group.* offsets.* purgatory.*
+"""
+EXCEPT = """
+    group/history group/states_doc offsets/failure offsets/directory
+"""
+# No types of dependencies are needed: mypyc is given the same modules whether they are installed beside it or not.
+MYPY = ["--ignore-missing-imports", "--no-warn-unused-ignores"]
+
+
+def sources(package: str, modules: str) -> list[str]:
+    found = {
+        str(path)
+        for module in modules.split()
+        for path in Path(package).glob(f"{module.replace('.', '/')}.py")
+        if path.name != "__init__.py"
+    }
+    return sorted(found - {f"{package}/{module}.py" for module in EXCEPT.split()})
+
+
+def compiled() -> list[Extension]:
+    from mypyc.build import mypycify
+
+    groups = [(sources("protocol", PROTOCOL), "protocol"), (sources("coordinator", COORDINATOR), "coordinator")]
+    return mypycify(
+        [*MYPY, *(path for paths, _ in groups for path in paths)],
+        separate=groups,  # one library for each, so that two cores have something to do
+        opt_level=os.environ.get("COORDINATOR_COMPILE_LEVEL", "2"),
+        debug_level="0",
+    )
+
+
+asked = os.environ.get("COORDINATOR_COMPILE") == "1"
+if asked and sys.implementation.name != "cpython":
+    sys.exit("COORDINATOR_COMPILE=1 needs CPython: mypyc writes modules for nothing else. Install the plain wheel.")
+only_metadata = bool({"egg_info", "dist_info"} & set(sys.argv))  # which pip asks for first, egg_info without mypy
+setup(
+    setup_requires=["mypy>=2.4,<2.5"] if asked else [],
+    ext_modules=compiled() if asked and not only_metadata else [],
+    options={"build_ext": {"parallel": True}},
+)

@@ -1,0 +1,113 @@
+"""`make wheels`: a wheel for every Python, and one in machine code that is the same to whoever talks to it.
+
+Building takes minutes, so these tests take what lies in dist/ if it is as new as the sources; if not, they say what to
+type. `.ci/run` builds before it tests, and there a test that was not run is a failure.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+from typing import Final
+
+import pytest
+from kafka import KafkaConsumer, TopicPartition
+from kafka.structs import OffsetAndMetadata
+
+from tests.support.eventually import eventually
+from tests.support.machine_tools import not_run, require_tool
+
+pytestmark = pytest.mark.integration
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CALM: Final = {
+    name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKELEVEL", "PYTHONPATH")
+}
+
+
+@pytest.fixture(scope="module")
+def wheels() -> dict[str, Path]:
+    """By "plain" and "compiled"."""
+    require_tool("cc", "gcc")
+    make = require_tool("make")
+    if subprocess.run([make, "-q", "dist/.built"], cwd=ROOT, env=CALM, capture_output=True, timeout=60).returncode:
+        not_run("the wheels in dist/ are missing or old; type: make wheels")
+    found = sorted((ROOT / "dist").glob("kafka_group_coordinator-*.whl"))
+    return {"plain" if path.stem.endswith("-py3-none-any") else "compiled": path for path in found}
+
+
+def files(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_one_wheel_is_for_every_python_and_one_for_this_one(wheels: dict[str, Path]) -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
+    assert wheels["plain"].name == f"kafka_group_coordinator-{version}-py3-none-any.whl"
+    assert wheels["compiled"].name.startswith(f"kafka_group_coordinator-{version}-{python}-{python}-linux")
+
+
+def test_both_wheels_hold_the_same_sources_and_say_the_same_of_themselves(wheels: dict[str, Path]) -> None:
+    plain, compiled = (
+        {name: data for name, data in files(wheels[kind]).items() if not name.endswith((".so", "/RECORD", "/WHEEL"))}
+        for kind in ("plain", "compiled")
+    )
+    assert plain == compiled
+    assert "coordinator/connection.py" in plain
+    assert not any(name.startswith(("tests/", "bench/")) for name in plain)
+
+
+def test_machine_code_is_in_the_compiled_wheel_alone(wheels: dict[str, Path]) -> None:
+    assert not [name for name in files(wheels["plain"]) if name.endswith(".so")]
+    modules = {name.partition(".")[0] for name in files(wheels["compiled"]) if name.endswith(".so")}
+    assert {"protocol/record_batch", "coordinator/connection", "coordinator/core", "coordinator/group/join"} <= modules
+
+
+@pytest.mark.timeout(600)
+def test_the_compiled_wheel_serves_a_client_from_an_environment_of_its_own(
+    wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    venv = tmp_path / "venv"
+    subprocess.run([sys.executable, "-m", "venv", venv], check=True, timeout=120)
+    pip = [venv / "bin" / "python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+    subprocess.run([*pip, wheels["compiled"]], cwd=tmp_path, env=CALM, check=True, timeout=300)
+    command = venv / "bin" / "coordinator"
+    told = subprocess.run([command, "--version"], cwd=tmp_path, env=CALM, capture_output=True, text=True, timeout=60)
+    assert re.fullmatch(r"kafka-group-coordinator \S+ \(compiled, CPython 3\.\d+\)\n", told.stdout), told
+    port_file = tmp_path / "port"
+    with (tmp_path / "log").open("wb") as log:
+        daemon = subprocess.Popen(
+            [
+                *(command, "serve", "--listen", "127.0.0.1:0", "--http", "off", "--topic", "orders:3"),
+                *("--data-dir", tmp_path / "data", "--port-file", port_file),
+            ],
+            cwd=tmp_path,
+            env=CALM,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+    try:
+        eventually(lambda: port_file.exists() and port_file.read_text() != "", "the daemon is up", within_s=60)
+        address = f"127.0.0.1:{port_file.read_text().strip()}"
+        consumer = KafkaConsumer("orders", bootstrap_servers=address, group_id="shop", enable_auto_commit=False)
+        eventually(
+            lambda: (consumer.poll(timeout_ms=100), len(consumer.assignment()))[1] == 3, "all partitions", within_s=60
+        )
+        place = TopicPartition("orders", 1)
+        consumer.commit({place: OffsetAndMetadata(42, "", -1)})
+        assert consumer.committed(place) == 42
+        consumer.close()
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        code = daemon.wait(timeout=60)
+    said = (tmp_path / "log").read_text(encoding="utf-8")
+    assert code == 0, said
+    assert "build='compiled, CPython" in said
+    assert "Traceback" not in said
