@@ -5,7 +5,8 @@ the others belong to protocols that we do not speak and are kept as they are. A 
 Values are written in version 3, or 1 for an offset with an expiry of its own (which then loses its leader epoch), and
 read in every version; their declarations are in `protocol.messages.offsets_log`. Source: spec/classic-groups 12.
 
-Commits pass through `encode_offset_key` and `encode_offset_value` once a partition: both are written out by hand.
+Commits pass through `encode_partition` and `encode_offset_value` once a partition, and through `offset_key_prefix` once
+a topic: all are written out by hand.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ __all__ = [
     "encode_group_value",
     "encode_offset_key",
     "encode_offset_value",
+    "encode_partition",
+    "offset_key_prefix",
 ]
 
 OFFSET_KEY_VERSIONS: Final = (0, 1)
@@ -106,22 +109,21 @@ def decode_key(data: bytes) -> Key:
 
 def encode_offset_key(group: str, topic: str, partition: int) -> bytes:
     """The key under which an offset is committed."""
-    group_bytes = group.encode()
-    topic_bytes = topic.encode()
-    return b"".join(
-        (
-            _VERSION_AND_LENGTH.pack(1, len(group_bytes)),
-            group_bytes,
-            _VERSION.pack(len(topic_bytes)),
-            topic_bytes,
-            _PARTITION.pack(partition),
-        )
-    )
+    return offset_key_prefix(group, topic) + _PARTITION.pack(partition)
 
 
 def offset_key_prefix(group: str, topic: str) -> bytes:
-    """What all keys of a group and topic start with; the partition, an int32, follows."""
-    return encode_offset_key(group, topic, 0)[:-4]
+    """What all keys of a group and topic start with; `encode_partition` follows."""
+    group_bytes = group.encode()
+    topic_bytes = topic.encode()
+    return b"".join(
+        (_VERSION_AND_LENGTH.pack(1, len(group_bytes)), group_bytes, _VERSION.pack(len(topic_bytes)), topic_bytes)
+    )
+
+
+def encode_partition(partition: int) -> bytes:
+    """The end of an offset's key."""
+    return _PARTITION.pack(partition)
 
 
 def encode_group_key(group: str) -> bytes:

@@ -31,7 +31,7 @@ from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitResponsePartition,
     TxnOffsetCommitResponseTopic,
 )
-from protocol.offsets_records import encode_offset_key, encode_offset_value
+from protocol.offsets_records import encode_offset_value, encode_partition, offset_key_prefix
 
 if TYPE_CHECKING:
     from coordinator.effects import Ticket
@@ -131,6 +131,8 @@ def offset_records(
     outcomes: list[Outcome] = []
     records: list[tuple[bytes, bytes]] = []
     screened = min(max_metadata, MAX_STRING_BYTES // 2)  # shorter by far: need not be looked at
+    prefix_of: str | None = None
+    prefix = b""  # of the keys of that topic's partitions
     for name, partition, place in accepted:
         metadata = partition.committed_metadata or ""
         if metadata and len(metadata) * 2 > screened and is_too_large(metadata, max_metadata):
@@ -146,7 +148,9 @@ def offset_records(
         )
         index = partition.partition_index
         value = encode_offset_value(committed)  # type: ignore[arg-type]  # it has the same fields
-        records.append((encode_offset_key(group_id, name, index), value))
+        if name != prefix_of:
+            prefix_of, prefix = name, offset_key_prefix(group_id, name)
+        records.append((prefix + encode_partition(index), value))
         outcomes.append((name, index, _NONE, committed, place))
     return outcomes, records
 

@@ -42,14 +42,15 @@ def fetch_offsets(
     event: Event,
 ) -> None:
     """Answer now, or when the appends before it are settled; `in_steps` because there may be very many offsets."""
-    if not request.require_stable:
+    awaited = {}
+    if request.require_stable:
+        for group in request.groups:
+            shard = directory.shard_of(group.group_id)
+            if shard.in_flight and directory.refusal(group.group_id) is ErrorCode.NONE:
+                awaited[shard.partition] = shard.appended
+    if not awaited:
         in_steps(_answer(directory, request, {}, ticket, event), event)
         return
-    awaited = {}
-    for group in request.groups:
-        if directory.refusal(group.group_id) is ErrorCode.NONE:
-            shard = directory.shard_of(group.group_id)
-            awaited[shard.partition] = shard.appended
 
     def unsettled() -> dict[int, int]:
         partitions = directory.partitions
