@@ -88,8 +88,29 @@ down: ## stop the test cluster and remove its data
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
 
-clean: ## remove .venv, caches and what was built; ./data stays
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
+# A compiled module beside its source would shadow it, so all of this happens elsewhere: dist/ and a venv of its own.
+COMPILED := .venv-compiled
+SOURCES = setup.py pyproject.toml $(shell find protocol coordinator -name '*.py')
+.PHONY: wheels compiled-venv test-compiled
+wheels: dist/.built ## build the plain and the compiled wheel into dist/ (needs a C compiler; a few minutes)
+	@ls dist/*.whl
+
+compiled-venv: $(COMPILED)/.installed ## make .venv-compiled: the compiled wheel, and the packages of .venv
+	@$(COMPILED)/bin/coordinator --version
+
+test-compiled: compiled-venv ## run the tests against the installed, compiled package; some of them with ARGS="tests/group"
+	@sh .ci/test-compiled $(COMPILED) $(ARGS)
+
+dist/.built: $(SOURCES) .ci/wheels | $(PY)
+	@sh .ci/wheels $(PY) dist
+	@touch $@
+
+$(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
+	@sh .ci/compiled-venv $(VENV) $(COMPILED)
+	@touch $@
+
+clean: ## remove both .venv, caches and what was built; ./data stays
+	rm -rf $(VENV) $(COMPILED) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the virtual environment: made once, brought up to date when pyproject.toml changes ---
