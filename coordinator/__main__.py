@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
-from coordinator.cli.main import main
+gc.set_threshold(100_000, 50, 100)  # importing makes much and no garbage; a daemon then sets what suits it
+
+from coordinator.cli.main import main  # noqa: E402 - after the collector was told
 
 __all__ = ["main"]
 

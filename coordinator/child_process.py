@@ -16,7 +16,6 @@ import contextlib
 import os
 import signal
 import subprocess
-import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -51,6 +50,8 @@ class Children:
         Blocks. ChildError if it does not end with 0, or in time, or hangs up in the middle of the conversation. What
         `converse` raises for reasons of its own ends the child.
         """
+        import tempfile  # late: a start of the daemon does without it, and without what it brings along
+
         with tempfile.TemporaryFile() as stderr, _Lifeline() as lifeline:
             process = self._start(command, stderr, lifeline, name)
             late = threading.Event()

@@ -40,7 +40,10 @@ def _uvarint(value: int) -> bytes:
     return bytes(encoded)
 
 
-_SHORT: Final = tuple(_uvarint(value) for value in range(16384))
+_SHORT: Final = (  # all of one and of two bytes, made in the quickest way: each start of the process makes them
+    *(bytes((value,)) for value in range(128)),
+    *(bytes((value & 127 | 128, value >> 7)) for value in range(128, 16384)),
+)
 
 
 def uvarint(value: int) -> bytes:
