@@ -44,7 +44,7 @@ stale: setup ## fail if something generated no longer matches its source
 
 docs: generate ## the same: docs/configuration.md, states.md and protocol.md come from the code
 
-bench: setup ## heartbeats and commits beside echo servers, in one run (about two minutes)
+bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes; two with ARGS=--quick)
 	$(PY) bench/run.py $(ARGS)
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
