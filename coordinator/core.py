@@ -462,10 +462,15 @@ class GroupCoordinator:
         commit_pending(self._directory, request, self._topic_check, ticket, event)
 
     def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, event: Event) -> None:
-        def answer(steps: Steps, later: Event) -> None:
-            self._in_steps(steps, request, ticket, later)
-
-        fetch_offsets(self._directory, self._timers, request, answer, ticket, event)
+        # A lambda: compiled, a function within a function that has a name refers to itself, which makes a cycle.
+        fetch_offsets(
+            self._directory,
+            self._timers,
+            request,
+            lambda steps, later: self._in_steps(steps, request, ticket, later),
+            ticket,
+            event,
+        )
 
     def _offset_delete(self, request: OffsetDeleteRequest, ticket: Ticket, event: Event) -> None:
         delete_offsets(self._directory, self._timers, request, self._topic_check, ticket, event)
@@ -517,12 +522,11 @@ class GroupCoordinator:
 
     def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, event: Event) -> None:
         """Answer a request in as many steps as it takes; mostly the first is the last."""
+        self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), event)
 
-        def on_fault(fault: Exception, later: Event) -> None:
-            self._contain(fault, _group_ids(request), later)
-            later.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-
-        self._timers.work.start(steps, on_fault, event)
+    def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, event: Event) -> None:
+        self._contain(fault, _group_ids(request), event)
+        event.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _begin(self, now_ms: int) -> Event:
         event = self._event
