@@ -7,7 +7,8 @@ of once a second. What the server does itself is timed where it begins and ends 
 sees a scan at night as well. Of both the greater counts, once for each tick or second.
 
 `longest_s` since the start and `recent_s` of the last minute go to /metrics, with a histogram. A stall over
-loop.stall.warn.ms is one WARN line, at most one in `WARN_EVERY_S`; the next says how many were left out.
+loop.stall.warn.ms is one WARN line, at most one in `WARN_EVERY_S`; the next says how many were left out. The line says
+how much of the time was spent working: a stall without work is the machine's, or the disk's.
 """
 
 from __future__ import annotations
@@ -43,11 +44,15 @@ class EventLoop(Protocol):
 class LoopHealth:
     """All on the loop's thread, but for the properties, which any thread may read."""
 
-    def __init__(self, loop: EventLoop, warn_ms: int, events: Callable[[], int]) -> None:
+    def __init__(
+        self, loop: EventLoop, warn_ms: int, events: Callable[[], int], cpu: Callable[[], float] = lambda: 0.0
+    ) -> None:
         self.stalls = Distribution(STALL_BOUNDS_S)
         self._loop = loop
         self._warn_s = warn_ms / 1000
         self._events = events  # how many there have been
+        self._cpu = cpu  # seconds of processor time that the loop's thread has had
+        self._cpu_seen_s = 0.0
         self._seen_events = 0
         self._worst_s = 0.0  # of what `did` told since the last look
         self._worst_what = ""
@@ -114,21 +119,25 @@ class LoopHealth:
         late = now - due
         known, what, self._worst_s, self._worst_what = self._worst_s, self._worst_what, 0.0, ""
         stall = max(late, known, 0.0)
+        cpu_s = self._cpu()
+        had_s, self._cpu_seen_s = cpu_s - self._cpu_seen_s, cpu_s
         self.stalls.observe(stall)
         if stall > self._seconds[-1]:
             self._seconds[-1] = stall
         if stall > self._warn_s:
-            self._warn(stall, f"{what} for {known * 1000:.0f} ms" if what else "unknown", now)
+            self._warn(stall, had_s, f"{what} for {known * 1000:.0f} ms" if what else "unknown", now)
 
-    def _warn(self, stall: float, what: str, now: float) -> None:
+    def _warn(self, stall: float, had_s: float, what: str, now: float) -> None:
         if now < self._may_warn_at:
             self._unsaid += 1
             return
         self._may_warn_at = now + WARN_EVERY_S
         unsaid, self._unsaid = self._unsaid, 0
         LOG.warning(
-            "event loop stalled for_ms=%d doing=%s; everybody waited (loop.stall.warn.ms)%s",
+            "event loop stalled for_ms=%d cpu_ms=%d doing=%s; everybody waited (loop.stall.warn.ms)%s%s",
             stall * 1000,
+            had_s * 1000,
             what,
+            ", most of it for a processor: the machine is busy" if had_s < stall / 2 else "",
             f", {unsaid} more since the last such line" if unsaid else "",
         )

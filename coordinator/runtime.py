@@ -89,7 +89,9 @@ class Runtime:
         self.heartbeats_by_memo = 0
         self.load_ms: dict[int, int] = {}
         self.events = 0  # how many there were, recognised heartbeats not counted
-        self.health = LoopHealth(loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo)
+        self.health = LoopHealth(
+            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo, time.thread_time
+        )
         self.collector = Collector(self.health.did)
         self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)

@@ -18,7 +18,8 @@ class Daemon:
         self.busy = busy
         self.events = 0
         self.looks = 0
-        self.health = LoopHealth(self.loop, 100, self._count)
+        self.cpu_s = 0.0
+        self.health = LoopHealth(self.loop, 100, self._count, lambda: self.cpu_s)
         self._schedule()
         self.run(1.5)
 
@@ -122,6 +123,17 @@ def test_a_long_stall_is_one_line_that_names_what_ran(caplog: pytest.LogCaptureF
     assert record.levelno == logging.WARNING
     assert "for_ms=24" in record.getMessage()
     assert "doing=LIST_GROUPS for 240 ms" in record.getMessage()
+
+
+@pytest.mark.parametrize(("cpu_s", "is_the_machines"), [(0.2, False), (0.01, True)])
+def test_the_line_says_whether_the_server_worked_or_waited_for_a_processor(
+    caplog: pytest.LogCaptureFixture, cpu_s: float, is_the_machines: bool
+) -> None:
+    daemon = Daemon()
+    daemon.cpu_s += cpu_s
+    daemon.block(0.25)
+    assert f"cpu_ms={cpu_s * 1000:.0f}" in caplog.text
+    assert ("the machine is busy" in caplog.text) is is_the_machines
 
 
 def test_a_stall_below_the_bound_is_no_line(caplog: pytest.LogCaptureFixture) -> None:
