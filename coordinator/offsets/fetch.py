@@ -52,17 +52,19 @@ def fetch_offsets(
         in_steps(_answer(directory, request, {}, ticket, event), event)
         return
 
-    def unsettled() -> dict[int, int]:
-        partitions = directory.partitions
-        return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
-
     timers.await_appends(
         [("partition", number) for number in awaited],
         event.now_ms + event.commit_timeout_ms,
-        lambda: not unsettled(),
-        lambda later: in_steps(_answer(directory, request, unsettled(), ticket, later), later),
+        lambda: not _unsettled(directory, awaited),
+        lambda later: in_steps(_answer(directory, request, _unsettled(directory, awaited), ticket, later), later),
         event,
     )
+
+
+def _unsettled(directory: Directory, awaited: dict[int, int]) -> dict[int, int]:
+    """Partitions with appends from before a request that are not settled, by number."""
+    partitions = directory.partitions
+    return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
 
 
 def _answer(
