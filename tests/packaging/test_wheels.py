@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from kafka import KafkaConsumer, TopicPartition
-from kafka.structs import OffsetAndMetadata
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.support.eventually import eventually
 from tests.support.machine_tools import not_run, require_tool
@@ -96,13 +95,12 @@ def test_the_compiled_wheel_serves_a_client_from_an_environment_of_its_own(
     try:
         eventually(lambda: port_file.exists() and port_file.read_text() != "", "the daemon is up", within_s=60)
         address = f"127.0.0.1:{port_file.read_text().strip()}"
-        consumer = KafkaConsumer("orders", bootstrap_servers=address, group_id="shop", enable_auto_commit=False)
-        eventually(
-            lambda: (consumer.poll(timeout_ms=100), len(consumer.assignment()))[1] == 3, "all partitions", within_s=60
-        )
-        place = TopicPartition("orders", 1)
-        consumer.commit({place: OffsetAndMetadata(42, "", -1)})
-        assert consumer.committed(place) == 42
+        consumer = Consumer({"bootstrap.servers": address, "group.id": "shop", "enable.auto.commit": False})
+        consumer.subscribe(["orders"])
+        eventually(lambda: consumer.poll(0.1) or len(consumer.assignment()) == 3, "all partitions", within_s=60)
+        consumer.commit(offsets=[TopicPartition("orders", 1, 42)], asynchronous=False)
+        (committed,) = consumer.committed([TopicPartition("orders", 1)], timeout=20)
+        assert committed.offset == 42
         consumer.close()
     finally:
         daemon.send_signal(signal.SIGTERM)
