@@ -17,6 +17,7 @@ COLOURS: Final = {
     "ours": "#1b6ca8",
     "ours-interval": "#5fa8d3",
     "ours-workers": "#0b3c5d",
+    "workers-interval": "#3a6ea5",
     "compiled": "#2a9d8f",
     "compiled-workers": "#1c6b61",
     "kafka": "#e76f51",

@@ -18,6 +18,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
@@ -107,8 +108,8 @@ class Progress:
         return time.monotonic() > self._until
 
     def say(self, what: str) -> None:
-        left = max(0.0, self._expected_s * (1 - self._done / max(1, self._total)))
-        print(f"[{self._done:3d}/{self._total}, about {left / 60:.0f}:{left % 60:02.0f} left] {what}", flush=True)
+        left_s = int(max(0.0, self._expected_s * (1 - self._done / max(1, self._total))))
+        print(f"[{self._done:3d}/{self._total}, about {left_s // 60}:{left_s % 60:02d} left] {what}", flush=True)
 
     def step(self, cells: int = 1) -> None:
         self._done += cells
@@ -379,9 +380,13 @@ def main(words: Sequence[str] | None = None) -> int:
     if facts["cores"] < 2:
         print("bench: one core only, server and load share it: rates mean little, CPU per request still does")
     bench = Bench(args, chosen, by_key)
-    with many_files():
-        for kind in bench.kinds():
-            bench.compare(kind)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers are ours to stop, whoever stops us
+    try:
+        with many_files():
+            for kind in bench.kinds():
+                bench.compare(kind)
+    except KeyboardInterrupt:
+        print("\nbench: interrupted; what was measured so far is reported", flush=True)
     facts["minutes"] = (time.monotonic() - bench.progress.begun) / 60
     results = bench.results(facts)
     write_json(args.json, results)

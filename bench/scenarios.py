@@ -113,6 +113,12 @@ def peers(compiled_python: str | None) -> dict[str, Peer]:
         Peer("ours", "ours, sync", _ours(sys.executable, "sync"), ours=True),
         Peer("ours-interval", "ours, interval", _ours(sys.executable, "interval"), ours=True),
         Peer("ours-workers", f"ours, sync, {workers} workers", _ours(sys.executable, "sync", workers), ours=True),
+        Peer(
+            "workers-interval",
+            f"ours, interval, {workers} workers",
+            _ours(sys.executable, "interval", workers),
+            ours=True,
+        ),
         Peer("compiled", "ours compiled, sync", compiled("sync"), ours=True),
         Peer("compiled-workers", f"ours compiled, sync, {workers} workers", compiled("sync", workers), ours=True),
         Peer("kafka", "Apache Kafka, default flush", _kafka({}), is_jvm=True),
@@ -147,7 +153,16 @@ _ANSWERING: Final = ("ours", "compiled", "kafka", "kfake")
 _WORKERS: Final = ("ours-workers",)  # on one core too: what sharing the work costs, without a load on the same cores
 _DURABLE: Final = ("ours", "ours-interval", "compiled", "kafka", "kafka-flush", "kfake")
 _CORES: Final = ("ours", "ours-workers", "compiled", "compiled-workers", "kafka", "kfake")
-_CORES_DURABLE: Final = ("ours", "ours-workers", "compiled", "compiled-workers", "kafka", "kafka-flush", "kfake")
+_CORES_DURABLE: Final = (
+    "ours",
+    "ours-workers",
+    "workers-interval",
+    "compiled",
+    "compiled-workers",
+    "kafka",
+    "kafka-flush",
+    "kfake",
+)
 HEARTBEATS, COMMITS, TEN, FETCHES = "heartbeat", "commit", "commit of 10 partitions", "OffsetFetch"
 # librdkafka's mock is left out where a thousand connections come: it loses those members that join late.
 SCENARIOS: Final = (
