@@ -79,6 +79,19 @@ def test_the_causes_of_rebalances_are_those_that_the_daemon_names() -> None:
     assert {cause.value for cause in Cause} & named
 
 
+def test_every_line_of_the_log_that_is_explained_can_be_said() -> None:
+    """Piece by piece, between what differs; the errors of the operating system are its own."""
+    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    table = text.partition("## What the log says")[2].partition("\n## ")[0]
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "coordinator").rglob("*.py"))
+    lines = [line for row in re.findall(r"^\| (`.*?`) \|", table, flags=re.MULTILINE) for line in row.split("`")[1::2]]
+    assert len(lines) > 15
+    for line in lines:
+        said = line.replace("[Errno 28] No space left on device", "…").replace("rebalance Group", "rebalance ")
+        for piece in re.split(r"…|\b[NP]\b", said):
+            assert piece.strip(" :;") in code, f"nothing says {piece!r} (of {line!r})"
+
+
 @pytest.mark.integration
 def test_every_figure_that_a_page_names_is_on_the_metrics_page_of_a_daemon(tmp_path: Path) -> None:
     """With two workers, because one of the figures is the supervisor's."""
