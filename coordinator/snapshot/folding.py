@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.segment import fault_in_batch, whole_batches
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from coordinator.log.fs import FileSystem
     from coordinator.log.log import Log
     from coordinator.log.segment import Segment
+
+
+_PARTS: Final = ("extents", "tail")
 
 
 class Extent(NamedTuple):
@@ -52,12 +55,13 @@ class Order:
 
     def to_wire(self) -> dict[str, Any]:
         """For a child."""
-        return asdict(self)
+        parts = {name: [tuple(extent) for extent in getattr(self, name)] for name in _PARTS}
+        return {**asdict(self), **parts}
 
     @classmethod
     def from_wire(cls, said: dict[str, Any]) -> Order:
         """What `to_wire` made."""
-        parts = {name: tuple(Extent(*extent) for extent in said[name]) for name in ("extents", "tail")}
+        parts = {name: tuple(Extent(*extent) for extent in said[name]) for name in _PARTS}
         return cls(**{**said, **parts})
 
 
