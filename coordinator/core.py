@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader, Record
 
 # What one call of `advance_clock` runs at most; the rest is due at once, and other events run in between.
-MAX_TIMERS_PER_EVENT: Final = 1000
+MAX_TIMERS_PER_EVENT: Final = 250
 MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
 DESCRIBED_PER_STEP: Final = 200  # groups and members

@@ -21,6 +21,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 import time
 import uuid
 from dataclasses import replace
@@ -56,6 +57,9 @@ BACKLOG: Final = 1024
 ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 LAST_ANSWERS_S: Final = 1.0
+# How soon the loop gets the interpreter's lock back from a thread that decodes a log or writes out metrics. It lets go
+# of it in each system call, so that at Python's 5 ms a round of the loop would take that long while they work.
+SWITCH_S: Final = 0.001
 STOP_S = 45.0  # then a stop is given up: a hung disk must not keep the process for ever
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
@@ -72,6 +76,7 @@ def run(config: Config, port_file: Path | None = None, *, ready: Callable[[str],
 def run_node(server: Server, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
     """The same for a server that is made already."""
     _raise_file_limit()
+    sys.setswitchinterval(SWITCH_S)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
         return runner.run(_serve(server, port_file, ready))
 
