@@ -48,6 +48,7 @@ def _partition_of_the_first_commit(text: str) -> str:
 
 
 def _set_back(text: str) -> str:
+    text = re.sub(r"^( orders-\d) +(\d+) +\2 +0 ", r"\1 NOW NOW ", text, flags=re.MULTILINE)
     return re.sub(r"^( orders-\d) +0 +\d+ +\+\d+", r"\1 0 THEN CHANGE", text, flags=re.MULTILINE)
 
 
@@ -81,8 +82,10 @@ TUTORIAL: Final = Script(
         "data/__consumer_offsets-6/00000000000000000000.log": shown(_partition_of_the_first_commit),
         "kill -INT %1; kill -9 $!": typed,
         "group 'shop' has no members at the moment": shown(_offsets),
-        ".venv/bin/python -m kafka.admin -b 127.0.0.1:9092 groups res": typed,
+        "BEFORE=$(date -u +%FT%TZ)": typed,
         ".venv/bin/pip install -e '.[spark]'": typed,
+        "offsets of group shop as they stood at 2026-11-22T02:18:35.0": shown(_set_back),
+        ".venv/bin/coordinator undo shop --execute": typed,
         "offsets of group shop before the reset of 2 partitions at 20": shown(_set_back, again=False),
         ".venv/bin/coordinator history rebalances shop": typed,
         "TIME AGO GEN WHAT MEMBERS WHO AND WHAT": shown(),
