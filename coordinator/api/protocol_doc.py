@@ -36,7 +36,7 @@ KAFKA: Final[dict[int, tuple[str, int, int]]] = {
     19: ("CreateTopics", 2, 7),
     20: ("DeleteTopics", 1, 6),
     21: ("DeleteRecords", 0, 2),
-    22: ("InitProducerId", 0, 6),
+    22: ("InitProducerId", 0, 5),  # 6 is declared, and not stable yet
     23: ("OffsetForLeaderEpoch", 2, 4),
     24: ("AddPartitionsToTxn", 0, 5),
     25: ("AddOffsetsToTxn", 0, 4),

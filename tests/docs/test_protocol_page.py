@@ -10,6 +10,7 @@ from coordinator.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from tests.protocol.definitions import PINNED
 
+DECLARED_AND_NOT_SERVED = {"InitProducerId": 6}  # by Kafka: its newest version is not stable
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
 
 
@@ -41,4 +42,5 @@ def test_kafkas_newest_versions_are_no_older_than_in_its_definitions_that_we_hol
             if name.endswith("Request") and "key" in facts:
                 ours = KAFKA[facts["key"]]
                 assert ours[0] == name.removesuffix("Request")
-                assert ours[2] >= int(facts["versions"].rpartition("-")[2])
+                newest = int(facts["versions"].rpartition("-")[2])
+                assert ours[2] >= newest or DECLARED_AND_NOT_SERVED[ours[0]] == newest
