@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -39,6 +40,8 @@ TARGET_MS: Final = 20.0
 PER_GROUP: Final = 10
 SCAN_MS: Final = 4000
 PHASE_S: Final = 120.0
+STALLED: Final = re.compile(r"event loop stalled (for_ms=(\d+).*)")
+WARN_MS: Final = "loop.stall.warn.ms=15"
 Phase = tuple[str, Callable[[], None]]
 
 
@@ -54,16 +57,31 @@ class Session:
         self.http_port = http_port
         self.args = args
         self.own: dict[str, float | None] = {}
+        self.told: dict[str, str] = {}  # by phase: the daemon's own line about the longest stall in it
+        self._log_read = 0
 
     def run(self, phases: list[Phase]) -> None:
         """A phase that cannot run is reported, and the others go on."""
         for name, act in phases:
+            if self.args.only not in name and "loading" not in name:
+                continue
             self.watcher.enter(name)
             self.findings.attempt(f"ours: {name}", act)
             self.watcher.enter("between")
+            self.listen(name)
             with contextlib.suppress(BenchError):
                 self.own[name] = own_stall_ms(scrape(self.http_port))
             time.sleep(0.5)
+
+    def listen(self, phase: str) -> None:
+        """What the daemon itself said of stalls meanwhile. It says so once in ten seconds, and counts the others."""
+        with (self.running.directory / "server.log").open(errors="replace") as log:
+            log.seek(self._log_read)
+            lines = STALLED.findall(log.read())
+            self._log_read = log.tell()
+        if lines:
+            longest = max(lines, key=lambda each: int(each[1]))
+            self.told[phase] = longest[0]
 
     # -- what may stop the loop ----------------------------------------------------------------------------------
 
@@ -162,6 +180,7 @@ def serve(
                         "max.groups=1000000",
                         "group.initial.rebalance.delay.ms=100",
                         f"offsets.retention.check.interval.ms={SCAN_MS}",
+                        WARN_MS,
                         *overrides,
                     ],
                 )
@@ -172,7 +191,11 @@ def serve(
             found = watcher.finish()
     for phase, each in found.items():
         if phase not in ("before", "between"):
-            findings.raw.setdefault("phases", {})[phase] = {**each, "own_so_far_ms": session.own.get(phase)}
+            findings.raw.setdefault("phases", {})[phase] = {
+                **each,
+                "own_so_far_ms": session.own.get(phase),
+                "told": session.told.get(phase),
+            }
 
 
 def accepts(port: int) -> bool:
@@ -193,10 +216,14 @@ def report(findings: Findings, args: argparse.Namespace) -> None:
         findings.verdicts.append(Verdict(f"longest stall, {name}", TARGET_MS, "ms", each["longest_ms"]))
     headings = ["what happens", "longest answer, ms", "p99", "p50", "daemon's own longest so far, ms", "probes"]
     findings.table(f"A probe beside {args.offsets:,} offsets of {args.groups:,} groups", markdown_table(headings, rows))
+    told = [f"- {name}: {each['told']}" for name, each in phases.items() if each["told"]]
+    if told:
+        findings.lines += ["", "What the daemon said of its longest stalls itself:", "", *told]
 
 
 def main() -> int:
     arguments = parser(__doc__)
+    arguments.add_argument("--only", default="", help="only phases whose name contains this, and loading")
     arguments.add_argument("--offsets", type=int, help="how many live offsets (default 1,000,000)")
     args = arguments.parse_args()
     args.offsets = args.offsets or (100_000 if args.quick else 1_000_000)
