@@ -355,7 +355,13 @@ int main(int argc, char **argv) {
     if (mode != MODE_ECHO) set_up_groups();
     double setup_seconds = (double)(clock_ns(CLOCK_MONOTONIC) - setup_from) / 1e9;
     bool ports_differ = false;
-    for (int i = 0; i < opt.connections; i++) ports_differ |= connections[i].port != connections[0].port;
+    int largest = 0; /* connections of the port that has most: groups hash to workers, and not always evenly */
+    for (int i = 0; i < opt.connections; i++) {
+        int same = 0;
+        for (int k = 0; k < opt.connections; k++) same += connections[k].port == connections[i].port;
+        ports_differ |= same < opt.connections;
+        if (same > largest) largest = same;
+    }
 
     /* A sleeper of an open loop looks every millisecond, one of a closed loop when there is an answer. */
     int timeout_ms = !opt.sleeps ? 0 : opt.rate > 0 ? 1 : 50;
@@ -391,13 +397,15 @@ int main(int argc, char **argv) {
            "\"requests_per_second\": %.0f, \"server_cpu_us_per_request\": %.3f, "
            "\"requests_per_server_cpu_second\": %.0f, "
            "\"server_cpu_share\": %.3f, \"generator_busy_share\": %.3f, \"generator_cpu_seconds\": %.3f, "
-           "\"generator_is_the_bottleneck\": %s, \"several_ports\": %s, \"sent_late_p99_us\": %.0f, "
+           "\"generator_is_the_bottleneck\": %s, \"several_ports\": %s, \"largest_port_share\": %.3f, "
+           "\"sent_late_p99_us\": %.0f, "
            "\"request_bytes\": %d, \"answer_bytes\": %d, \"p50_us\": %.1f, \"p99_us\": %.1f, \"p999_us\": %.1f, "
            "\"max_us\": %.1f}\n",
            answered, errors, wall, setup_seconds, (double)answered / wall,
            answered ? (double)server_ns / 1e3 / (double)answered : 0,
            server_ns ? (double)answered / ((double)server_ns / 1e9) : 0, server_share, own_share, (double)own_ns / 1e9,
-           limit ? "true" : "false", ports_differ ? "true" : "false", late_us,
+           limit ? "true" : "false", ports_differ ? "true" : "false",
+           (double)largest / opt.connections, late_us,
            connections[0].request_bytes, answer_bytes,
            percentile_us(&latency, 0.5), percentile_us(&latency, 0.99), percentile_us(&latency, 0.999),
            (double)latency.largest / 1000);

@@ -46,7 +46,7 @@ from bench.measure import (
     wait_for_quiet,
 )
 from bench.report import write_json
-from bench.scenarios import ECHOES, GROUP_SIZE, SCENARIOS, Peer, Scenario, peers, versions
+from bench.scenarios import ECHOES, SCENARIOS, Peer, Scenario, peers, versions
 from bench.servers import Running
 from bench.targets import verdicts
 
@@ -167,7 +167,7 @@ class Bench:
         command = [str(BUILD / "load"), "--port", str(server.port), "--mode", "echo" if echo else scenario.mode]
         for name in ("connections", "in_flight", "partitions", "rate"):
             command += [f"--{name.replace('_', '-')}", str(getattr(scenario, name))]
-        command += ["--seconds", str(seconds), "--warmup", str(warmup), "--group-size", str(GROUP_SIZE)]
+        command += ["--seconds", str(seconds), "--warmup", str(warmup), "--group-size", str(scenario.group_size)]
         command += ["--frame-bytes", str(self.frame_bytes), "--sleep", str(int(scenario.cores == "all"))]
         for pid in server.processes():
             command += ["--cpu-of", str(pid)]
@@ -321,9 +321,7 @@ def show(results: dict[str, Any], args: argparse.Namespace) -> None:
     print("\n" + "\n".join(lines))
     drawn = plots.draw(results, args.plots)
     tables.put(args.markdown, lines, drawn)
-    print(
-        f"\nMarkdown: {args.markdown}; plots: {', '.join(path.name for path in drawn) or 'none: matplotlib is missing'}"
-    )
+    print(f"\nMarkdown: {args.markdown}; plots: {', '.join(path.name for path in drawn) or 'none'}")
 
 
 @contextmanager
@@ -387,6 +385,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 bench.compare(kind)
     except KeyboardInterrupt:
         print("\nbench: interrupted; what was measured so far is reported", flush=True)
+        bench.ours_failed = True  # not a whole run: no script should take it for one
     facts["minutes"] = (time.monotonic() - bench.progress.begun) / 60
     results = bench.results(facts)
     write_json(args.json, results)

@@ -152,6 +152,7 @@ def worker_lines(results: dict[str, Any]) -> list[str]:
             lines.append(
                 f"{figures.title(key)}: {results['peers'][more]['label']} serve {rate:.2f} times what one serves, at "
                 f"{many:.2f} CPU µs per request against {one:.2f} ({cost:.2f} times); the load, on the same cores, "
-                f"used {figures.load_share(key, more):.2f} of one"
+                f"used {figures.load_share(key, more):.2f} of one, and the busiest worker had "
+                f"{figures.of(key, more, 'largest_port_share') or 0:.0%} of the connections"
             )
     return lines

@@ -57,6 +57,7 @@ def test_workers_are_told_as_a_ratio_to_one() -> None:
         "generator_cpu_seconds": 1.0,
         "seconds": 2.0,
     }
+    one["largest_port_share"] = 0.55
     two = one | {"requests_per_second": 180.0, "server_cpu_us_per_request": 10.5}
     (line,) = worker_lines(results(commit_p10_all={"ours": [one], "ours-workers": [two]}))
     assert "serve 1.80 times" in line and "(1.05 times)" in line and "used 0.50 of one" in line
