@@ -28,6 +28,7 @@ class Array:
 
     field: str
     tail_bytes: int = 0
+    is_ours: bool = False  # made for this answer alone: elements are let go of as soon as they are encoded
     of: Array | None = None  # within each of its elements
 
     def weigh(self, message: Any) -> int:
@@ -38,15 +39,16 @@ class Array:
         return len(elements) + sum(map(self.of.weigh, elements))
 
 
+PARTITIONS: Final = Array("partitions", is_ours=True)
 LONG: Final[dict[int, Array]] = {
-    ApiKey.LIST_GROUPS: Array("groups"),
+    ApiKey.LIST_GROUPS: Array("groups", is_ours=True),
     ApiKey.DELETE_GROUPS: Array("results"),
     ApiKey.JOIN_GROUP: Array("members"),
     ApiKey.DESCRIBE_GROUPS: Array("groups", of=Array("members", tail_bytes=4)),
-    ApiKey.OFFSET_FETCH: Array("groups", of=Array("topics", tail_bytes=2, of=Array("partitions"))),
+    ApiKey.OFFSET_FETCH: Array("groups", of=Array("topics", tail_bytes=2, of=PARTITIONS)),
 }
 FIRST_WITH_OPERATIONS: Final = 3  # of DescribeGroups: four bytes behind the members
-OFFSETS_OF_ONE_GROUP: Final = Array("topics", tail_bytes=2, of=Array("partitions"))  # OffsetFetch 2 to 7
+OFFSETS_OF_ONE_GROUP: Final = Array("topics", tail_bytes=2, of=PARTITIONS)  # OffsetFetch 2 to 7
 FIRST_WITH_ERROR: Final = 2  # of OffsetFetch: two bytes behind the topics
 FIRST_WITH_GROUPS: Final = 8
 
@@ -67,7 +69,7 @@ def in_pieces(
         (group,) = response.groups
         if group.error_code:
             return None  # shaped differently, and about no more partitions than were asked for
-        array = OFFSETS_OF_ONE_GROUP if version >= FIRST_WITH_ERROR else Array("topics", of=Array("partitions"))
+        array = OFFSETS_OF_ONE_GROUP if version >= FIRST_WITH_ERROR else Array("topics", of=PARTITIONS)
         whole = response
 
         def encode_group(group: Any) -> bytes:
@@ -93,22 +95,33 @@ def _pieces(encode: Encode, message: Any, array: Array, *, is_flexible: bool) ->
     yield empty[:head_bytes] + _count(len(elements), is_flexible=is_flexible)
     some: list[Any] = []
     weight = 0
+    done = 0
     for element in elements:
         inner = 0 if array.of is None else array.of.weigh(element)
         if array.of is not None and inner > PER_PIECE:
             if some:
                 yield encode_elements(some)
+                done = _let_go(array, elements, done, len(some))
                 some, weight = [], 0
             yield from _pieces(lambda one: encode_elements([one]), element, array.of, is_flexible=is_flexible)
+            done = _let_go(array, elements, done, 1)
             continue
         some.append(element)
         weight += 1 + inner
         if weight >= PER_PIECE:
             yield encode_elements(some)
+            done = _let_go(array, elements, done, len(some))
             some, weight = [], 0
     if some:
         yield encode_elements(some)
     yield empty[len(empty) - tail_bytes :]
+
+
+def _let_go(array: Array, elements: list[Any], done: int, count: int) -> int:
+    """These are encoded: a hundred thousand objects freed at once, at the end, would be a stall of their own."""
+    if array.is_ours:
+        elements[done : done + count] = [None] * count
+    return done + count
 
 
 def _count(elements: int, *, is_flexible: bool) -> bytes:

@@ -118,10 +118,10 @@ def test_the_pieces_are_the_answer_and_none_is_long(key: ApiKey, version: int, m
 
 @pytest.mark.parametrize("version", [8, 9])
 def test_several_groups_in_one_fetch_are_cut_where_they_are_long(version: int) -> None:
-    response = fetched((3, 4), (MANY, 1), (1,))
-    parts = parts_of(ApiKey.OFFSET_FETCH, version, response)
+    whole = at_once(ApiKey.OFFSET_FETCH, version, fetched((3, 4), (MANY, 1), (1,)))
+    parts = parts_of(ApiKey.OFFSET_FETCH, version, fetched((3, 4), (MANY, 1), (1,)))
     assert parts is not None
-    assert b"".join(parts) == at_once(ApiKey.OFFSET_FETCH, version, response)
+    assert b"".join(parts) == whole
 
 
 @pytest.mark.parametrize("version", range(1, 10))
