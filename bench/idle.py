@@ -86,11 +86,11 @@ def ours(findings: Findings, args: argparse.Namespace, members: int, seconds: fl
             found = crowd_on(findings, running, members, 240)
             found["idle_cpu_ms"] = idle_cpu_ms(running, seconds)
             found["empty_cpu_ms"] = empty_cpu_ms
-            with Watcher(running.port, load_core) as watcher:
+            with Watcher(running.port, load_core, running.pid) as watcher:
                 watcher.enter("idle")
                 time.sleep(seconds)
                 phases = watcher.finish()
-            found["longest_ms"] = phases["idle"]["longest_ms"]
+            found["longest_ms"] = phases["idle"]["longest_with_a_core_ms"]
             metrics = scrape(http_port)
     found["own_stall_ms"] = own_stall_ms(metrics)
     findings.raw["ours"] = found

@@ -3,7 +3,8 @@
 The process asks ApiVersions, which needs nothing but the event loop, waits for the answer, sleeps a millisecond, and
 keeps the latencies by phase. `Watcher` starts it, names the phases, and reads what it found. It runs in a process of
 its own because the benchmark's own work would otherwise hold it up; where it may, it takes precedence over that work,
-which shares its core. What is still the machine's and not the server's shows in the phase in which nothing happens.
+which shares its core. Of each wait it also knows how long the server's loop was ready to run and had no core to run on
+(the kernel's schedstat of its main thread): without that, a busy machine would look like a slow server.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ END: Final = "."
 class Watcher:
     """`with Watcher(port, core) as watcher`: name phases with `enter`; `finish` tells each one's latencies."""
 
-    def __init__(self, port: int, core: set[int]) -> None:
-        command = [sys.executable, str(Path(__file__).resolve()), str(port)]
+    def __init__(self, port: int, core: set[int], pid: int) -> None:
+        command = [sys.executable, str(Path(__file__).resolve()), str(port), str(pid)]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=pinned(core)
         )
@@ -73,12 +74,20 @@ class Watcher:
         return found
 
 
-def watch(port: int) -> dict[str, dict[str, float]]:
+def without_core_ns(pid: int) -> int:
+    """How long the process's main thread has been ready to run and had no core; 0 where the kernel does not tell."""
+    try:
+        return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def watch(port: int, pid: int) -> dict[str, dict[str, float]]:
     """Measure until stdin says so."""
     with contextlib.suppress(OSError, AttributeError):
         os.setpriority(os.PRIO_PROCESS, 0, -10)  # only root may
     gc.disable()
-    found: dict[str, list[float]] = {}
+    found: dict[str, list[tuple[float, float]]] = {}
     phase = "before"
     with Probe(port, within_s=FINISH_S) as probe:
         print("watching", flush=True)
@@ -87,21 +96,24 @@ def watch(port: int) -> dict[str, dict[str, float]]:
                 phase = sys.stdin.readline().strip()
                 if phase in ("", END):
                     break
+            waited_ns = without_core_ns(pid)
             _, ms = probe.exchange(API_VERSIONS)
-            found.setdefault(phase, []).append(ms)
+            waited_ms = (without_core_ns(pid) - waited_ns) / 1e6
+            found.setdefault(phase, []).append((ms, max(0.0, ms - waited_ms)))
             time.sleep(PAUSE_S)
     return {name: summary(each) for name, each in found.items()}
 
 
-def summary(latencies: list[float]) -> dict[str, float]:
-    ordered = sorted(latencies)
+def summary(latencies: list[tuple[float, float]]) -> dict[str, float]:
+    ordered = sorted(ms for ms, _ in latencies)
     return {
         "count": len(ordered),
         "p50_ms": ordered[len(ordered) // 2],
         "p99_ms": ordered[len(ordered) * 99 // 100],
         "longest_ms": ordered[-1],
+        "longest_with_a_core_ms": max(with_a_core for _, with_a_core in latencies),
     }
 
 
 if __name__ == "__main__":
-    print(json.dumps(watch(int(sys.argv[1]))))
+    print(json.dumps(watch(int(sys.argv[1]), int(sys.argv[2]))))
