@@ -84,6 +84,8 @@ def parse_args(words: Sequence[str] | None = None) -> argparse.Namespace:
     add("--render", type=Path, metavar="FILE", help="measure nothing: show these results")
     add("--list", action="store_true", help="name the loads and servers, and end")
     args = parser.parse_args(words)
+    if args.compiled_python:  # servers start elsewhere; not resolved, because a venv's interpreter is a link
+        args.compiled_python = str(Path(args.compiled_python).absolute())
     for name, long, short in (("rounds", 3, 1), ("seconds", 1.2, 0.7), ("warmup", 0.4, 0.2), ("jvm_warmup", 4, 1)):
         if getattr(args, name) is None:
             setattr(args, name, short if args.quick else long)
@@ -287,7 +289,7 @@ class Bench:
             "machine": facts,
             "settings": settings,
             "fdatasync_us": self.disk_us,
-            "versions": versions(list(self.by_key)),
+            "versions": versions(self.by_key, self.args.compiled_python),
             "peers": self.facts,
             "not_run": self.not_run,
             "scenarios": listed,

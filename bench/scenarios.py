@@ -9,8 +9,9 @@ the load.
 from __future__ import annotations
 
 import contextlib
+import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -132,9 +133,21 @@ def peers(compiled_python: str | None) -> dict[str, Peer]:
     return {peer.key: peer for peer in listed}
 
 
-def versions(keys: list[str]) -> dict[str, str]:
-    """What was beside ours, where it says so."""
-    found = {}
+def _version_of(python: str) -> str:
+    """As `coordinator --version` says it: release and build, plain or compiled."""
+    command = [python, "-m", "coordinator", "--version"]
+    try:
+        done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=30)
+    except (OSError, subprocess.SubprocessError) as problem:
+        return f"unknown ({problem})"
+    return done.stdout.strip().partition(" ")[2] or "unknown"
+
+
+def versions(keys: Iterable[str], compiled_python: str | None) -> dict[str, str]:
+    """What ran, where it says so."""
+    found = {"ours": _version_of(sys.executable)}
+    if compiled_python and any(key.startswith("compiled") for key in keys):
+        found["ours compiled"] = _version_of(compiled_python)
     with contextlib.suppress(BenchError):
         if any(key.startswith("kafka") for key in keys):
             found["Apache Kafka"] = kafka.version()

@@ -97,7 +97,7 @@ def _about(results: dict[str, Any]) -> list[str]:
     ]
     versions = [f"{name} {version}" for name, version in results.get("versions", {}).items()]
     if versions:
-        lines[0] += f" Beside ours: {', '.join(versions)}."
+        lines[0] += f" Versions: {', '.join(versions)}."
     disk = results["fdatasync_us"]
     if disk:
         ordered = sorted(disk)
