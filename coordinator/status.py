@@ -107,6 +107,12 @@ def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
         )
     load_ms = list(runtime.load_ms.values())
     yield _gauge(GROUP + "partition_load_time_max_ms", "Longest load of a partition, in ms.", max(load_ms, default=0))
+    snapshots = runtime.snapshots.counters
+    yield _counter(GROUP + "loaded_records_total", "Records read from the log by loading.", snapshots.replayed_records)
+    for source, count in (("snapshot", snapshots.from_snapshot), ("log", snapshots.from_log)):
+        yield _counter(GROUP + "partition_loads_total", "Loads of a partition, by source.", count, {"source": source})
+    for outcome, count in (("written", snapshots.written), ("failed", snapshots.failed)):
+        yield _counter("coordinator_snapshots_total", "Snapshots made, by outcome.", count, {"outcome": outcome})
 
 
 def _requests(runtime: Runtime) -> Iterator[Sample | Histogram]:

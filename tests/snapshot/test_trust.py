@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import errno
 import random
+from pathlib import Path
 
 import pytest
 
+from coordinator.log.fs import RealFileSystem
 from coordinator.snapshot import file
 from coordinator.snapshot.file import SNAPSHOT_NAME
 from coordinator.snapshot.loading import load
+from coordinator.workers.layout import arrange
 from protocol.compression import Codec
 from tests.compaction.logs import OFFSET_KEYS, OFFSETS, End, Op, Rec, Write, seeded
 from tests.snapshot.test_snapshot_is_replay import without_gaps
@@ -195,3 +198,13 @@ def test_a_group_that_was_deleted_behind_the_snapshot_comes_back_with_its_next_o
     assert loaded.snapshot_offset == 2
     assert state_of(loaded) == state_of(world.load(use_snapshot=False))
     assert state_of(loaded)[0] == {"g": (None, -1)}
+
+
+def test_it_goes_where_its_partition_goes(tmp_path: Path) -> None:
+    """Another number of workers moves directories; what lies in them is still right there."""
+    name = "__consumer_offsets-1"
+    (tmp_path / name).mkdir()
+    (tmp_path / name / SNAPSHOT_NAME).write_bytes(b"of partition 1")
+    arrange(RealFileSystem(), tmp_path, [1, 2])
+    (moved,) = tmp_path.glob(f"workers/*/{name}/{SNAPSHOT_NAME}")
+    assert moved.read_bytes() == b"of partition 1"
