@@ -40,6 +40,7 @@ TARGET_MS: Final = 20.0
 PER_GROUP: Final = 10
 SCAN_MS: Final = 4000
 PHASE_S: Final = 120.0
+COMPACTION_S: Final = 300.0
 STALLED: Final = re.compile(r"event loop stalled (for_ms=(\d+).*)")
 WARN_MS: Final = "loop.stall.warn.ms=15"
 Phase = tuple[str, Callable[[], None]]
@@ -136,7 +137,7 @@ class Session:
             command,
             capture_output=True,
             text=True,
-            timeout=PHASE_S,
+            timeout=COMPACTION_S,
             preexec_fn=pinned(load_core),
             cwd=self.running.directory,
             check=False,
