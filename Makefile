@@ -102,8 +102,9 @@ test-compiled: compiled-venv ## run the tests against the installed, compiled pa
 	@sh .ci/test-compiled $(COMPILED) $(ARGS)
 
 dist/.built: $(SOURCES) .ci/wheels | $(PY)
+	@mkdir -p dist && touch dist/.begun
 	@sh .ci/wheels $(PY) dist
-	@touch $@
+	@mv dist/.begun $@ # as old as the build's beginning: what was changed meanwhile is not in it
 
 $(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
 	@sh .ci/compiled-venv $(VENV) $(COMPILED)
