@@ -379,6 +379,9 @@ def main(words: Sequence[str] | None = None) -> int:
     print(f"bench: {facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, Linux {facts['kernel']}")
     if facts["cores"] < 2:
         print("bench: one core only, server and load share it: rates mean little, CPU per request still does")
+    told = versions(by_key, args.compiled_python).get("ours compiled", "(compiled")
+    if "(compiled" not in told:
+        print(f"bench: {args.compiled_python} has no compiled build: {told}")
     bench = Bench(args, chosen, by_key)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers are ours to stop, whoever stops us
     try:
