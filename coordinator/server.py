@@ -25,30 +25,31 @@ import sys
 import time
 import uuid
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.about import build
 from coordinator.cluster import Cluster
-from coordinator.compaction.handover import recover
-from coordinator.compactor.compactor import Compactor, new_epoch
+from coordinator.compaction import COMPACTION_DIR
 from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.data_dir import DataDir, DataDirError
 from coordinator.foreign_logs import foreign_logs
 from coordinator.last_resort import bounded
+from coordinator.log import redo
 from coordinator.log.errors import LogError
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
 from coordinator.runtime import Runtime
 from coordinator.snapshot.keeper import Snapshots
-from coordinator.status import status_of
 from coordinator.topic_io import TopicIO
 from coordinator.topic_store import TopicStoreError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from coordinator.compactor.compactor import Compactor
     from coordinator.config import Address, Config
 
 LOG = logging.getLogger("coordinator.server")
@@ -119,6 +120,11 @@ async def _serve(server: Server, port_file: Path | None, ready: Callable[[str], 
     return 0
 
 
+async def later(module: str) -> Any:
+    """Import what the first answers do not need while they are given."""
+    return await asyncio.get_running_loop().run_in_executor(None, import_module, module)
+
+
 async def _started(server: Server, stop: asyncio.Event) -> bool:
     """Whether it came up before it was told to stop: reading a big log takes long, and may be given up at any time."""
     starting, stopping = asyncio.create_task(server.start()), asyncio.create_task(stop.wait())
@@ -143,6 +149,16 @@ def _write_port_file(path: Path, port: int) -> None:
         raise StartupError(
             f"the port file {path} cannot be written ({error.strerror}); choose another --port-file"
         ) from None
+
+
+def _was_compacted(fs: RealFileSystem, path: Path) -> bool:
+    """Whether a compaction may have left something to be finished: its own directory, or segments beside a log's."""
+    if (path / COMPACTION_DIR).exists():
+        return True
+    return any(
+        name.startswith(f"{OFFSETS_TOPIC}-") and fs.is_dir(path / name) and redo.is_needed(fs.listdir(path / name))
+        for name in fs.listdir(path)
+    )
 
 
 def bind(address: Address) -> socket.socket:
@@ -183,7 +199,7 @@ class Server:
         self._ready = False
         self._stopping = False
         self._started_at = time.time()
-        self._epoch = new_epoch()
+        self._epoch = os.urandom(8).hex()  # of this run: a compaction planned in another is not believed
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -217,11 +233,11 @@ class Server:
         link = runtime.link
         if link is not None:
             await _agreed(link.first_catalogue())
-        runtime.compactor = self._compactor(runtime, data_dir.path, loop)
-        self._start_http()
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
         listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
         runtime.start_housekeeping()
+        runtime.compactor = await self._compactor(runtime, data_dir.path.absolute(), loop)
+        await self._start_http()
         await runtime.load_all()
         if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
             await _agreed(link.check_facts(cluster.others()))
@@ -274,8 +290,11 @@ class Server:
     def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
         config, fs = self.config, RealFileSystem()
         try:
-            for message in recover(fs, path, epoch=self._epoch, now_ms=int(time.time() * 1000)):
-                LOG.warning("recovered %s", message)
+            if _was_compacted(fs, path):
+                from coordinator.compaction.handover import recover  # late: a new directory starts without
+
+                for message in recover(fs, path, epoch=self._epoch, now_ms=int(time.time() * 1000)):
+                    LOG.warning("recovered %s", message)
             runtime.offsets_log = OffsetsLog.open(
                 path,
                 config,
@@ -309,29 +328,30 @@ class Server:
         if stranded is not None:
             raise StartupError(stranded)
 
-    def _compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
-        return Compactor(
+    async def _compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
+        module = await later("coordinator.compactor.compactor")
+        compactor: Compactor = module.Compactor(
             loop,
-            path.absolute(),
+            path,
             self.config,
             RealFileSystem(),
             runtime.offsets_log,
             runtime.core.settled,
             epoch=self._epoch,
         )
+        return compactor
 
     def _bind(self) -> socket.socket:
         bound = self._socket = self._bound or bind(self.config.listen_address)
         self.host, self.port = bound.getsockname()[:2]
         return bound
 
-    def _start_http(self) -> None:
+    async def _start_http(self) -> None:
         address = self.config.http_address
         if address is None:
             return
-        from coordinator.http.server import HttpServer  # late: prometheus_client is not needed for the first answer
-
-        http = HttpServer(self.config.http_listen, self.status)
+        module = await later("coordinator.http.server")
+        http = module.HttpServer(self.config.http_listen, self.status)
         try:
             host, port = http.start()
         except OSError as error:
@@ -344,6 +364,8 @@ class Server:
 
     def status(self) -> Any:
         """What /readyz and /metrics show. Called from the HTTP thread; reads counters only."""
+        from coordinator.status import status_of  # late: see `later`
+
         return status_of(self._runtime, ready=self._ready, stopping=self._stopping, started_at=self._started_at)
 
     # -- stop ----------------------------------------------------------------------------------------------------

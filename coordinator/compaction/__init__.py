@@ -5,3 +5,6 @@ columns; `spark_*.py` spread it over a cluster. `plan.py`, `handover.py` and `va
 daemon that never stopped. The server imports `plan.py` and `handover.py` at most: nothing that needs numpy, pyarrow or
 Spark.
 """
+
+COMPACTION_DIR = "compaction"
+"""In a data directory: requests, answers, and the jobs with their plans."""

@@ -26,8 +26,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
+from coordinator.compaction import COMPACTION_DIR
+
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-COMPACTION_DIR: Final = "compaction"
 JOBS_DIR: Final = "jobs"
 MAX_FILE_BYTES: Final = 256 << 20  # of a plan or manifest: about a million segments
 

@@ -25,7 +25,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
-from coordinator.compaction.plan import COMPACTION_DIR, JobDir
+from coordinator.compaction import COMPACTION_DIR
+from coordinator.compaction.plan import JobDir
 from coordinator.log.fs import RealFileSystem, write_atomically
 
 DAEMON_NAME: Final = "daemon.json"

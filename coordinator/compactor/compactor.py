@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-import secrets
 import shlex
 import sys
 import time
@@ -345,11 +344,6 @@ class Compactor:
             last = ended["lines"][-1] if ended["lines"] else "it said nothing"
             log = LOG.info if ended["code"] == 0 else LOG.error
             log("compaction job ended code=%d seconds=%.1f: %s", ended["code"], time.monotonic() - started, last)
-
-
-def new_epoch() -> str:
-    """Of a run of the daemon: a plan of another run is not believed."""
-    return secrets.token_hex(8)
 
 
 def _wall_ms() -> int:

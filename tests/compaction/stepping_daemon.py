@@ -18,6 +18,7 @@ from typing import Any
 
 from coordinator import server
 from coordinator.__main__ import main
+from coordinator.compaction import handover
 from coordinator.compactor import compactor, placement, plans
 from coordinator.runtime import Runtime
 
@@ -60,12 +61,9 @@ if __name__ == "__main__":
     at_step = killer(os.getpid())
     child = (sys.executable, "-m", "tests.compaction.stepping_child")
     patches: dict[Any, dict[str, Any]] = {
-        server: {
-            "Compactor": partial(server.Compactor, at_step=at_step, child=child),
-            "recover": partial(server.recover, at_step=at_step),
-            "Runtime": runtime,
-        },
-        compactor: {"LOOK_S": 0.1},
+        server: {"Runtime": runtime},
+        handover: {"recover": partial(handover.recover, at_step=at_step)},
+        compactor: {"LOOK_S": 0.1, "Compactor": partial(compactor.Compactor, at_step=at_step, child=child)},
         placement: {"COMPARED_S": 0.05},
         plans: {"FIRST_RETRY_MS": 200},
     }
