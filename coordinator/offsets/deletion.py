@@ -44,8 +44,9 @@ Positions = Sequence[tuple[str, int]]  # (topic, partition)
 # A scan, or a topic that is gone, may concern very many offsets of one group; they need not go in one batch
 # (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
-RECORDS_PER_STEP: Final = 500  # of DeleteGroups
-GROUPS_PER_STEP: Final = 500  # looked at for a topic that is gone
+# What tests change is not Final: the compiler would write it into the code.
+RECORDS_PER_STEP = 500  # of DeleteGroups
+GROUPS_PER_STEP = 500  # looked at for a topic that is gone
 COST_OF_FORGETTING: Final = 10  # of a group that has offsets of it, in groups that have none
 RETRY_FORGETTING_MS: Final = 1000
 OFFSET_DELETE: Final = Form(OffsetDeleteResponse, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)

@@ -112,13 +112,24 @@ def test_partitions_that_are_loaded_anew_during_compactions_lose_nothing(daemon:
             for _ in range(3):
                 count = simple.count
                 eventually(lambda count=count: simple.count > count + 20, "commits go on", within_s=60)
-                compact(daemon)
+                eventually(lambda: _compacted(daemon), "something is to be compacted between two loads", within_s=60)
         finally:
             stopping.set()
             thread.join()
     assert "invariant broken" in daemon.log_text()
     for group, promises in simple.promises.items():
         promises.check(_loaded(daemon, group), dict(promises.acknowledged))
+
+
+def _compacted(daemon: SteppingDaemon) -> bool:
+    """What is being loaded is in no plan, which may be all there is."""
+    try:
+        compact(daemon)
+    except AssertionError as failure:
+        if "there is no log partition to compact" not in str(failure):
+            raise
+        return False
+    return True
 
 
 def _loaded(daemon: SteppingDaemon, group: str) -> dict[Any, int]:

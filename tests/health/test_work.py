@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from coordinator.group.event import Event
 from coordinator.purgatory.work import Steps, WorkQueue
 
 
 class World:
     def __init__(self) -> None:
         self.did: list[str] = []
-        self.event: Any = SimpleNamespace(now_ms=1000)
+        self.event: Any = object.__new__(Event)
+        self.event.now_ms = 1000
         self.timers: list[tuple[int, Callable[[Any], None]]] = []
         self.queue = WorkQueue(lambda due_ms, action: self.timers.append((due_ms, action)))
         self.faults: list[Exception] = []
