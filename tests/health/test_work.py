@@ -14,7 +14,7 @@ from coordinator.purgatory.work import Steps, WorkQueue
 class World:
     def __init__(self) -> None:
         self.did: list[str] = []
-        self.event: Any = object.__new__(Event)
+        self.event: Any = Event.__new__(Event)
         self.event.now_ms = 1000
         self.timers: list[tuple[int, Callable[[Any], None]]] = []
         self.queue = WorkQueue(lambda due_ms, action: self.timers.append((due_ms, action)))
