@@ -7,15 +7,27 @@ from typing import Any, cast
 
 import pytest
 
-from coordinator.group.event import Event
+from coordinator.config import Config
+from coordinator.group.counters import Counters
+from coordinator.group.event import Event, Timers
 from coordinator.purgatory.work import Steps, WorkQueue
+
+
+def an_event() -> Event:
+    """As the core has it, but for the timers, of which no work here asks for any."""
+    event = Event(Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None)
+    event.now_ms = 1000
+    return event
+
+
+class NoTimers:
+    pass
 
 
 class World:
     def __init__(self) -> None:
         self.did: list[str] = []
-        self.event: Any = Event.__new__(Event)
-        self.event.now_ms = 1000
+        self.event = an_event()
         self.timers: list[tuple[int, Callable[[Any], None]]] = []
         self.queue = WorkQueue(lambda due_ms, action: self.timers.append((due_ms, action)))
         self.faults: list[Exception] = []
