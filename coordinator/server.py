@@ -226,7 +226,7 @@ class Server:
             partitions=config.offsets_topic_num_partitions,
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=runtime.topics.partition_exists,
-            wall_offset_ms=int(time.time() * 1000) - runtime.now_ms(),
+            wall_offset_ms=runtime.wall_offset_ms(),
             on_rebalance=runtime.on_rebalance,
             owns=cluster.owns_offsets_partition,
         )

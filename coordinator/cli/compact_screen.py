@@ -149,6 +149,7 @@ def summary(result: Result) -> str:
     """One line."""
     stats = totals(result)
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items() if seconds >= 0.05)
+    spent = spent or "all of it within 0.1 s"
     assert result.report is not None
     manifest = result.report.manifest
     segments = sum(len(each.inputs) for each in manifest.partitions)

@@ -26,6 +26,8 @@ from tests.docs.terminals import Foreground, Terminal
 from tests.support.machine_tools import require_tool
 
 NAME: Final = "kafka-group-coordinator"
+NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS")
+"""Variables that begin like this are of whoever runs the tests, `make test ARGS=…` among them."""
 NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _PIP: Final = """#!/bin/sh
@@ -53,11 +55,10 @@ class Stage:
         self.second: Terminal | None = None
         self._screens = 0
         self.environment = {
-            **{name: value for name, value in os.environ.items() if not name.startswith(("COORDINATOR_", "KAFKA_"))},
+            **{name: value for name, value in os.environ.items() if not name.startswith(NOT_A_NEWCOMERS)},
             "COORDINATOR_LISTENERS": f"127.0.0.1:{self.port}",
             "COORDINATOR_HTTP_LISTEN": f"127.0.0.1:{self.http_port}",
             "PYTHONUNBUFFERED": "1",
-            "MAKEFLAGS": "",
             "COLUMNS": "120",
         }
         self.home.mkdir()

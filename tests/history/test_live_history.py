@@ -78,14 +78,15 @@ class Ledger:
 
     async def quiet(self) -> None:
         """Take note of this moment; the clock moves on before and behind it."""
-        await _next_millisecond()
+        await _three_milliseconds()
         self.moments.append((time.time_ns() // 1_000_000, dict(self.offsets)))
-        await _next_millisecond()
+        await _three_milliseconds()
 
 
-async def _next_millisecond() -> None:
+async def _three_milliseconds() -> None:
+    """The times in a log are right to two."""
     now = time.time_ns() // 1_000_000
-    await eventually_async(lambda: time.time_ns() // 1_000_000 > now, "the clock moves")
+    await eventually_async(lambda: time.time_ns() // 1_000_000 >= now + 3, "the clock moves")
 
 
 def iso(moment_ms: int) -> str:
