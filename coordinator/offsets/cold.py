@@ -21,7 +21,8 @@ from typing import Any, Final, NamedTuple
 from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets
 
 # size of the block, bytes of the name, bytes of the group's record, offsets, topics, where the group's record stands in
-# the log (-1: there is none), the earliest commit without an expiry of its own, the earliest such expiry
+# the log, or where it was deleted while there were offsets (-1: neither), the earliest commit without an expiry of its
+# own, the earliest such expiry
 _HEAD: Final = struct.Struct("<IHIIIqqq")
 _TOPIC: Final = struct.Struct("<HI")  # bytes of the name, partitions
 _LOWEST: Final = struct.Struct("<q")
@@ -47,6 +48,11 @@ class Block(NamedTuple):
     value_size: int
     offsets: int
 
+    @property
+    def is_deleted(self) -> bool:
+        """Whether the group was deleted, and only its offsets are left. When they go, so does the group."""
+        return self.record_offset >= 0 and not self.value_size
+
 
 class Age(NamedTuple):
     """When the offsets of a group were committed, as far as their expiry goes; `NEVER_MS` where there are none."""
@@ -56,7 +62,7 @@ class Age(NamedTuple):
 
 
 def encode_block(group_id: str, value: bytes | None, record_offset: int, offsets: GroupOffsets) -> bytes:
-    """A group and its committed offsets; `value` is its newest record, `record_offset` where that stands."""
+    """A group and its committed offsets; `value` is its newest record, `record_offset` where that stands or ended."""
     name = group_id.encode()
     parts = [b"", name, value or b""]
     count = 0

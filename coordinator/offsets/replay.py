@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from coordinator.group.group import Group
 from coordinator.group.records import load_group
 from coordinator.offsets.cold import Block, count_of, encode_block, size_of
-from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset
+from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets
 from coordinator.offsets.raw_batch import NOT_PLAIN, absorb
 from coordinator.offsets.store import COLD_AT_MOST, OffsetStore
 from protocol.errors import DecodeError
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 
     group_id: str
     value: bytes | None  # of its newest record
-    record_offset: int  # where that stands; -1: it has none
+    record_offset: int  # where that stands, or where it was deleted before the offsets; -1: neither
     block: int  # where the base says just this of the record; -1: nowhere
 
 
@@ -80,6 +80,9 @@ class Replay:
         if base is not None:
             self.unknown = base.unknown
             self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
+            self._gone = {
+                _raw(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
+            }
 
     # -- reading -------------------------------------------------------------------------------------------------
 
@@ -136,11 +139,14 @@ class Replay:
             self.unknown += 1
 
     def _remove_offset(self, key: bytes) -> None:
-        found = self.offsets.pop(key, None)
-        if found is not None:
+        found = self.offsets.get(key)
+        if self._gone or found is not None:  # if not, a group of the base stays, as it does without a base
             name = _raw_name(key)
-            if found[1] > self._gone.get(name, -1):
+            gone_at = self._gone.get(name, -1)
+            if (found is not None or gone_at >= 0) and self._committed_at(key) > gone_at:
                 self._seen[name] = None
+        if found is not None:
+            del self.offsets[key]
         if self._base is not None:
             self._removed.add(key)
         for transaction in self._open.values():
@@ -270,9 +276,20 @@ class Replay:
             raw = self.groups.get(_GROUP_KEY + name)
             if raw is not None:
                 found.append(Found(group_id, raw[0], raw[1], -1))
-            elif name in self._seen or name in names or store.has(group_id):
+            elif name in self._seen:
                 found.append(Found(group_id, None, -1, -1))
+            elif name in names or store.has(group_id):
+                found.append(Found(group_id, None, self._outlived(name, store.peek(group_id)), -1))
         return found
+
+    def _outlived(self, name: bytes, offsets: GroupOffsets) -> int:
+        """Where a group was deleted, if an offset of it that is older is left, committed or pending; -1 if not."""
+        gone_at = self._gone.get(name, -1)
+        if gone_at < 0:
+            return -1
+        committed = (each.log_offset for found in offsets.values() for each in found.values())
+        pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if _raw_name(key) == name)
+        return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
 
     def blocks(self, found: list[Found], store: OffsetStore) -> Iterator[bytes]:
         """What `settle` returned, and nobody has touched since, as the blocks of a snapshot."""

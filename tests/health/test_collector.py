@@ -27,7 +27,8 @@ def test_the_process_is_left_as_it_was() -> None:
     collector.start()
     assert gc.get_threshold() == THRESHOLDS
     collector.stop()
-    assert (gc.get_threshold(), gc.callbacks, gc.get_freeze_count()) == (thresholds, callbacks, frozen)
+    assert (gc.get_threshold(), gc.callbacks) == (thresholds, callbacks)
+    assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
     collector.stop()
 
 
@@ -43,7 +44,7 @@ def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(colle
 def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(collector: Collector) -> None:
     frozen = gc.get_freeze_count()
     collector.second()
-    assert gc.get_freeze_count() == frozen
+    assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
 
 
 def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
