@@ -7,7 +7,7 @@ PIP := $(PY) -m pip --disable-pip-version-check install --quiet
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test unit check fmt lint types generate stale bench docs clean
+.PHONY: help setup run test unit fast check fmt lint types generate stale bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,12 +17,17 @@ run: $(VENV)/.installed ## start the coordinator (data in ./data); more flags wi
 
 setup: $(VENV)/.installed-dev ## make .venv with everything that tests and checks need
 
-# Three at a time, each file in one process: much of what tests do is wait for timeouts of real clients.
+# Four at a time, each file in one process: much of what tests do is wait for timeouts of real clients.
+TOGETHER := --dist loadfile --no-loadscope-reorder
 test: setup ## run all tests; one file or name with ARGS="tests/http -k ready"
-	$(PY) -m pytest -n 3 --dist loadfile $(ARGS)
+	$(PY) -m pytest -n 4 $(TOGETHER) $(ARGS)
 
-unit: setup ## only the tests without processes and sockets (seconds)
-	$(PY) -m pytest -q -m "not integration" $(ARGS)
+UNITS := $(addprefix tests/,group purgatory offsets protocol log snapshot topics health config)
+unit: setup ## the pure core, the wheel, the protocol and the log: no processes, no sockets (seconds)
+	$(PY) -m pytest -q -n 2 $(TOGETHER) -m "not integration" $(UNITS) $(ARGS)
+
+fast: setup ## every test without processes and sockets, compaction and history too (a minute and a half)
+	$(PY) -m pytest -q -n 2 $(TOGETHER) -m "not integration" $(ARGS)
 
 check: setup lint types stale unit ## what every change passes, in under a minute
 

@@ -13,6 +13,24 @@ settings.register_profile("quick", max_examples=30, deadline=None, suppress_heal
 settings.register_profile("deep", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
+# Files that take a minute or more (which `make test ARGS=--durations=20` shows), longest first: begun last, one of them
+# would run alone in the end.
+LONGEST_FIRST = (
+    "compaction/test_live_spark.py",
+    "compaction/test_live_compaction.py",
+    "compaction/test_spark_cluster.py",
+    "cluster/test_scenario.py",
+    "workers/test_workers.py",
+    "compaction/test_handover_power.py",
+    "compaction/test_spark_compact.py",
+    "compaction/test_spark_history.py",
+    "compaction/test_spark_source.py",
+    "cluster/test_away.py",
+    "docs/test_readme.py",
+    "docs/test_tutorial.py",
+    "integration/test_bench.py",
+)
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """With REQUIRE_COMPILED=1 (make test-compiled) nothing may be tested but the installed, compiled package."""
@@ -27,9 +45,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what takes liberties with the code that the compiled build does not allow."""
+    """Begin with what takes longest. Leave out what takes liberties with the code that the compiled build forbids."""
     from coordinator.about import is_compiled
 
+    place = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
     if is_compiled():
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("plain")])
         items[:] = [item for item in items if not item.get_closest_marker("plain")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import uuid
 from collections.abc import Iterator, Mapping
@@ -122,8 +123,9 @@ class Crew:
             raise AssertionError(f"{failure}; members {members}; the coordinator says {self.view()}") from None
 
     def close(self) -> None:
-        for member in self._members:
-            member.close()
+        with contextlib.ExitStack() as all_of_them:  # one that fails does not keep the others
+            for member in self._members:
+                all_of_them.callback(member.close)
         self._members.clear()
 
 

@@ -269,7 +269,12 @@ class AioKafkaMember(ClientMember):
         return found
 
     def _close(self) -> None:
-        self._loop.run_until_complete(self._consumer.stop())
+        try:
+            self._loop.run_until_complete(self._consumer.stop())
+        except asyncio.CancelledError:  # aiokafka 0.14 ends so, having left the group, if a fetch waits for its retry
+            for task in asyncio.all_tasks(self._loop):
+                task.cancel()
+            self._loop.run_until_complete(self._consumer._client.close())
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
 
