@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from coordinator.config import Address
+    from coordinator.config_values import Address
 
 # Each node has 2^40 producer ids of its own, those below the first block were given by nodes that were alone.
 PRODUCER_ID_BITS: Final = 40

@@ -2,48 +2,39 @@
 
 A field of `Config` is one key: `group_max_size` is `group.max.size`. Its annotation is the type; default, valid range
 and meaning stand beside it, and whether the name is Kafka's or ours. Everything else reads this table: the parser, the
-error sentences, `coordinator config`, docs/configuration.md and the tests.
-
-A value comes from the last of these that names it: default, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE),
---override key=value, the flag made for it. A key of Kafka's that has no meaning here is ignored with one warning, so
-that Kafka's own server.properties can be used as it is; a key that nobody knows is an error that names the nearest one.
-
-Pure: text and mappings in, a frozen `Config` out. The command line reads the file and the environment.
+error sentences, `coordinator config`, docs/configuration.md and the tests. `config_values.py` knows what a text stands
+for that is more than a number or a word; `config_sources.py` reads files, environment and command line.
 """
 
 from __future__ import annotations
 
 import re
-import shlex
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from coordinator.environment import setting_variables, variable_of
-from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
-from coordinator.properties import PropertiesError, parse_properties
+from coordinator.config_values import (
+    OFF,
+    Address,
+    ConfigError,
+    check_advertised,
+    check_command,
+    check_data_dir,
+    check_http,
+    parse_address,
+    parse_listeners,
+    parse_nodes,
+    parse_ports,
+    parse_topics,
+)
+from coordinator.environment import variable_of
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
-MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes: each node has a range of producer ids of its own (cluster.py)
-OFF: Final = "off"
 
-_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 _DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
-_LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
-
-
-class ConfigError(ValueError):
-    """A setting that cannot be used. The message is one sentence that says what to do."""
-
-
-class Address(NamedTuple):
-    host: str
-    port: int
-
-    def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 def _key(
@@ -72,103 +63,9 @@ def _key(
     return field(default=default, metadata=facts)
 
 
-def parse_address(text: str) -> Address:
-    """`host:port`, `[v6 address]:port`, `:port` (all interfaces) or Kafka's `PLAINTEXT://host:port`."""
-    scheme, separator, rest = text.strip().rpartition("://")
-    if separator and scheme.upper() != "PLAINTEXT":
-        raise ConfigError(f"{text!r} asks for the protocol {scheme}, but only PLAINTEXT is served; write host:port")
-    host, separator, port = rest.rpartition(":")
-    bracketed = host.startswith("[") and host.endswith("]")
-    if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535 or (":" in host and not bracketed):
-        raise ConfigError(f"{text!r} is not an address; write host:port, for example 127.0.0.1:9092")
-    return Address(host[1:-1] if bracketed else host or "0.0.0.0", int(port))
-
-
-def parse_listeners(text: str) -> Address:
-    """Kafka's list of listeners; of its entries those named CONTROLLER mean nothing here, and one must be left."""
-    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
-    served = [entry for entry in entries if not entry.upper().startswith("CONTROLLER://")]
-    if len(served) != 1:
-        raise ConfigError(f"{text!r} names {len(served)} listeners, but exactly one is served; write one host:port")
-    return parse_address(served[0])
-
-
-def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
-    """`orders:12,payments:3` as a dict from topic to number of partitions; a topic may come without a number."""
-    topics: dict[str, int] = {}
-    for entry in filter(None, (entry.strip() for entry in text.split(","))):
-        name, separator, count = entry.rpartition(":")
-        if not separator:
-            name, count = entry, ""
-        if not _LEGAL_TOPIC.fullmatch(name) or name in (".", ".."):
-            raise ConfigError(
-                f"{name!r} is not a topic name; use up to 249 letters, digits, dots, dashes and underscores, "
-                "as in orders:12"
-            )
-        if not count and not separator:
-            topics[name] = default_partitions
-            continue
-        if not re.fullmatch("[0-9]{1,9}", count) or int(count) < 1:
-            raise ConfigError(f"{entry!r} must give a number of partitions of at least 1, as in orders:12")
-        topics[name] = int(count)
-    return topics
-
-
-def parse_nodes(text: str) -> dict[int, Address]:
-    """`1@host:port,2@host:port` as a dict from node id to address, in ascending order of the ids."""
-    nodes: dict[int, Address] = {}
-    for entry in filter(None, (entry.strip() for entry in text.split(","))):
-        number, separator, where = entry.partition("@")
-        if not separator or not re.fullmatch("[0-9]{1,9}", number) or int(number) > MAX_NODE_ID:
-            raise ConfigError(f"{entry!r} must be a node id of 0 to {MAX_NODE_ID} and an address, as in 1@host:9092")
-        address = parse_address(where)
-        if address.host in ("0.0.0.0", "::") or not address.port:
-            raise ConfigError(f"{entry!r} has no address that others can connect to; write a host and a port")
-        if int(number) in nodes or address in nodes.values():
-            raise ConfigError(f"{entry!r} repeats an id or an address of another entry; each node has its own")
-        nodes[int(number)] = address
-    return dict(sorted(nodes.items()))
-
-
-def parse_ports(text: str) -> list[int]:
-    """`9092,9192` as numbers."""
-    entries = list(filter(None, (entry.strip() for entry in text.split(","))))
-    if any(not re.fullmatch("[0-9]{1,5}", entry) or not 0 < int(entry) < 65536 for entry in entries):
-        raise ConfigError(f"{text!r} must be ports from 1 to 65535 with commas between, as in 9092,9192")
-    if len(set(map(int, entries))) != len(entries):
-        raise ConfigError(f"{text!r} has a port twice; each worker has its own")
-    return [int(entry) for entry in entries]
-
-
-def _check_advertised(text: str) -> None:
-    if text and parse_listeners(text).host in ("0.0.0.0", "::"):
-        raise ConfigError(
-            f"{text!r} is no address that a client can connect to; advertise a host name or an IP address"
-        )
-
-
-def _check_http(text: str) -> None:
-    if text.lower() not in ("", OFF):
-        parse_address(text)
-
-
-def _check_command(text: str) -> None:
-    try:
-        words = shlex.split(text)
-    except ValueError as error:
-        raise ConfigError(f"{text!r} cannot be split into words ({error}); write it as in a shell") from None
-    if text and not words:
-        raise ConfigError(f"{text!r} names no program; leave it empty for the built-in command")
-
-
-def _check_data_dir(text: str) -> None:
-    if not text or "," in text:
-        raise ConfigError(f"{text!r} must be exactly one directory; the coordinator keeps all its data in one")
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. `Config()` is the defaults; `load` reads files, environment and command line."""
+    """All settings. `Config()` is the defaults; `config_sources.load` reads the others."""
 
     # --- who and where ---
     listeners: str = _key(
@@ -180,7 +77,7 @@ class Config:
     advertised_listeners: str = _key(
         "",
         "The address that clients are told to connect to. Empty: the address bound (on all interfaces, the host name).",
-        check=_check_advertised,
+        check=check_advertised,
         shape="host:port",
     )
     node_id: int = _key(1, "The number under which clients see this broker.", minimum=0)
@@ -209,13 +106,13 @@ class Config:
         shape="id@host:port,...",
     )
     log_dirs: str = _key(
-        "data", "The directory that holds everything durable.", check=_check_data_dir, shape="directory"
+        "data", "The directory that holds everything durable.", check=check_data_dir, shape="directory"
     )
     http_listen: str = _key(
         "127.0.0.1:9080",
         "Where /healthz, /readyz and /metrics are served; `off` for nowhere.",
         ours=True,
-        check=_check_http,
+        check=check_http,
         shape="host:port or off",
     )
 
@@ -420,7 +317,7 @@ class Config:
         "The job that compaction.start.job starts; {data.dir} stands for the data directory. Empty: `coordinator "
         "compact --data-dir {data.dir}`, in the daemon's own Python.",
         ours=True,
-        check=_check_command,
+        check=check_command,
         shape="command",
     )
     compaction_plan_expiration_ms: int = _key(
@@ -535,7 +432,7 @@ class Key:
             if not _DECIMAL.fullmatch(text) or not floor <= float(text) <= ceiling:
                 raise ConfigError(f"{self.name} must be a number ({self.valid}), not {text!r}")
             return float(text)
-        if not _INTEGER.fullmatch(text):
+        if not WHOLE_NUMBER.fullmatch(text):
             raise ConfigError(f"{self.name} must be a whole number ({self.valid}), not {text!r}")
         number = int(text)
         ceiling = self.maximum if self.maximum is not None else INT64_MAX if self.type == "long" else INT32_MAX
@@ -577,148 +474,3 @@ def keys() -> Mapping[str, Key]:
         default: Any = declared.default
         table[name] = Key(name=name, attribute=declared.name, type=kind, default=default, **facts)
     return table
-
-
-def load(
-    file_text: str | None = None,
-    overrides: Iterable[str] = (),
-    environ: Mapping[str, str] | None = None,
-    *,
-    file_name: str = "server.properties",
-    flags: Mapping[str, str] | None = None,
-    warn: Callable[[str], None] | None = None,
-) -> Config:
-    """Settings from all sources, weakest first: `file_text`, `environ`, `overrides` ("key=value"), `flags` by key name.
-
-    `warn` gets at most one sentence about keys of Kafka's that mean nothing here, and one about such variables.
-    """
-    values: dict[str, Any] = {}
-    unused: list[str] = []
-    unused_variables: list[str] = []
-
-    def take(entries: Iterable[tuple[str, str, str]]) -> None:
-        """One source: (key, text, where it stands). Other names for a key never beat the key itself in one source."""
-        exact: dict[str, Any] = {}
-        converted: dict[str, tuple[int, Any]] = {}
-        for name, text, where in entries:
-            try:
-                _take_one(name, text, exact, converted, unused)
-            except ConfigError as error:
-                raise ConfigError(f"{error} ({where})") from None
-        values.update({attribute: value for attribute, (_, value) in converted.items()})
-        values.update(exact)
-
-    if file_text is not None:
-        try:
-            entries = parse_properties(file_text)
-        except PropertiesError as error:
-            raise ConfigError(f"{file_name} is not a properties file: {error}") from None
-        take((entry.key, entry.value, f"{file_name}, line {entry.line}") for entry in entries)
-    take(_from_environment(environ or {}, unused_variables))
-    take(_from_overrides(overrides))
-    take((name, text, "on the command line") for name, text in (flags or {}).items())
-    if unused and warn is not None:
-        warn(f"ignored settings of Kafka's that mean nothing here: {', '.join(sorted(set(unused)))}")
-    if unused_variables and warn is not None:
-        warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
-    config = Config(**values)
-    _check_together(config)
-    return config
-
-
-def _take_one(
-    name: str, text: str, exact: dict[str, Any], converted: dict[str, tuple[int, Any]], unused: list[str]
-) -> None:
-    key = keys().get(name)
-    if key is not None:
-        exact[key.attribute] = key.parse(text)
-        return
-    other = OTHER_NAMES.get(name)
-    if other is not None:
-        key = keys()[other.key]
-        stripped = text.strip()
-        if _INTEGER.fullmatch(stripped) and other.factor != 1:
-            stripped = str(int(stripped) * other.factor if int(stripped) >= 0 else int(stripped))
-        try:
-            value = key.parse(stripped)
-        except ConfigError as error:
-            raise ConfigError(f"{name} sets {other.key}, and {error}") from None
-        factor, _ = converted.get(key.attribute, (other.factor, None))
-        if other.factor <= factor:
-            converted[key.attribute] = (other.factor, value)
-        return
-    if name in KAFKA_KEYS or name.startswith(KAFKA_PREFIXES):
-        unused.append(name)
-        return
-    raise ConfigError(f"there is no setting {name!r}; {_nearest(name)}")
-
-
-def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # needed by a mistake only
-
-    close = get_close_matches(name, [*keys(), *OTHER_NAMES], n=1, cutoff=0.6)
-    return f"did you mean {close[0]}?" if close else "`coordinator config` lists them all"
-
-
-def _from_environment(environ: Mapping[str, str], unused: list[str]) -> Iterable[tuple[str, str, str]]:
-    for variable in setting_variables(environ):
-        if variable.is_ours or _is_known(variable.key):
-            yield variable.key, variable.value, f"in the environment, {variable.name}"
-        else:
-            unused.append(variable.name)
-
-
-def _is_known(name: str) -> bool:
-    return name in keys() or name in OTHER_NAMES or name in KAFKA_KEYS or name.startswith(KAFKA_PREFIXES)
-
-
-def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
-    for override in overrides:
-        name, separator, text = override.partition("=")
-        if not separator:
-            raise ConfigError(f"--override {override!r} has no value; write --override key=value")
-        yield name.strip(), text, f"--override {override}"
-
-
-def _check_together(config: Config) -> None:
-    """What no single key can say."""
-    if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
-        raise ConfigError(
-            f"group.min.session.timeout.ms ({config.group_min_session_timeout_ms}) is above "
-            f"group.max.session.timeout.ms ({config.group_max_session_timeout_ms}); lower the first or raise the second"
-        )
-    if config.message_max_bytes > config.socket_request_max_bytes:
-        raise ConfigError(
-            f"message.max.bytes ({config.message_max_bytes}) is above socket.request.max.bytes "
-            f"({config.socket_request_max_bytes}), so such a batch could never arrive; raise the second"
-        )
-    if 0 <= config.queued_max_request_bytes < config.socket_request_max_bytes:
-        raise ConfigError(
-            f"queued.max.request.bytes ({config.queued_max_request_bytes}) is below socket.request.max.bytes "
-            f"({config.socket_request_max_bytes}), so such a request could never arrive; raise the first"
-        )
-    nodes = config.node_addresses
-    if nodes and config.node_id not in nodes:
-        raise ConfigError(
-            f"cluster.nodes has the nodes {', '.join(map(str, nodes))}, but node.id is {config.node_id}; "
-            "set node.id to the one that this is, or add it to cluster.nodes on every node"
-        )
-    if nodes and config.advertised_address not in (None, nodes[config.node_id]):
-        raise ConfigError(
-            f"advertised.listeners is {config.advertised_address}, but cluster.nodes has this node at "
-            f"{nodes[config.node_id]}; remove advertised.listeners, since cluster.nodes is what clients are told"
-        )
-    if config.workers > 1 and nodes:
-        raise ConfigError(
-            "workers and cluster.nodes both say which nodes there are; remove one of them, or give each worker a place "
-            "in cluster.nodes and start it by itself"
-        )
-    ports = config.worker_port_list
-    if ports and len(ports) != config.workers:
-        raise ConfigError(f"worker.ports has {len(ports)} ports for {config.workers} workers; give one for each")
-    wanted = config.preloaded_topics
-    if len(wanted) > config.max_topics or sum(wanted.values()) > config.max_partitions:
-        raise ConfigError(
-            f"topics.preload asks for {len(wanted)} topics with {sum(wanted.values())} partitions, above max.topics "
-            f"({config.max_topics}) or max.partitions ({config.max_partitions}); raise the limit or ask for less"
-        )

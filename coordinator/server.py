@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from coordinator.compactor.compactor import Compactor
-    from coordinator.config import Address, Config
+    from coordinator.config import Config
+    from coordinator.config_values import Address
 
 LOG = logging.getLogger("coordinator.server")
 

@@ -51,6 +51,8 @@ PURE = (
     "coordinator/effects.py",
     "coordinator/core.py",
     "coordinator/config.py",
+    "coordinator/config_sources.py",
+    "coordinator/config_values.py",
     "coordinator/cluster.py",
     "coordinator/dispatch.py",
     "coordinator/distribution.py",
@@ -102,7 +104,17 @@ IMPURE = frozenset(
 MAY_IMPORT: dict[str, frozenset[str]] = {
     "protocol": frozenset(),
     "coordinator.effects": frozenset(),
-    "coordinator.config": frozenset({"coordinator.environment", "coordinator.kafka_keys", "coordinator.properties"}),
+    "coordinator.config": frozenset({"coordinator.config_values", "coordinator.environment"}),
+    "coordinator.config_values": frozenset(),
+    "coordinator.config_sources": frozenset(
+        {
+            "coordinator.config",
+            "coordinator.config_values",
+            "coordinator.environment",
+            "coordinator.kafka_keys",
+            "coordinator.properties",
+        }
+    ),
     "coordinator.about": frozenset({"protocol"}),
     "coordinator.cluster": frozenset(),
     "coordinator.compiling": frozenset(),

@@ -25,7 +25,8 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.past import DEFAULT_DATA_DIR, positive
 from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.serve import read_properties
-from coordinator.config import Config, load
+from coordinator.config import Config
+from coordinator.config_sources import load
 from coordinator.log.fs import RealFileSystem
 from coordinator.workers.layout import homes
 

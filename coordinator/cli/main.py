@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
-from coordinator.config import ConfigError
+from coordinator.config_values import ConfigError
 
 INTERRUPTED: Final = 128 + signal.SIGINT
 

@@ -1,7 +1,8 @@
 """`coordinator serve`: gathers the settings and runs the daemon.
 
 The flags are short names for settings that a person types often; every other setting has --override, a file or the
-environment. What is read from the outside (file, environment) is read here, so that `coordinator.config` stays pure.
+environment. What is read from the outside (file, environment) is read here, so that `coordinator.config_sources` stays
+pure.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Final
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.log_lines import write_log_to_stderr
-from coordinator.config import Config, load
+from coordinator.config import Config
+from coordinator.config_sources import load
 
 DESCRIPTION: Final = """\
 Run the coordinator. Point any Kafka client's bootstrap.servers at the address it listens on.

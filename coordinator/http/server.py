@@ -23,7 +23,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import BaseServer, TCPServer
 from typing import Any, Final, Protocol
 
-from coordinator.config import parse_address
+from coordinator.config_values import parse_address
 from coordinator.http.status import ServerStatus
 
 LOG: Final = logging.getLogger("coordinator.http")

@@ -27,7 +27,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
-from coordinator.config import Address, Config, parse_address
+from coordinator.config import Config
+from coordinator.config_values import Address, parse_address
 from coordinator.data_dir import DataDir, DataDirError
 from coordinator.http.status import Histogram, Sample, ServerStatus
 from coordinator.log.fs import RealFileSystem

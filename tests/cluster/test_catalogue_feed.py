@@ -11,7 +11,7 @@ from coordinator.api import follow_catalogue as follow_api
 from coordinator.api.api_versions import advertised
 from coordinator.api.table import HANDLERS
 from coordinator.cluster import Cluster
-from coordinator.config import Address
+from coordinator.config_values import Address
 from coordinator.effects import Ticket
 from coordinator.topics.catalogue import parse_document
 from coordinator.topics.feed import MAX_WAIT_MS, ONLY_FACTS

@@ -17,7 +17,8 @@ from coordinator.api import fetch as fetch_api
 from coordinator.api import metadata as metadata_api
 from coordinator.api.handler import Api
 from coordinator.cluster import Cluster
-from coordinator.config import Address, Config
+from coordinator.config import Config
+from coordinator.config_values import Address
 from coordinator.effects import Ticket
 from coordinator.topic_store import TOPIC_ID_NAME
 from coordinator.topics.catalogue import Catalogue, CatalogueError, parse_document

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from coordinator.cluster import Cluster as Nodes
-from coordinator.config import Address
+from coordinator.config_values import Address
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 

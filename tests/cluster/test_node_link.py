@@ -15,7 +15,7 @@ import pytest
 from coordinator import node_link, node_peer
 from coordinator.api import incremental_alter_configs as alter_api
 from coordinator.cluster import Cluster, ClusterNode
-from coordinator.config import Address
+from coordinator.config_values import Address
 from coordinator.effects import Ticket
 from coordinator.node_link import MAX_ASKS, DisagreementError, NodeLink
 from coordinator.node_peer import LinkError, Peer

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.cluster import PRODUCER_ID_BITS, Cluster, ClusterNode, Facts, why_different
-from coordinator.config import MAX_NODE_ID, Address
+from coordinator.config_values import MAX_NODE_ID, Address
 
 ids = st.sets(st.integers(0, MAX_NODE_ID), min_size=1, max_size=9)
 SECONDS_IN_2105 = 4_270_000_000

@@ -14,7 +14,7 @@ from coordinator.api import fetch as fetch_api
 from coordinator.api import metadata as metadata_api
 from coordinator.api import offset_for_leader_epoch as epoch_api
 from coordinator.cluster import Cluster
-from coordinator.config import Address
+from coordinator.config_values import Address
 from coordinator.topics.names import OFFSETS_TOPIC
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_partitions import (

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from coordinator.cluster import PRODUCER_ID_BITS, Cluster
-from coordinator.config import Address
+from coordinator.config_values import Address
 from tests.support.topic_io_world import DATA, ManualIoWorld
 from tests.support.topic_words import producer_id
 

@@ -11,18 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.config import (
-    INT32_MAX,
-    OTHER_NAMES,
-    Address,
-    Config,
-    ConfigError,
-    Key,
-    keys,
-    load,
-    parse_address,
-    parse_topics,
-)
+from coordinator.config import INT32_MAX, OTHER_NAMES, Config, Key, keys
+from coordinator.config_sources import load
+from coordinator.config_values import Address, ConfigError, parse_address, parse_topics
 from coordinator.environment import setting_variables
 from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
 
@@ -346,7 +337,8 @@ def test_whatever_stands_in_a_file_is_a_config_or_a_sentence(name: str, value: s
 def test_every_setting_is_read_by_something() -> None:
     """A setting that changes nothing would be a lie in `coordinator config`."""
     package = Path(__file__).resolve().parents[2] / "coordinator"
-    source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name != "config.py")
+    settings = ("config.py", "config_sources.py")  # declaring and checking a setting is not using it
+    source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name not in settings)
     words = set(re.findall(r"\w+", source))
     (config,) = [
         node
