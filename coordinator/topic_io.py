@@ -3,7 +3,8 @@
 The event loop's thread only hands work over. Appends go to a flusher of their own, whose policy (`topic.flush.policy`)
 says what an answered Produce promises; whatever must not run beside appends to the same log (cutting its start,
 retention, closing it) is a job of the flusher's writer thread. Reads that memory could not answer run in a small pool,
-and the catalogue is changed by one thread of its own, so that neither waits for the other.
+and the catalogue is changed by one thread of its own, so that neither waits for the other. What these threads do to a
+log stands in `topic_work.py`, what is kept of idempotent producers in `topic_producers.py`.
 
 Each outcome is an event: a method of `Topics` turns it into effects, and `on_effects` (the runtime) executes them, in
 the end by calling `execute` here. What an unusable log means: its partition is offline, clients are told that it has no
@@ -25,12 +26,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cluster import Cluster
-from coordinator.log.errors import CorruptLogError, LogError, OffsetOutOfRangeError
+from coordinator.log.errors import CorruptLogError, LogError
 from coordinator.log.flusher import Flusher
 from coordinator.pool import Pool, ThreadPool
+from coordinator.topic_producers import ProducerCheckpoint, replay_producers
 from coordinator.topic_store import TopicStore
+from coordinator.topic_work import close_logs, facts_of, look_up, read_logs, retain, trim_log
 from coordinator.topics.effects import (
-    MAX_TIMESTAMP,
     ChangeCatalogue,
     Changed,
     EnforceRetention,
@@ -45,7 +47,6 @@ from coordinator.topics.effects import (
     TrimLog,
 )
 from coordinator.topics.names import partition_directory
-from coordinator.topics.retention import SegmentFacts, delete_up_to
 from coordinator.topics.topics import Topics
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
@@ -62,15 +63,13 @@ LOG: Final = logging.getLogger("coordinator.topics")
 READERS: Final = 2
 READS_AT_ONCE: Final = 8  # handed to the pool; the rest waits here and holds no data
 CLOSERS: Final = 8  # a log that is closed in order waits for the disk several times
-CHECKPOINT_BYTES: Final = 64 << 20  # what may be appended before the producers' state is written again
-CHECKPOINT_S: Final = 30.0  # how often that is looked at
 _INTERNAL_IDS: Final = uuid.UUID("2f0f6b5e-3f0c-5b0e-9a51-6d1d2a0f7c11")  # namespace of the ids of internal topics
 
 OnEffects = Callable[[TopicEffects], None]
 
 
 class TopicIO:
-    """The executor of one node. Every method belongs to the loop thread; `_in_*` functions run in others."""
+    """The executor of one node. Every method belongs to the loop thread, but for those named `_in_*`."""
 
     def __init__(
         self,
@@ -111,10 +110,9 @@ class TopicIO:
         self._logs: dict[Partition, Log] = {}
         self._readers = readers or ThreadPool(loop, READERS, "topic-reader")
         self._changer = changer or ThreadPool(loop, 1, "topic-changer")
+        self.checkpoint = ProducerCheckpoint(loop, self.store, self.topics, self._changer)
         self._waiting_reads: deque[Read | Lookup] = deque()
         self._running_reads = 0
-        self._checkpoint_timer: asyncio.TimerHandle | None = None
-        self._checkpointed_bytes = 0
         self._last_note = ""
         self._is_closing = False
 
@@ -151,8 +149,8 @@ class TopicIO:
             self._open(partition, checkpoint.get(partition.directory))
         self._report_unknown()
         if checkpoint or any(partition.next_offset for partition in partitions):
-            self._save_producers()
-        self._schedule_checkpoint()
+            self.checkpoint.save()
+        self.checkpoint.start()
 
     def _open(self, partition: Partition, checkpoint: Mapping[str, Any] | None) -> None:
         try:
@@ -164,26 +162,12 @@ class TopicIO:
         for message in log.recovery.messages():
             LOG.warning("recovered %s", message)
         self._logs[partition] = log
-        partition.opened(_opened(log))
+        partition.opened(facts_of(log))
         try:
-            self._replay_producers(partition, log, checkpoint)
+            replay_producers(partition, log, checkpoint, self._now_ms())
         except (CorruptLogError, ProtocolError, OSError) as error:
             LOG.error("partition offline partition=%s error=%s", partition.directory, error)
             self.topics.went_offline(partition)
-
-    def _replay_producers(self, partition: Partition, log: Log, checkpoint: Mapping[str, Any] | None) -> None:
-        now_ms = self._now_ms()
-        from_offset = log.log_start_offset
-        if checkpoint is not None and checkpoint.get("id") == partition.topic.topic_id.hex():
-            offset = checkpoint.get("offset")
-            if isinstance(offset, int) and log.log_start_offset <= offset <= log.log_end_offset:
-                with contextlib.suppress(ValueError, TypeError, KeyError):
-                    partition.sequences.restore(checkpoint["producers"], now_ms)
-                    from_offset = offset
-        if from_offset < log.log_end_offset:
-            for header, _ in log.batches(from_offset):
-                if header.base_offset >= from_offset:
-                    partition.sequences.replay(header, now_ms)
 
     def _report_unknown(self) -> None:
         known = [partition.directory for partition in self._logs]
@@ -249,9 +233,9 @@ class TopicIO:
             self._running_reads += 1
             logs = [self._logs.get(item.partition) for item in read.items]
             if isinstance(read, Read):
-                self._readers.run(partial(_in_reader_read, read, logs), partial(self._read_done, read))
+                self._readers.run(partial(read_logs, read, logs), partial(self._read_done, read))
             else:
-                self._readers.run(partial(_in_reader_look_up, read, logs), partial(self._look_up_done, read))
+                self._readers.run(partial(look_up, read, logs), partial(self._look_up_done, read))
 
     def _read_done(self, read: Read, found: list[bytes | ReadFailure] | None, error: BaseException | None) -> None:
         self._running_reads -= 1
@@ -280,10 +264,10 @@ class TopicIO:
             self._changer.run(partial(self.store.save_producer_ids, job.up_to), partial(self._ids_reserved, job))
         elif isinstance(job, TrimLog):
             log = self._logs.get(job.partition)
-            self.flusher.run(partial(_in_writer_trim, log, job.offset), partial(self._trimmed, job))
+            self.flusher.run(partial(trim_log, log, job.offset), partial(self._trimmed, job))
         else:
             items = [(partition, self._logs.get(partition), policy) for partition, policy in job.items]
-            self.flusher.run(partial(_in_writer_retain, items), partial(self._retained, job))
+            self.flusher.run(partial(retain, items), partial(self._retained, job))
 
     def _in_changer_change(self, job: ChangeCatalogue) -> dict[Partition, Log]:
         """Write the document, make the logs; if they cannot be made, the old document holds again."""
@@ -294,7 +278,7 @@ class TopicIO:
             for partition in job.create:
                 log = created[partition] = store.create_log(partition, adopts=job.adopts)
                 if log.log_end_offset:  # it was brought here from another node; nobody else sees the partition yet
-                    self._replay_producers(partition, log, None)
+                    replay_producers(partition, log, None, self._now_ms())
         except Exception:
             for partition, log in created.items():
                 if log.log_end_offset:
@@ -313,7 +297,7 @@ class TopicIO:
             self._on_effects(self.topics.catalogue_changed(ReadFailure(ErrorCode.KAFKA_STORAGE_ERROR), self._now_ms()))
             return
         self._logs.update(created)
-        opened = {partition: _opened(log) for partition, log in created.items()}
+        opened = {partition: facts_of(log) for partition, log in created.items()}
         if not job.remove:
             self._on_effects(self.topics.catalogue_changed(Changed(opened), self._now_ms()))
             return
@@ -379,45 +363,6 @@ class TopicIO:
             LOG.error("retention failed error=%r", error)
         self._on_effects(self.topics.retention_enforced(results or (), self._now_ms()))
 
-    # -- the producers' state ------------------------------------------------------------------------------------
-
-    def _schedule_checkpoint(self) -> None:
-        if not self._is_closing:
-            self._checkpoint_timer = self._loop.call_later(CHECKPOINT_S, self._maybe_checkpoint)
-
-    def _maybe_checkpoint(self) -> None:
-        written = self.topics.producing.bytes
-        if written - self._checkpointed_bytes < CHECKPOINT_BYTES:
-            self._schedule_checkpoint()
-            return
-        self._checkpointed_bytes = written
-        content = self._producers()
-        self._changer.run(partial(self.store.save_producers, content), self._checkpointed)
-
-    def _checkpointed(self, _: None, error: BaseException | None) -> None:
-        if error is not None:
-            LOG.warning("the producers' state was not written (%s): the next start reads more of the logs", error)
-        self._schedule_checkpoint()
-
-    def _producers(self) -> dict[str, dict[str, Any]]:
-        return {
-            partition.directory: {
-                "id": partition.topic.topic_id.hex(),
-                "offset": partition.high_watermark,
-                "producers": partition.sequences.to_rows(partition.high_watermark),
-            }
-            for topic in self.topics.catalogue.topics.values()
-            if not topic.is_internal
-            for partition in topic.partitions
-            if partition.high_watermark and not partition.is_offline
-        }
-
-    def _save_producers(self) -> None:
-        try:
-            self.store.save_producers(self._producers())
-        except OSError as error:
-            LOG.warning("the producers' state was not written (%s): the next start reads more of the logs", error)
-
     # -- the end -------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
@@ -425,18 +370,17 @@ class TopicIO:
         if self._is_closing:
             return
         self._is_closing = True
-        if self._checkpoint_timer is not None:
-            self._checkpoint_timer.cancel()
+        self.checkpoint.stop()
         self._on_effects(self.topics.shutdown(self._now_ms()))
         await self._readers.drained()
         await self._changer.drained()
         self.flusher.close()
         await self._changer.drained()
-        self._save_producers()
+        self.checkpoint.save()
         owned = [log for partition, log in self._logs.items() if partition.view is None]
         closers = ThreadPool(self._loop, CLOSERS, "topic-closer")
         for number in range(CLOSERS):
-            closers.run(partial(_in_closer_close, owned[number::CLOSERS]), _nothing)
+            closers.run(partial(close_logs, owned[number::CLOSERS]), _nothing)
         await closers.drained()
         for pool in (closers, self._changer, self._readers):
             pool.close()
@@ -450,103 +394,6 @@ def random_topic_id() -> bytes:
             return topic_id
 
 
-def _opened(log: Log) -> Opened:
-    return Opened(log.log_start_offset, log.log_end_offset, log.size_bytes)
-
-
 def _nothing(result: object, error: BaseException | None) -> None:
     if error is not None:
         LOG.warning("clean-up failed error=%r", error)
-
-
-def _failure(log: Log | None, error: Exception) -> ReadFailure:
-    if isinstance(error, OffsetOutOfRangeError):
-        return ReadFailure(ErrorCode.OFFSET_OUT_OF_RANGE)
-    if log is None:
-        return ReadFailure(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    LOG.error("read failed log=%s error=%s", log.directory.name, error)
-    return ReadFailure(ErrorCode.KAFKA_STORAGE_ERROR)
-
-
-def _in_reader_read(read: Read, logs: Sequence[Log | None]) -> list[bytes | ReadFailure]:
-    found: list[bytes | ReadFailure] = []
-    left = read.max_bytes
-    at_least_one = read.at_least_one
-    for item, log in zip(read.items, logs, strict=True):
-        if left <= 0 and not at_least_one:
-            found.append(b"")
-            continue
-        try:
-            if log is None:
-                raise LogError("the log is gone")
-            data = log.read(
-                item.offset, max(min(item.max_bytes, left), 0), min_one=at_least_one, up_to_offset=item.up_to_offset
-            )
-        except (OSError, LogError, ProtocolError) as error:
-            found.append(_failure(log, error))
-            continue
-        found.append(data)
-        left -= len(data)
-        at_least_one = at_least_one and not data
-    return found
-
-
-def _in_reader_look_up(lookup: Lookup, logs: Sequence[Log | None]) -> list[tuple[int, int] | ReadFailure | None]:
-    found: list[tuple[int, int] | ReadFailure | None] = []
-    for item, log in zip(lookup.items, logs, strict=True):
-        try:
-            if log is None:
-                raise LogError("the log is gone")
-            if item.timestamp == MAX_TIMESTAMP:
-                found.append(log.max_timestamp_offset())
-            else:
-                found.append(log.offset_for_timestamp(item.timestamp))
-        except (OSError, LogError, ProtocolError) as error:
-            found.append(_failure(log, error))
-    return found
-
-
-def _in_writer_trim(log: Log | None, offset: int) -> Opened:
-    if log is None:
-        raise LogError("the log is gone")
-    log.delete_up_to(offset)
-    return _opened(log)
-
-
-def _in_writer_retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Partition, Opened]]:
-    wall_ms = int(time.time() * 1000)
-    results: list[tuple[Partition, Opened]] = []
-    for partition, log, policy in items:
-        if log is None:
-            continue
-        segments = [
-            SegmentFacts(segment.next_offset, segment.size_bytes, segment.max_timestamp) for segment in log.segments
-        ]
-        cut = delete_up_to(segments, policy, log.high_watermark, wall_ms)
-        if cut is None or cut <= log.log_start_offset:
-            continue
-        try:
-            before = log.size_bytes
-            if cut == log.log_end_offset:
-                log.roll()  # the newest segment has had its time too
-            log.delete_up_to(cut)
-        except OSError as error:
-            LOG.error("retention failed log=%s error=%s", log.directory.name, error)
-            continue
-        opened = _opened(log)
-        LOG.info(
-            "retention partition=%s log_start_offset=%d removed_bytes=%d",
-            log.directory.name,
-            opened.log_start_offset,
-            before - opened.size_bytes,
-        )
-        results.append((partition, opened))
-    return results
-
-
-def _in_closer_close(logs: Sequence[Log]) -> None:
-    for log in logs:
-        try:
-            log.close()
-        except OSError as error:
-            LOG.error("not closed in order log=%s error=%s; the next start checks its end", log.directory.name, error)

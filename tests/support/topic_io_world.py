@@ -122,8 +122,7 @@ class IoWorld(_Node):
         self.io.flusher._closed = True
         for log in self.io._logs.values():
             log.abandon()
-        if self.io._checkpoint_timer is not None:
-            self.io._checkpoint_timer.cancel()
+        self.io.checkpoint.stop()
         self.io._readers.close()
         self.io._changer.close()
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from coordinator import topic_producers
 from coordinator.api import create_topics as create_topics_api
 from coordinator.api import delete_topics as delete_topics_api
 from coordinator.api import fetch as fetch_api
@@ -336,14 +337,12 @@ def test_a_start_reads_only_what_came_after_the_last_checkpoint(world: ManualIoW
 
 
 def test_a_checkpoint_is_written_when_enough_was_appended(monkeypatch: pytest.MonkeyPatch) -> None:
-    from coordinator import topic_io
-
-    monkeypatch.setattr(topic_io, "CHECKPOINT_BYTES", 500)
+    monkeypatch.setattr(topic_producers, "CHECKPOINT_BYTES", 500)
     world = ManualIoWorld()
     create(world, "orders")
     for sequence in range(20):
         produce(world, batch(producer=(5, 1, sequence)))
-    world.advance(topic_io.CHECKPOINT_S + 1)
+    world.advance(topic_producers.CHECKPOINT_S + 1)
     assert b'"offset": 20' in text(world, "topic-producers.json")
 
 
@@ -353,7 +352,7 @@ def test_a_checkpoint_that_speaks_of_a_longer_log_is_not_believed() -> None:
     produce(world, batch(producer=(5, 0, 0)))
     world.advance(1.1)  # on disk
     produce(world, batch(producer=(5, 0, 1)))  # in the kernel only
-    world.io._save_producers()
+    world.io.checkpoint.save()
     world.boot(world.fs.crash())
     assert world.topics.catalogue.topics["orders"].partitions[0].next_offset == 1
     assert produce(world, batch(producer=(5, 0, 2))).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
