@@ -3,8 +3,8 @@
 A child is started from a thread, never from the loop: there, starting one under uvloop stopped the loop for 43 ms at
 800 MB of memory, and for less than 2 ms from a thread. It gets the read end of a pipe, its lifeline, whose other end
 only the daemon holds: when that closes, because it is told to end or because the daemon was killed, the child goes
-(`coordinator.compaction.child` watches it). Each child leads a process group of its own, so that whatever it has
-started itself can be ended with it.
+(`child_entry.py` watches it). Each child leads a process group of its own, so that whatever it has started itself can
+be ended with it.
 
 A child speaks on its stdout and is spoken to on its stdin; what it writes to stderr is kept for the sentence that says
 why it failed, up to a bound.

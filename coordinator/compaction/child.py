@@ -16,13 +16,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
+from coordinator import child_entry
 from coordinator.child_process import LIFELINE_VARIABLE
 from coordinator.compaction import frames, handover
 from coordinator.compaction.eligibility import Lags
@@ -38,12 +38,10 @@ from coordinator.log.staging import SwapRefusedError
 from coordinator.log.swap import AtStep, no_step
 from protocol.errors import ProtocolError
 
-NICENESS: Final = 10
 ROWS_TRIES: Final = 60  # a partition that is being loaded is asked again, once a second
 LINES_KEPT: Final = 20  # of a job's output, for the daemon's log
 LINE_BYTES: Final = 500
 TERM_S: Final = 3.0  # between SIGTERM and SIGKILL for a job
-CUT_EXIT_CODE: Final = 75
 
 Order = Mapping[str, Any]
 Answer = dict[str, Any]
@@ -52,31 +50,10 @@ Answer = dict[str, Any]
 def main(argv: list[str] | None = None, at_step: AtStep = no_step) -> int:
     """One order from stdin, one answer to stdout. `at_step` is called before everything that changes the disk."""
     act = ACTS[(argv or sys.argv[1:])[0]]
-    stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # what anybody prints must not be taken for an answer
-    with contextlib.suppress(OSError):
-        os.nice(NICENESS)
-    watch_lifeline()
+    stdin, stdout = child_entry.begin(when_cut=end_job)
     order = frames.read(stdin)
     frames.write(stdout, act(order, stdin, stdout, at_step))
     return 0
-
-
-def watch_lifeline() -> None:
-    """End this process, and its group with whatever it has started, when the daemon lets go of the other end."""
-    number = os.environ.get(LIFELINE_VARIABLE, "")
-    if not number:
-        return
-
-    def watch() -> None:
-        while True:
-            with contextlib.suppress(InterruptedError):
-                if not os.read(int(number), 1):
-                    break
-        end_job()
-        os._exit(CUT_EXIT_CODE)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 # --- plan -------------------------------------------------------------------------------------------------------------
