@@ -19,7 +19,8 @@ A request that cannot be handled, or an answer that cannot be encoded, costs its
 exception leaves this class, because the caller may be the event of another client.
 
 A Heartbeat has the same bytes every time but for the correlation id: the last successful one is remembered with its
-member, and an equal frame renews the session without being decoded (see `HeartbeatMemo` in the core).
+member, and an equal frame renews the session without being decoded (see `HeartbeatMemo` in the core). An OffsetCommit
+that differs in nothing but its offsets from the one before is recognised likewise (see `commit_frame.py`).
 
 EOF never touches a group: a parked request of a closed connection is resolved like any other, its answer dropped.
 """
@@ -36,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.api.api_versions import unsupported_version
 from coordinator.api.pieces import LONG, in_pieces
+from coordinator.commit_frame import CommitFrame
 from coordinator.effects import Ticket
 from coordinator.loop_health import NOTABLE_S
 from protocol import codec
@@ -61,6 +63,8 @@ SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
 PIPELINED: Final = frozenset({PRODUCE, OFFSET_COMMIT, HEARTBEAT})
 WAITS_FOR_LOG: Final = frozenset({PRODUCE, OFFSET_COMMIT, SYNC_GROUP})
 MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
+MAX_KEPT_COMMIT_BYTES: Final = 16_384  # of a frame that is remembered
+MAX_UNUSED_COMMITS: Final = 8  # remembered in a row and never met again: this client's are always different
 TURN_S: Final = 0.002  # how long requests of one connection run on end while others may be waiting
 _CORRELATION: Final = struct.Struct(">i")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
@@ -74,6 +78,9 @@ class Connection(asyncio.Protocol):
         "_client_id",
         "_client_raw",
         "_closed_ms",
+        "_commit",
+        "_commit_bytes",
+        "_commits_unused",
         "_frames",
         "_has_yielded",
         "_host",
@@ -137,6 +144,9 @@ class Connection(asyncio.Protocol):
         self._is_stopping = False
         self._reading_paused = False
         self._writing_paused = False
+        self._commit: CommitFrame | None = None
+        self._commit_bytes = 0  # of the last one that was decoded
+        self._commits_unused = 0
         self._memo_head = b""
         self._memo_tail = b""
         self._memo_read_head = b""
@@ -185,6 +195,7 @@ class Connection(asyncio.Protocol):
         self._tickets.clear()
         self._parked = None
         self._memo = None
+        self._commit = None
         self._frames.clear()
         self._count_held()
 
@@ -339,15 +350,21 @@ class Connection(asyncio.Protocol):
             limit = self._largest_request
             self.close(f"{route.name} of {len(frame)} bytes is over connection.request.max.bytes={limit}")
             return
-        try:
-            body = self._read_header(frame, route)
-            request = route.decode(frame, body)
-        except DecodeError as error:
-            self.close(f"malformed {route.name} v{route.version}: {error}")
-            return
-        except Exception as error:
-            self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
-            return
+        body = 0
+        request: Any = None
+        commit = self._commit
+        if commit is not None and len(frame) == commit.size:
+            request = commit.again(frame)
+        if request is None:
+            try:
+                body = self._read_header(frame, route)
+                request = route.decode(frame, body)
+            except DecodeError as error:
+                self.close(f"malformed {route.name} v{route.version}: {error}")
+                return
+            except Exception as error:
+                self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
+                return
         ticket = Ticket(
             self,
             api_key=route.key,
@@ -377,6 +394,14 @@ class Connection(asyncio.Protocol):
         if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
             if runtime.saw_append and route.key in WAITS_FOR_LOG:
                 ticket.waits_for_log = True
+                if route.key == OFFSET_COMMIT:
+                    if not body:
+                        self._commits_unused = 0
+                    elif len(frame) != self._commit_bytes:
+                        self._commit_bytes = len(frame)  # the second of a length is remembered, not every first
+                    elif len(frame) <= MAX_KEPT_COMMIT_BYTES and self._commits_unused < MAX_UNUSED_COMMITS:
+                        self._commits_unused += 1
+                        self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
             else:
                 self._parked = ticket
         elif route.key == HEARTBEAT:
@@ -454,6 +479,8 @@ class Connection(asyncio.Protocol):
         if route is None:  # an ApiVersions of a version that is not served
             body = codec.encode_response(response, ticket.version)
             return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
+        if isinstance(response, bytes):  # a commit that was recognised: encoded when it was first met
+            return self._frame(ticket, route, response)
         if route.key in LONG:
             pieces = in_pieces(
                 route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible

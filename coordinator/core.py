@@ -33,6 +33,7 @@ from coordinator.group.records import empty_group_record
 from coordinator.group.state import GroupState
 from coordinator.group.sync import sync
 from coordinator.offsets.commit import EndTransaction, commit, commit_pending
+from coordinator.offsets.commit_again import CommitAgain, CommitMemo, commit_again
 from coordinator.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.offsets.directory import Directory
 from coordinator.offsets.failure import failure
@@ -109,6 +110,7 @@ class GroupCoordinator:
             HeartbeatRequest: self._heartbeat,
             LeaveGroupRequest: self._leave,
             OffsetCommitRequest: self._offset_commit,
+            CommitAgain: commit_again,
             TxnOffsetCommitRequest: self._txn_offset_commit,
             OffsetFetchRequest: self._offset_fetch,
             OffsetDeleteRequest: self._offset_delete,
@@ -230,6 +232,7 @@ class GroupCoordinator:
     def topic_partitions_deleted(self, topic: str, partitions: Iterable[int], now_ms: int) -> Effects:
         """A topic, or some of its partitions, is gone."""
         event = self._begin(now_ms)
+        self._directory.topics_gone += 1
         forget_topic(self._directory, self._timers, topic, frozenset(partitions), event)
         return event.effects()
 
@@ -307,7 +310,7 @@ class GroupCoordinator:
         shard.replay = None
         shard.state = PartitionState.FAILED
 
-    # -- heartbeats by their bytes -------------------------------------------------------------------------------
+    # -- heartbeats and commits by their bytes -------------------------------------------------------------------
 
     def heartbeat_memo(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation: int
@@ -315,6 +318,10 @@ class GroupCoordinator:
         """After a Heartbeat that succeeded: a short cut for the next one with the same bytes."""
         group = self._groups.get(group_id)
         return None if group is None else HeartbeatMemo.of(group, member_id, group_instance_id, generation)
+
+    def commit_memo(self, request: OffsetCommitRequest) -> CommitMemo | None:
+        """After an OffsetCommit that was accepted: a short cut for others that differ in the offsets alone."""
+        return CommitMemo.of(self._directory, request, self._topic_check, self._config.offset_metadata_max_bytes)
 
     # -- what others look at -------------------------------------------------------------------------------------
 

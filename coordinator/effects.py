@@ -62,7 +62,8 @@ class Ticket:
 
 
 class Reply(NamedTuple):
-    """Send `response` (a message of `protocol.messages`, version-neutral) to `ticket`."""
+    """Send `response` to `ticket`: a message of `protocol.messages`, version-neutral, or what the API layer gave the
+    core to answer with (`CommitAgain`)."""
 
     ticket: Ticket
     response: Any

@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OFFSETS_CORE = (
     "cold",
     "commit",
+    "commit_again",
     "committed",
     "deletion",
     "directory",

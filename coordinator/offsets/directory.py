@@ -27,10 +27,11 @@ LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, s
 class Directory:
     """All partitions and groups of one node."""
 
-    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions")
+    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone")
 
     def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
         self.is_down = False  # stopping: nobody is served any more
+        self.topics_gone = 0  # how often a topic was deleted: what was known of topics before may be wrong
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.partitions = [OffsetsPartition(number, self.groups, self.groups_by_state) for number in range(partitions)]

@@ -21,6 +21,7 @@ from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import Call
 from tests.support.cluster import Cluster, Member
+from tests.support.recognised_commits import RecognisedCommits
 
 GROUPS = ("g", "h")
 PARTITIONS = (0, 1, 2)
@@ -45,9 +46,12 @@ class Sent:
 
 
 class RandomGroups(RuleBasedStateMachine):
+    by_bytes = False
+
     def __init__(self) -> None:
         super().__init__()
         self.cluster = Cluster(Config(group_initial_rebalance_delay_ms=1_000, group_max_size=4), partitions=2)
+        self.cluster.recognised = RecognisedCommits() if self.by_bytes else None
         self.clients: list[Client] = []
         self.sent: list[Sent] = []
         self.next_offset = 1
@@ -337,4 +341,13 @@ class _Lost:
 
 
 LOST = _Lost()
+
+
+class RandomGroupsByBytes(RandomGroups):
+    """Commits that differ in their offsets alone take the short way."""
+
+    by_bytes = True
+
+
 TestRandomGroups = RandomGroups.TestCase
+TestRandomGroupsByBytes = RandomGroupsByBytes.TestCase

@@ -8,11 +8,19 @@ from typing import Any
 import pytest
 
 from coordinator.api.node import Node
+from coordinator.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
+from coordinator.core import GroupCoordinator
 from coordinator.effects import Ticket
+from coordinator.offsets.commit_again import CommitAgain
 from protocol.api_keys import ApiKey
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from tests.support.edge import Edge
 from tests.support.wire import encode_frame
 
@@ -197,3 +205,76 @@ def test_a_request_that_came_in_parts_is_no_longer_held_once_it_is_whole() -> No
     peer.connection.data_received(whole[2:])
     assert edge.runtime.connections.held_bytes == 0
     assert peer.transport.writes == 2
+
+
+class TestCommitsThatAreRecognised:
+    """The second of a size is remembered, the third recognised; a client whose commits always differ costs little."""
+
+    @pytest.fixture
+    def edge(self) -> Edge:
+        self.taken: list[bool] = []
+
+        def take(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+            self.taken.append(isinstance(request, CommitAgain))
+            edge.runtime.saw_append = True  # and the disk takes its time
+
+        edge = Edge({ApiKey.OFFSET_COMMIT: take})
+        core = edge.runtime.core = GroupCoordinator(
+            edge.config,
+            partitions=1,
+            new_member_uuid=lambda: "uuid",
+            topic_partition_exists=lambda topic, partition: True,
+            wall_offset_ms=0,
+        )
+        core.load_begin(0)
+        core.load_end(0, 0, edge.runtime.now_ms())
+        core.handle(commit(0), Ticket(), edge.runtime.now_ms())  # the group exists
+        return edge
+
+    def test_from_the_third_on(self, edge: Edge) -> None:
+        peer = edge.peer()
+        for number in range(5):
+            peer.send(commit(number))
+        assert self.taken == [False, False, True, True, True]
+        peer.send(*[commit(number) for number in range(3)])
+        assert self.taken[5:] == [True] * 3
+
+    def test_those_that_always_differ_are_no_longer_remembered(self, edge: Edge) -> None:
+        peer = edge.peer()
+        for number in range(MAX_UNUSED_COMMITS + 1):
+            peer.send(commit(1, partition=number))
+        for number in range(5):
+            peer.send(commit(number, partition=number % 2))
+        last = commit(1, partition=7)
+        peer.send(last, last, last)
+        assert not any(self.taken)
+
+    def test_one_use_is_enough_to_go_on_remembering(self, edge: Edge) -> None:
+        peer = edge.peer()
+        for number in range(3 * MAX_UNUSED_COMMITS):
+            one = commit(1, partition=number)
+            peer.send(one, one)
+        assert any(self.taken[-4:])
+
+    def test_a_big_one_is_not_remembered(self, edge: Edge) -> None:
+        peer = edge.peer()
+        for number in range(4):
+            peer.send(commit(number, metadata="m" * 4000, partitions=MAX_KEPT_COMMIT_BYTES // 4000 + 1))
+        assert not any(self.taken)
+
+
+def commit(offset: int, *, partition: int = 0, partitions: int = 1, metadata: str = "") -> OffsetCommitRequest:
+    return OffsetCommitRequest(
+        group_id="g",
+        topics=[
+            OffsetCommitRequestTopic(
+                name="t",
+                partitions=[
+                    OffsetCommitRequestPartition(
+                        partition_index=partition + number, committed_offset=offset, committed_metadata=metadata
+                    )
+                    for number in range(partitions)
+                ],
+            )
+        ],
+    )

@@ -66,6 +66,7 @@ from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import NEWEST, Call, Offsets
 from tests.support.clock import Clock, milliseconds
 from tests.support.memory_offsets_log import MemoryOffsetsLog, Written
+from tests.support.recognised_commits import RecognisedCommits
 from tests.support.scripted_member import Member
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Cluster:
         self.flushes_at_once = True
         self.holds_work = False  # steps of long work are taken by `step` alone
         self.failing_with: ErrorCode | None = None
+        self.recognised: RecognisedCommits | None = None  # if there are some: commits are recognised by their bytes
         self.calls: list[Call] = []
         self.rebalances: list[Rebalance] = []
         self.expects_faults = False
@@ -128,6 +130,8 @@ class Cluster:
         row = _ROWS.get(call.api)
         if row is None:  # not served yet
             call.answer = response
+        elif isinstance(response, bytes):
+            call.answer = codec.decode_response(ticket.api_key, call.version, response, 0)
         else:
             shaped = response if row.shape is None else row.shape(response, call.version)
             data = codec.encode_response(shaped, call.version)
@@ -145,7 +149,20 @@ class Cluster:
         ticket = Ticket(call, api_key=int(row.key), version=version, client_id=client_id, client_host=host)
         assert row.min_version <= version <= row.max_version
         data = codec.encode_request(request, version)
-        row.handle(self, codec.decode_request(int(row.key), version, data, 0), ticket, self.clock.now_ms)
+        request = codec.decode_request(int(row.key), version, data, 0)
+        if api == "commit" and self.recognised is not None:
+            self.recognised.handle(self, request, data, ticket, row)
+        else:
+            row.handle(self, request, ticket, self.clock.now_ms)
+        self._after_event()
+        return call
+
+    def send_command(self, api: str, command: Any) -> Call:
+        """Something that an API row is given when it is not the request itself."""
+        call = Call(api, NEWEST[api])
+        self.calls.append(call)
+        row = _ROWS[api]
+        row.handle(self, command, Ticket(call, api_key=int(row.key), version=call.version), self.clock.now_ms)
         self._after_event()
         return call
 
@@ -523,6 +540,8 @@ class Cluster:
         for partition in range(len(self.log.partitions)):
             self.log.drop_queued(partition)
         self.core = self._new_core()
+        if self.recognised is not None:
+            self.recognised = RecognisedCommits()
 
     def load(self) -> None:
         for partition in range(len(self.log.partitions)):
