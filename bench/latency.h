@@ -1,4 +1,4 @@
-/* A histogram of latencies and the clocks that go with it.
+/* A histogram of latencies.
  *
  * Nanoseconds, 64 linear steps within each power of two: a percentile is at most 1.6 % too high. It never rounds down:
  * what is told is the upper end of the step that the percentile falls into.
@@ -7,19 +7,12 @@
 #define BENCH_LATENCY_H
 
 #include <stdint.h>
-#include <time.h>
 
 enum { STEP_BITS = 6, STEPS = 1 << STEP_BITS };
 
 struct histogram {
     uint64_t count[64 * STEPS], total, largest;
 };
-
-static inline int64_t clock_ns(clockid_t clock) {
-    struct timespec t;
-    if (clock_gettime(clock, &t) != 0) return -1;
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static inline void record(struct histogram *h, int64_t ns) {
     uint64_t value = ns < 0 ? 0 : (uint64_t)ns;

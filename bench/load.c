@@ -16,31 +16,16 @@
  * Output: one JSON object on stdout. Exit 0 only if every answer was right.   Build: cc -O2 -o build/load load.c
  */
 #define _GNU_SOURCE
-#include <signal.h>
-#include <sys/resource.h>
-
 #include "members.h"
 
-enum { MAX_PIDS = 64 };
 enum mode { MODE_HEARTBEAT, MODE_COMMIT, MODE_FETCH, MODE_ECHO };
 static const char *const MODES[] = {"heartbeat", "commit", "fetch", "echo"};
 
 static enum mode mode;
-static pid_t pids[MAX_PIDS];
 static bool measuring, stopping;
 static int64_t answered, errors, idle_ns, began_ns, next_due;
 static int answer_bytes; /* size of the last hot answer, for the report */
 static struct histogram latency, lateness;
-
-static int64_t servers_cpu_ns(void) {
-    int64_t total = 0;
-    for (int i = 0; i < opt.n_pids; i++) {
-        clockid_t clock;
-        if (clock_getcpuclockid(pids[i], &clock) != 0) die("process %d is gone", (int)pids[i]);
-        total += clock_ns(clock);
-    }
-    return total;
-}
 
 /* ---- what is repeated ------------------------------------------------------------------------------------------- */
 
@@ -308,7 +293,7 @@ static void parse_options(int argc, char **argv) {
         else if (!strcmp(name, "--rate")) opt.rate = atof(value);
         else if (!strcmp(name, "--sleep")) opt.sleeps = atoi(value);
         else if (!strcmp(name, "--count")) opt.count = atoll(value);
-        else if (!strcmp(name, "--cpu-of") && opt.n_pids < MAX_PIDS) pids[opt.n_pids++] = atoi(value);
+        else if (!strcmp(name, "--cpu-of")) add_server(value);
         else if (!strcmp(name, "--mode")) {
             for (mode = MODE_HEARTBEAT; mode <= MODE_ECHO && strcmp(value, MODES[mode]); mode++) {}
             if (mode > MODE_ECHO) die("--mode takes heartbeat, commit, fetch or echo");
@@ -332,18 +317,12 @@ static void start_driving(void) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN);
     parse_options(argc, argv);
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    snprintf(run_id, sizeof run_id, "%d-%" PRId64, (int)getpid(), clock_ns(CLOCK_REALTIME) % 1000000000);
+    set_up_program();
     n_groups = (opt.connections + opt.group_size - 1) / opt.group_size;
     connections = calloc((size_t)opt.connections, sizeof *connections);
     groups = calloc((size_t)n_groups, sizeof *groups);
-    poll_fd = epoll_create1(0);
-    if (!connections || !groups || poll_fd < 0) die("out of memory or files");
+    if (!connections || !groups) die("out of memory");
 
     if (mode != MODE_ECHO) negotiate(mode == MODE_FETCH);
     for (int i = 0; i < opt.connections; i++) {

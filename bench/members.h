@@ -7,14 +7,6 @@
 #ifndef BENCH_MEMBERS_H
 #define BENCH_MEMBERS_H
 
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/tcp.h>
-#include <sys/epoll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "latency.h"
 #include "wire.h"
 
@@ -44,7 +36,7 @@ struct connection {
 static struct {
     const char *host, *topic;
     int port, connections, partitions; /* partitions: of one request; the topic has partitions x group_size */
-    int in_flight, group_size, frame_bytes, n_pids, fetch_version;
+    int in_flight, group_size, frame_bytes, fetch_version;
     double seconds, warmup, rate;
     bool sleeps;
     int64_t count;
@@ -53,47 +45,20 @@ static struct {
 
 static struct connection *connections;
 static struct group *groups;
-static int poll_fd, n_groups;
-static char run_id[32];
+static int n_groups;
 static int64_t now_ns_cached;
 static const int64_t RETRY_NS = 100000000, CHECK_NS = 200000000, LEADER_WAITS_NS = 20000000;
 
 /* ---- the connection --------------------------------------------------------------------------------------------- */
 
-static void watch(struct connection *c) {
-    struct epoll_event e = {.events = EPOLLIN | (c->wants_out ? EPOLLOUT : 0u), .data.ptr = c};
-    epoll_ctl(poll_fd, EPOLL_CTL_MOD, c->fd, &e);
-}
-
 static void flush_out(struct connection *c) {
-    int done = 0;
-    while (done < c->out_used) {
-        ssize_t n = send(c->fd, c->out + done, (size_t)(c->out_used - done), MSG_NOSIGNAL);
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-        if (n < 0) die("connection %d of group %d: send: %s", c->index, c->group, strerror(errno));
-        done += (int)n;
-    }
-    if (done) memmove(c->out, c->out + done, (size_t)(c->out_used - done));
-    c->out_used -= done;
-    if (c->wants_out != (c->out_used > 0)) c->wants_out = !c->wants_out, watch(c);
-}
-
-static int connect_to(int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    if (inet_pton(AF_INET, opt.host, &address.sin_addr) != 1) die("--host takes an IPv4 address");
-    int fd = socket(AF_INET, SOCK_STREAM, 0), yes = 1;
-    if (fd < 0 || connect(fd, (struct sockaddr *)&address, sizeof address) != 0)
-        die("port %d: %s (see ulimit -n)", port, strerror(errno));
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    return fd;
+    c->out_used = (int)send_some(c->fd, c, c->out, (size_t)c->out_used, &c->wants_out);
 }
 
 static void open_connection(struct connection *c, int port) {
-    c->port = port, c->fd = connect_to(port), c->wants_out = false;
+    c->port = port, c->fd = connect_to(opt.host, port), c->wants_out = false;
     c->next_correlation = c->expected_correlation = c->outstanding = c->in_used = c->out_used = 0;
-    fcntl(c->fd, F_SETFL, O_NONBLOCK);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = c};
-    epoll_ctl(poll_fd, EPOLL_CTL_ADD, c->fd, &e);
+    watch(c->fd, c);
 }
 
 /* ---- which versions the server has (ApiVersions v0, which everybody answers) ------------------------------------- */
@@ -115,7 +80,7 @@ static void negotiate(bool fetches) {
     enum { N_NEEDED = sizeof needed / sizeof *needed };
     static uint8_t answer[65536];
     bool served[N_NEEDED] = {false};
-    int fetch_from = -1, fetch_to = -1, fd = connect_to(opt.port);
+    int fetch_from = -1, fetch_to = -1, fd = connect_to(opt.host, opt.port);
     struct timeval patience = {.tv_sec = 10};
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     struct writer w = begin(answer, API_VERSIONS, 0, 1, false);

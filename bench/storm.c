@@ -17,27 +17,9 @@
  * Output: one JSON object on stdout. Exit 0 only if every answer was right.   Build: cc -O2 -o build/storm storm.c
  */
 #define _GNU_SOURCE
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
-#include <netinet/tcp.h>
-#include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/epoll.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <time.h>
-#include <unistd.h>
+#include "wire.h"
 
-enum { MAX_ID = 128, MAX_PIDS = 64, BURST = 64 };
-enum { FIND_COORDINATOR = 10, JOIN_GROUP = 11, HEARTBEAT = 12, LEAVE_GROUP = 13, SYNC_GROUP = 14 };
-enum { LOADING = 14, NOT_AVAILABLE = 15, NOT_COORDINATOR = 16, REBALANCE_IN_PROGRESS = 27, MEMBER_ID_REQUIRED = 79 };
+enum { BURST = 64 };
 enum state { CLOSED, FINDING, WAITING, JOINING, SYNCING, STABLE, BEATING, LEAVING, LEFT };
 
 struct buffer {
@@ -63,42 +45,15 @@ struct member {
 
 static struct {
     const char *host;
-    int port, groups, size, rounds, restarts, n_pids, limit_s;
-    pid_t pids[MAX_PIDS];
+    int port, groups, size, rounds, restarts, limit_s;
 } opt = {.host = "127.0.0.1", .groups = 1, .size = 100, .rounds = 3, .limit_s = 60};
 
 static struct member *members;
 static struct group *groups;
-static int n_members, poll_fd, groups_done, subscription_round;
-static char run_id[32];
+static int n_members, groups_done, subscription_round;
 static int64_t now_ns, idle_ns, first_join_ns, last_join_ns, joins, syncs, beats;
 
-static void die(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fputs("storm: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    exit(2);
-}
-
-static int64_t clock_ns(clockid_t clock) {
-    struct timespec t;
-    if (clock_gettime(clock, &t) != 0) return 0;
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static int64_t servers_cpu_ns(void) {
-    int64_t total = 0;
-    for (int i = 0; i < opt.n_pids; i++) {
-        clockid_t clock;
-        if (clock_getcpuclockid(opt.pids[i], &clock) != 0) die("process %d is gone", (int)opt.pids[i]);
-        total += clock_ns(clock);
-    }
-    return total;
-}
-
-/* ---- bytes ------------------------------------------------------------------------------------------------------ */
+/* ---- connections ------------------------------------------------------------------------------------------------ */
 
 static void reserve(struct buffer *b, size_t more) {
     if (b->used + more <= b->room) return;
@@ -107,131 +62,76 @@ static void reserve(struct buffer *b, size_t more) {
     if (!b->data) die("out of memory");
 }
 
-static void put_int(struct buffer *b, int64_t value, int bytes) {
-    reserve(b, (size_t)bytes);
-    for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) b->data[b->used++] = (uint8_t)(value >> shift);
-}
-
-static void put_string(struct buffer *b, const char *s) {
-    size_t size = strlen(s);
-    put_int(b, (int64_t)size, 2);
-    reserve(b, size);
-    memcpy(b->data + b->used, s, size), b->used += size;
-}
-
-struct reader {
-    const uint8_t *at, *end;
-};
-
-static int64_t get_int(struct reader *r, int bytes) {
-    if (r->end - r->at < bytes) die("an answer ends early");
-    uint64_t value = 0;
-    for (int i = 0; i < bytes; i++) value = value << 8 | *r->at++;
-    int unused = 64 - 8 * bytes;
-    return (int64_t)(value << unused) >> unused;
-}
-
-static void get_string(struct reader *r, char *into) { /* null reads as empty; into may be NULL */
-    int64_t size = get_int(r, 2);
-    if (size < 0) size = 0;
-    if (r->end - r->at < size || size >= MAX_ID) die("a string of %d bytes in an answer", (int)size);
-    if (into) memcpy(into, r->at, (size_t)size), into[size] = 0;
-    r->at += size;
-}
-
-/* ---- connections ------------------------------------------------------------------------------------------------ */
-
 static void flush_out(struct member *m) {
-    size_t done = 0;
-    while (done < m->out.used) {
-        ssize_t n = send(m->fd, m->out.data + done, m->out.used - done, MSG_NOSIGNAL);
-        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-        if (n < 0) die("member %d of group %d: send: %s", m->index, m->group, strerror(errno));
-        done += (size_t)n;
-    }
-    if (done) memmove(m->out.data, m->out.data + done, m->out.used - done);
-    m->out.used -= done;
-    if (m->wants_out != (m->out.used > 0)) {
-        m->wants_out = !m->wants_out;
-        struct epoll_event e = {.events = EPOLLIN | (m->wants_out ? EPOLLOUT : 0u), .data.ptr = m};
-        epoll_ctl(poll_fd, EPOLL_CTL_MOD, m->fd, &e);
-    }
+    m->out.used = send_some(m->fd, m, m->out.data, m->out.used, &m->wants_out);
 }
 
 static void open_connection(struct member *m, int port) {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
-    if (inet_pton(AF_INET, opt.host, &address.sin_addr) != 1) die("--host takes an IPv4 address");
     if (m->fd >= 0) close(m->fd);
     m->in.used = m->out.used = 0, m->wants_out = false, m->port = port;
-    m->fd = socket(AF_INET, SOCK_STREAM, 0);
-    if (m->fd < 0 || connect(m->fd, (struct sockaddr *)&address, sizeof address) != 0)
-        die("member %d of group %d to port %d: %s (see ulimit -n)", m->index, m->group, port, strerror(errno));
-    int yes = 1;
-    setsockopt(m->fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    fcntl(m->fd, F_SETFL, O_NONBLOCK);
-    struct epoll_event e = {.events = EPOLLIN, .data.ptr = m};
-    epoll_ctl(poll_fd, EPOLL_CTL_ADD, m->fd, &e);
+    m->fd = connect_to(opt.host, port);
+    watch(m->fd, m);
 }
 
-/* Begins a request that names the group first, as all of ours do. */
-static struct buffer *begin(struct member *m, int api, int version, enum state state) {
+/* Begins a request that names the group first, as all of ours do; what follows takes at most `room` bytes. */
+static struct writer begin_request(struct member *m, int api, int version, enum state state, size_t room) {
     char name[64];
-    struct buffer *b = &m->out;
-    if (b->used) die("member %d of group %d has not sent its last request yet", m->index, m->group);
-    put_int(b, 0, 4), put_int(b, api, 2), put_int(b, version, 2), put_int(b, ++m->correlation, 4);
-    put_string(b, "storm");
+    if (m->out.used) die("member %d of group %d has not sent its last request yet", m->index, m->group);
+    reserve(&m->out, 128 + room);
+    struct writer w = begin(m->out.data, api, version, ++m->correlation, false);
     snprintf(name, sizeof name, "storm-%s-%d", run_id, m->group);
-    put_string(b, name);
+    put_string(&w, name);
     m->state = state;
-    return b;
+    return w;
 }
 
-static void finish(struct member *m) {
-    uint32_t size = htonl((uint32_t)(m->out.used - 4));
-    memcpy(m->out.data, &size, 4);
+static void send_request(struct member *m, struct writer *w) {
+    m->out.used = (size_t)finish(w);
     flush_out(m);
 }
 
 static void send_find(struct member *m) {
-    put_int(begin(m, FIND_COORDINATOR, 2, FINDING), 0, 1);
-    finish(m);
+    struct writer w = begin_request(m, FIND_COORDINATOR, 2, FINDING, 1);
+    put_int(&w, 0, 1);
+    send_request(m, &w);
 }
 
 static void send_join(struct member *m) {
-    struct buffer *b = begin(m, JOIN_GROUP, 5, JOINING);
-    put_int(b, 60000, 4), put_int(b, 60000, 4); /* session and rebalance timeout */
-    put_string(b, m->id), put_int(b, -1, 2), put_string(b, "consumer");
-    put_int(b, 1, 4), put_string(b, "range");
-    put_int(b, 2 + 4 + 2 + 5 + 4 + 4, 4); /* subscription v0: one topic, and the round as user data */
-    put_int(b, 0, 2), put_int(b, 1, 4), put_string(b, "storm"), put_int(b, 4, 4), put_int(b, subscription_round, 4);
-    finish(m);
+    struct writer w = begin_request(m, JOIN_GROUP, 5, JOINING, 64 + MAX_ID);
+    put_int(&w, 60000, 4), put_int(&w, 60000, 4); /* session and rebalance timeout */
+    put_string(&w, m->id), put_int(&w, -1, 2), put_string(&w, "consumer");
+    put_int(&w, 1, 4), put_string(&w, "range");
+    put_int(&w, 2 + 4 + 2 + 5 + 4 + 4, 4); /* subscription v0: one topic, and the round as user data */
+    put_int(&w, 0, 2), put_int(&w, 1, 4), put_string(&w, "storm"), put_int(&w, 4, 4), put_int(&w, subscription_round, 4);
+    send_request(m, &w);
     joins++;
     last_join_ns = clock_ns(CLOCK_MONOTONIC);
     if (!first_join_ns) first_join_ns = last_join_ns;
 }
 
 static void send_sync(struct member *m, char (*ids)[MAX_ID], int count) {
-    struct buffer *b = begin(m, SYNC_GROUP, 3, SYNCING);
-    put_int(b, m->generation, 4), put_string(b, m->id), put_int(b, -1, 2), put_int(b, count, 4);
+    struct writer w = begin_request(m, SYNC_GROUP, 3, SYNCING, (size_t)(count + 1) * (32 + MAX_ID));
+    put_int(&w, m->generation, 4), put_string(&w, m->id), put_int(&w, -1, 2), put_int(&w, count, 4);
     for (int i = 0; i < count; i++) { /* assignment v0: partition i for the i-th member */
-        put_string(b, ids[i]), put_int(b, 2 + 4 + 2 + 5 + 4 + 4 + 4, 4);
-        put_int(b, 0, 2), put_int(b, 1, 4), put_string(b, "storm"), put_int(b, 1, 4), put_int(b, i, 4);
-        put_int(b, -1, 4);
+        put_string(&w, ids[i]), put_int(&w, 2 + 4 + 2 + 5 + 4 + 4 + 4, 4);
+        put_int(&w, 0, 2), put_int(&w, 1, 4), put_string(&w, "storm"), put_int(&w, 1, 4), put_int(&w, i, 4);
+        put_int(&w, -1, 4);
     }
-    finish(m);
+    send_request(m, &w);
     syncs++;
 }
 
 static void send_beat(struct member *m) {
-    struct buffer *b = begin(m, HEARTBEAT, 3, BEATING);
-    put_int(b, m->generation, 4), put_string(b, m->id), put_int(b, -1, 2);
-    finish(m);
+    struct writer w = begin_request(m, HEARTBEAT, 3, BEATING, 16 + MAX_ID);
+    put_int(&w, m->generation, 4), put_string(&w, m->id), put_int(&w, -1, 2);
+    send_request(m, &w);
     beats++;
 }
 
 static void send_leave(struct member *m) {
-    put_string(begin(m, LEAVE_GROUP, 1, LEAVING), m->id);
-    finish(m);
+    struct writer w = begin_request(m, LEAVE_GROUP, 1, LEAVING, 2 + MAX_ID);
+    put_string(&w, m->id);
+    send_request(m, &w);
 }
 
 /* ---- answers ---------------------------------------------------------------------------------------------------- */
@@ -241,7 +141,7 @@ static void failed(const struct member *m, const char *api, int error) {
 }
 
 static bool try_later(struct member *m, int error) {
-    if (error != LOADING && error != NOT_AVAILABLE && error != NOT_COORDINATOR) return false;
+    if (error != LOAD_IN_PROGRESS && error != COORDINATOR_NOT_AVAILABLE && error != NOT_COORDINATOR) return false;
     m->state = WAITING, m->retry_at_ns = now_ns + 50000000;
     return true;
 }
@@ -279,9 +179,7 @@ static void handle_join(struct member *m, struct reader *r) {
     if (count > opt.size || (count > 0) != (strcmp(leader, m->id) == 0)) die("JoinGroup: %d members in an answer", count);
     for (int i = 0; i < count; i++) {
         get_string(r, ids[i]), get_string(r, NULL);
-        int64_t metadata = get_int(r, 4);
-        if (metadata < 0 || r->end - r->at < metadata) die("JoinGroup: bad metadata in an answer");
-        r->at += metadata;
+        skip(r, get_int(r, 4));
     }
     if (count) {
         groups_done -= g->done;
@@ -467,7 +365,7 @@ static void parse_options(int argc, char **argv) {
         else if (!strcmp(name, "--rounds")) opt.rounds = atoi(value);
         else if (!strcmp(name, "--restarts")) opt.restarts = atoi(value);
         else if (!strcmp(name, "--limit")) opt.limit_s = atoi(value);
-        else if (!strcmp(name, "--cpu-of") && opt.n_pids < MAX_PIDS) opt.pids[opt.n_pids++] = atoi(value);
+        else if (!strcmp(name, "--cpu-of")) add_server(value);
         else die("unknown option %s %s", name, value);
     }
     if (opt.port <= 0) die("--port is missing");
@@ -475,18 +373,12 @@ static void parse_options(int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    signal(SIGPIPE, SIG_IGN);
     parse_options(argc, argv);
-    struct rlimit files;
-    getrlimit(RLIMIT_NOFILE, &files);
-    files.rlim_cur = files.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &files);
-    snprintf(run_id, sizeof run_id, "%d-%" PRId64, (int)getpid(), clock_ns(CLOCK_REALTIME) % 1000000000);
+    set_up_program();
     n_members = opt.groups * opt.size;
     members = calloc((size_t)n_members, sizeof *members);
     groups = calloc((size_t)opt.groups, sizeof *groups);
-    poll_fd = epoll_create1(0);
-    if (!members || !groups || poll_fd < 0) die("out of memory or files");
+    if (!members || !groups) die("out of memory");
     for (int i = 0; i < n_members; i++) {
         members[i].fd = -1, members[i].group = i / opt.size, members[i].index = i % opt.size;
         open_connection(&members[i], opt.port);

@@ -5,28 +5,13 @@
 #ifndef BENCH_WIRE_H
 #define BENCH_WIRE_H
 
-#include <inttypes.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "program.h"
 
 enum { MAX_ID = 128 };
 enum { OFFSET_COMMIT = 8, OFFSET_FETCH = 9, FIND_COORDINATOR = 10, JOIN_GROUP = 11, HEARTBEAT = 12, LEAVE_GROUP = 13 };
 enum { SYNC_GROUP = 14, API_VERSIONS = 18 };
 enum { LOAD_IN_PROGRESS = 14, COORDINATOR_NOT_AVAILABLE = 15, NOT_COORDINATOR = 16, ILLEGAL_GENERATION = 22 };
 enum { UNKNOWN_MEMBER_ID = 25, REBALANCE_IN_PROGRESS = 27, MEMBER_ID_REQUIRED = 79 };
-
-__attribute__((format(printf, 1, 2), noreturn)) static void die(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fputs("load: ", stderr);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    exit(2);
-}
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
