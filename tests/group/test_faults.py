@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from contextlib import suppress
 
 import pytest
@@ -171,30 +170,6 @@ def test_one_event_runs_a_bounded_number_of_timers() -> None:
     assert cluster.core.next_deadline_ms() == cluster.clock.now_ms
     cluster.tick()
     assert len(cluster.group().pending_join) == 0
-
-
-def test_a_life_of_joins_commits_and_leaves_creates_no_cycles_for_the_collector() -> None:
-    cluster = Cluster()
-
-    def live() -> None:
-        members = cluster.stable_group(members=3, instance_ids=["S0"])
-        members[1].commit({("t", 0): 1})
-        cluster.fetch("g", require_stable=True)
-        cluster.advance("30s", heartbeating=members[:1])
-        cluster.member(instance_id="S0").join()
-        cluster.advance("90s")
-        cluster.delete_groups("g")
-        cluster.calls.clear()
-        cluster.rebalances.clear()
-
-    live()
-    gc.collect()
-    gc.disable()
-    try:
-        live()
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
 
 
 def test_nothing_is_left_on_the_wheel_or_in_the_purgatories_when_all_groups_are_gone() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from coordinator.collector import THRESHOLDS, Collector
-from coordinator.config import Config
 from coordinator.loop_health import NOTABLE_S
 from tests.support.cluster import Cluster
 
@@ -60,17 +59,31 @@ def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPat
     assert collector.pauses.longest == pytest.approx(NOTABLE_S * 5)
 
 
-def test_a_life_of_groups_leaves_no_cycles_behind() -> None:
+def a_short_life(cluster: Cluster) -> None:
+    members = cluster.stable_group(members=3)
+    for member in members:
+        member.heartbeat()
+    members[0].commit({("orders", 0): 7})
+    for member in members:
+        member.leave()
+
+
+def a_life_with_static_members_of_whom_one_is_replaced_and_all_expire(cluster: Cluster) -> None:
+    members = cluster.stable_group(members=3, instance_ids=["S0"])
+    members[1].commit({("orders", 0): 1})
+    cluster.fetch("g", require_stable=True)
+    cluster.advance("30s", heartbeating=members[:1])
+    cluster.member(instance_id="S0").join()
+    cluster.advance("90s")
+
+
+@pytest.mark.parametrize("life", [a_short_life, a_life_with_static_members_of_whom_one_is_replaced_and_all_expire])
+def test_a_life_of_a_group_leaves_no_cycles_behind(life: Callable[[Cluster], None]) -> None:
     """What was frozen while it lived is freed by its reference counts alone."""
-    cluster = Cluster(Config(group_initial_rebalance_delay_ms=0))
+    cluster = Cluster()
 
     def live() -> None:
-        members = cluster.stable_group(members=3)
-        for member in members:
-            member.heartbeat()
-        members[0].commit({("orders", 0): 7})
-        for member in members:
-            member.leave()
+        life(cluster)
         cluster.delete_groups("g")
         cluster.calls.clear()
         cluster.rebalances.clear()
