@@ -1,4 +1,4 @@
-"""The partitions of the offsets log that a node owns: records gathered, made durable together, and read back at start.
+"""The partitions of the offsets log that a node owns: records gathered, made durable together, told of.
 
 An append only gathers; it gets the next offsets of its partition at once. When a flush round starts, what gathered for
 a partition since the last one becomes one record batch (several, where it is much), is written and synced, and
@@ -18,7 +18,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -28,7 +28,7 @@ from coordinator.log.fs import FileSystem
 from coordinator.log.log import Log, LogConfig
 from coordinator.log.segment import Entry
 from protocol.error_codes import ErrorCode
-from protocol.record_batch import BatchHeader, ControlType, Record, build_batch, build_control_batch, read_records
+from protocol.record_batch import ControlType, build_batch, build_control_batch
 
 if TYPE_CHECKING:
     from coordinator.effects import Producer
@@ -173,7 +173,6 @@ class OffsetsLog:
         self._tell_durable = on_durable
         self._tell_failed = on_failed
         self._max_append_bytes = config.message_max_bytes
-        self._load_bytes = config.offsets_load_buffer_size
         self._waiting: list[tuple[int | None, asyncio.Future[None]]] = []
         if flusher is not None:
             self._flusher = flusher(self._on_durable, self._on_failed)
@@ -293,14 +292,6 @@ class OffsetsLog:
     def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
         """Run `act` in the thread that writes the logs, between two rounds; then `then(result, error)` on the loop."""
         self._flusher.run(act, then)
-
-    def replay(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
-        """Every batch of a partition with its records, checksums verified. May run in another thread than the loop's.
-
-        CorruptLogError or CorruptBatchError where the log is damaged: the partition cannot be loaded.
-        """
-        for header, batch in self.logs[partition].batches(chunk_bytes=self._load_bytes):
-            yield header, read_records(batch, 0, header)
 
     async def drained(self, partition: int | None = None) -> None:
         """Return when nothing of this partition (by default: of any) is on its way to the disk."""

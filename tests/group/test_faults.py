@@ -102,11 +102,7 @@ class TestABrokenInvariant:
 
     @staticmethod
     def reload(cluster: Cluster, number: int) -> None:
-        cluster.core.load_begin(number)
-        for header, records in cluster.log.replay(number):
-            cluster.core.load_batch(number, header, records)
-        next_offset = cluster.log.partitions[number].next_offset
-        cluster.execute(cluster.core.load_end(number, next_offset, cluster.clock.now_ms))
+        cluster.load_one(number)
         cluster.check()
 
 

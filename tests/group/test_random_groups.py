@@ -250,7 +250,7 @@ class RandomGroups(RuleBasedStateMachine):
     def memory_says_where_the_log_has_everything(self) -> None:
         """What a compaction is checked against: rows from memory, for a part of the log and for all of it."""
         for partition, log in enumerate(self.cluster.log.partitions):
-            batches = list(self.cluster.log.replay(partition))
+            batches = list(self.cluster.log.records(partition))
             for cut in {len(batches) // 2, len(batches)}:
                 below = batches[cut][0].base_offset if cut < len(batches) else log.high_watermark
                 check = MemoryCheck()

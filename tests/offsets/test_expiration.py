@@ -217,7 +217,7 @@ def test_very_many_expired_offsets_of_one_group_take_several_appends(cluster: Cl
     cluster.advance("25h")
     assert cluster.state() == "none"
     partition = cluster.core.partition_for("g")
-    sizes = [len(records) for _, records in cluster.log.replay(partition)]
+    sizes = [len(records) for _, records in cluster.log.records(partition)]
     assert sizes == [2_500, *[scan.OFFSETS_PER_STEP] * 5, 1]
     cluster.crash_and_recover()
     assert cluster.state() == "none"

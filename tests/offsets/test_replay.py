@@ -17,7 +17,7 @@ from protocol.offsets_records import (
     encode_offset_key,
     encode_offset_value,
 )
-from protocol.record_batch import build_batch, read_header, read_records
+from protocol.record_batch import build_batch, read_header
 from tests.support.cluster import Cluster, subscription
 
 T0 = ("t", 0)
@@ -26,17 +26,11 @@ Records = list[tuple[bytes, bytes | None]]
 
 def load(cluster: Cluster, *records: tuple[bytes, bytes | None]) -> None:
     """A coordinator that finds these records in its log, one batch each."""
-    for partition, log in enumerate(cluster.log.partitions):
-        cluster.core.load_begin(partition)
-        if partition == cluster.core.partition_for("g"):
-            for record in records:
-                batch = build_batch([record], base_offset=log.next_offset, timestamp_ms=1)
-                log.durable.append(bytes(batch))
-                log.next_offset = log.high_watermark = log.next_offset + 1
-                header = read_header(batch)
-                cluster.core.load_batch(partition, header, read_records(bytes(batch), 0, header))
-        cluster.execute(cluster.core.load_end(partition, log.next_offset, cluster.clock.now_ms))
-    cluster.check()
+    log = cluster.log.partitions[cluster.core.partition_for("g")]
+    for record in records:
+        log.durable.append(bytes(build_batch([record], base_offset=log.next_offset, timestamp_ms=1)))
+        log.next_offset = log.high_watermark = log.next_offset + 1
+    cluster.load()
 
 
 def offset_record(offset: int, version: int = 1) -> tuple[bytes, bytes]:
@@ -161,13 +155,7 @@ def test_what_cannot_be_understood_fails_the_partition_alone(
 ) -> None:
     unloaded.expects_faults = True
     number = unloaded.core.partition_for("g")
-    try:
-        load(unloaded, record)
-    except Exception:
-        unloaded.core.load_failed(number)
-        other = 1 - number
-        unloaded.core.load_begin(other)
-        unloaded.execute(unloaded.core.load_end(other, 0, unloaded.clock.now_ms))
+    load(unloaded, record)
     assert unloaded.core.partitions_by_state == {"active": 1, "failed": 1, "loading": 0, "not-owned": 0}
     assert unloaded.join().error is ErrorCode.NOT_COORDINATOR
     assert unloaded.heartbeat("g", "x", 1).error is ErrorCode.NOT_COORDINATOR

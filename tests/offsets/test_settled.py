@@ -27,13 +27,6 @@ def drawn(cluster: Cluster, below: int = ALL) -> list[Row]:
     return [row for some in rows for row in some]
 
 
-def reload(cluster: Cluster) -> None:
-    cluster.core.load_begin(0)
-    for header, records in cluster.log.replay(0):
-        cluster.core.load_batch(0, header, records)
-    cluster.execute(cluster.core.load_end(0, cluster.log.partitions[0].next_offset, cluster.clock.now_ms))
-
-
 def test_a_row_is_a_committed_offset_and_where_its_record_stands(cluster: Cluster) -> None:
     rows = {row[:4]: row[4] for row in drawn(cluster) if len(row) > 2}
     assert rows == {
@@ -76,7 +69,7 @@ def test_a_partition_that_is_loaded_anew_is_noticed_even_before_the_first_row(cl
     assert rows is not None
     for _ in range(taken):
         next(rows)
-    reload(cluster)
+    cluster.load_one(0)
     with pytest.raises(StateChangedError):
         list(rows)
 

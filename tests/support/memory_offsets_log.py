@@ -98,15 +98,20 @@ class MemoryOffsetsLog:
         log.next_offset = log.high_watermark
         return log.high_watermark
 
-    def replay(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
+    def batches(self, partition: int) -> Iterator[tuple[BatchHeader, bytes]]:
+        """All durable batches, oldest first, as a log on a disk gives them."""
         for batch in self.partitions[partition].durable:
-            header = read_header(batch)
+            yield read_header(batch), batch
+
+    def records(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
+        """The same, read."""
+        for header, batch in self.batches(partition):
             yield header, read_records(batch, 0, header)
 
     def written(self, partition: int) -> list[Written]:
         """All durable data records, oldest first."""
         records = []
-        for header, batch in self.replay(partition):
+        for header, batch in self.records(partition):
             if not header.is_control:
                 records += [_decoded(record) for record in batch]
         return records
