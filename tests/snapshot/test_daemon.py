@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import signal
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from coordinator.snapshot import keeper
 from coordinator.snapshot.file import DRAFT_NAME, SNAPSHOT_NAME
 from protocol.error_codes import ErrorCode
+from tests.snapshot.live import last_load
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
@@ -40,12 +40,6 @@ def expect_all(daemon: Daemon, first: int, *, groups: int = GROUPS) -> None:
     for number in range(groups):
         expected = {("t", partition): first + number for partition in range(5)}
         assert committed_offsets(daemon.port, f"g{number}") == expected
-
-
-def last_load(daemon: Daemon) -> dict[str, int]:
-    """What the newest start says of how it loaded."""
-    lines = [line for line in daemon.log_lines() if " loaded partitions_from_snapshot=" in line]
-    return {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", lines[-1])}
 
 
 def test_a_stop_leaves_snapshots_and_the_next_start_reads_nothing_else(tmp_path: Path) -> None:
