@@ -16,7 +16,7 @@ from coordinator.log.errors import CorruptLogError
 from coordinator.log.segment import fault_in_batch, whole_batches
 from coordinator.snapshot import file
 from coordinator.snapshot.file import Binding, SnapshotError
-from coordinator.snapshot.loading import Loaded, follow, misfit
+from coordinator.snapshot.loading import Loaded, beginning_of, follow, misfit
 from protocol.record_batch import BatchHeader, read_header
 
 if TYPE_CHECKING:
@@ -76,12 +76,13 @@ def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[Order, tuple[Se
             base_offset = binding.next_offset
     except SnapshotError:
         pass
+    start = beginning_of(log, segments)
     order = Order(
         partition,
         str(log.directory),
-        log.log_start_offset,
+        start,
         end_offset,
-        _extents(segments, log.log_start_offset, end_offset),
+        _extents(segments, start, end_offset),
         base_offset,
         _extents(segments, base_offset, end_offset) if base_offset >= 0 else (),
     )

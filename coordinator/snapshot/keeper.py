@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coordinator.child_process import Children
     from coordinator.config import Config
     from coordinator.log.fs import FileSystem
+    from coordinator.log.log import Log
     from coordinator.offsets.offsets_log import OffsetsLog
     from coordinator.offsets.partition import OffsetsPartition
 
@@ -41,6 +42,8 @@ LOG: Final = logging.getLogger("coordinator.snapshot")
 LOOK_S: Final = 5.0
 CHILD: Final = (sys.executable, "-m", "coordinator.snapshot.child")
 CHILD_TIMEOUT_S: Final = 3600.0
+
+Facts = tuple[tuple[int, int, int], ...]  # of segments: base offset, next offset, size; no open file hangs on them
 
 
 @dataclass(slots=True)
@@ -70,6 +73,8 @@ class Snapshots:
         self._look: asyncio.Future[None] | None = None
         self._is_closing = False
         self._failed_at: dict[int, int] = {}  # by partition: how large its log was when a snapshot failed
+        self._seen: dict[int, Facts] = {}  # by partition: its closed segments, as they were at the last look
+        self._compacted: set[int] = set()  # partitions whose closed segments were replaced since their last snapshot
         self._orders: list[Order] = []  # for the stop
 
     # -- loading -------------------------------------------------------------------------------------------------
@@ -127,6 +132,8 @@ class Snapshots:
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
         """Begin to look. Everything is loaded."""
+        for partition, log in self._offsets_log.logs.items():
+            self._note_compaction(partition, log)
         if self._config.offsets_snapshot_tail_bytes:
             self._life = loop.create_task(self._live(loop))
 
@@ -150,6 +157,19 @@ class Snapshots:
         if self._look is not None:  # it may be about to rename what its child has drafted
             await asyncio.wait([self._look])
 
+    def _note_compaction(self, partition: int, log: Log) -> bool:
+        """Whether closed segments of a partition were replaced since its last snapshot.
+
+        That one may fit no longer, or have nothing behind it that it could be continued with; to know, one would have
+        to read the log.
+        """
+        closed = tuple([(one.base_offset, one.next_offset, one.size_bytes) for one in log.segments[:-1]])
+        seen = self._seen.get(partition, ())
+        if closed[: len(seen)] != seen:
+            self._compacted.add(partition)
+        self._seen[partition] = closed
+        return partition in self._compacted
+
     def in_thread_look(self) -> None:
         """Make a new snapshot of each partition whose log has got enough since the last one."""
         least = max(self._config.offsets_snapshot_tail_bytes, self._config.offsets_snapshot_min_bytes)
@@ -159,8 +179,10 @@ class Snapshots:
             if log.size_bytes < least or log.is_swapping:
                 continue
             try:
+                failed_at = self._failed_at.get(partition, 0)
+                was_compacted = self._note_compaction(partition, log) and not failed_at
                 order, segments = order_for(self._fs, log, partition)
-                if order.tail_bytes < least + self._failed_at.get(partition, 0):
+                if order.tail_bytes < least + failed_at and not was_compacted:
                     continue
                 started = time.monotonic()
                 drafted = self._in_child(order)
@@ -174,6 +196,7 @@ class Snapshots:
                     self._note_failure(partition, error)
                 continue
             self._failed_at.pop(partition, None)
+            self._compacted.discard(partition)
             self._note_written(partition, drafted["offset"], drafted["size_bytes"], drafted["records"], started)
 
     def _in_child(self, order: Order) -> dict[str, Any]:
@@ -200,13 +223,14 @@ class Snapshots:
         """Note what is to be made at the stop: everything is on disk, nobody appends any more, the logs are open."""
         if not self._config.offsets_snapshot_stop_ms:
             return
+        least = max(self._config.offsets_snapshot_min_bytes, 1)
         for partition, log in self._offsets_log.logs.items():
             try:
                 order, _ = order_for(self._fs, log, partition)
             except OSError as error:
                 self._note_failure(partition, error)
                 continue
-            if order.tail_bytes >= max(self._config.offsets_snapshot_min_bytes, 1):
+            if order.tail_bytes >= least or (self._note_compaction(partition, log) and log.size_bytes >= least):
                 self._orders.append(order)
         self._orders.sort(key=lambda order: -order.tail_bytes)
 

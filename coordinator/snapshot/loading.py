@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from coordinator.log.fs import FileSystem
     from coordinator.log.log import Log
+    from coordinator.log.segment import Segment
 
 Batches = Iterable[tuple[BatchHeader, bytes]]
 
@@ -89,12 +90,19 @@ def load(
     return loaded
 
 
+def beginning_of(log: Log, segments: tuple[Segment, ...]) -> int:
+    """Where a log begins at its next start: a compaction may have taken its first segments away, which a log that is
+    open does not call its beginning."""
+    return max(log.log_start_offset, segments[0].base_offset)
+
+
 def misfit(log: Log, binding: Binding) -> str:
     """Why a snapshot is not of this log, as far as the log below it tells; empty if it is."""
     offset, last = binding.next_offset, binding.last
-    if binding.log_start_offset != log.log_start_offset:
-        return f"the log begins at offset {log.log_start_offset} and began at {binding.log_start_offset} then"
-    if not log.log_start_offset <= last.base_offset < offset <= log.log_end_offset:
+    start = beginning_of(log, log.segments)
+    if binding.log_start_offset != start:
+        return f"the log begins at offset {start} and began at {binding.log_start_offset} then"
+    if not start <= last.base_offset < offset <= log.log_end_offset:
         return f"it stands for the log up to offset {offset}, which ends at {log.log_end_offset} now"
     data = log.read(last.base_offset, 1, up_to_offset=log.log_end_offset)
     try:
@@ -149,4 +157,4 @@ def binding_of(log: Log, partition: int, loaded: Loaded) -> Binding | None:
     last = loaded.last
     if last is None:
         return None
-    return Binding(partition, log.log_start_offset, loaded.next_offset, last)
+    return Binding(partition, beginning_of(log, log.segments), loaded.next_offset, last)
