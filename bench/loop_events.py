@@ -135,11 +135,9 @@ class _Timer:
 class Transport(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 50_000)})
-        self.received_bytes = 0
         self.last = b""
 
     def write(self, data: Any) -> None:
-        self.received_bytes += len(data)
         self.last = bytes(data[:4096])
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...

@@ -29,7 +29,6 @@ class Collector:
 
     def __init__(self, tell: Callable[[str, float], None]) -> None:
         self.pauses = Distribution(STALL_BOUNDS_S)
-        self.uncollectable = 0
         self._tell = tell
         self._began = 0.0
         self._former: tuple[int, int, int] | None = None
@@ -65,6 +64,5 @@ class Collector:
             return
         took = perf_counter() - self._began
         self.pauses.observe(took)
-        self.uncollectable += info["uncollectable"]
         if took > NOTABLE_S:
             self._tell(f"garbage collection (generation {info['generation']})", took)

@@ -134,11 +134,6 @@ class Survey:
             if marker is ControlType.ABORT:
                 self._fates.update(dict.fromkeys(batches, Fate.ABORTED))
 
-    @property
-    def first_undecided_offset(self) -> int | None:
-        """Where the oldest transaction begins that has no marker yet: Kafka's last stable offset, if there is one."""
-        return min((batches[0] for batches in self._open.values() if batches), default=None)
-
     def round(self, *, now_ms: int, delete_retention_ms: int, clean_up_to: int) -> Round:
         """How the second pass is to judge, but for `with_open_keys`."""
         fates = dict(self._fates)

@@ -21,7 +21,7 @@ from protocol.errors import DecodeError
 if TYPE_CHECKING:
     from coordinator.effects import Ticket
     from coordinator.group.event import Event, Shard
-    from coordinator.group.history import Outcome, Rebalance, Trigger
+    from coordinator.group.history import Outcome, Rebalance
     from coordinator.group.member import Member, Protocols, Timer
 
 CONSUMER: Final = "consumer"
@@ -317,13 +317,6 @@ class Group:
                 self.rebalances.append(rebalance)
                 del self.rebalances[:-kept]
         event.on_rebalance(rebalance)
-
-    @property
-    def last_trigger(self) -> Trigger | None:
-        """What began the running rebalance, else the last one."""
-        if self.rebalance is not None:
-            return self.rebalance.trigger
-        return self.rebalances[-1].trigger if self.rebalances else None
 
     # -- what must hold ------------------------------------------------------------------------------------------
 

@@ -52,7 +52,7 @@ class Outcome(Enum):
 
 
 class Rebalance:
-    """The facts of one rebalance. Times in ms; `started_wall_ms` since the epoch, the others are durations."""
+    """The facts of one rebalance. `started_ms` is a moment of the core's clock, the others are durations."""
 
     __slots__ = (
         "generation",
@@ -64,19 +64,17 @@ class Rebalance:
         "outcome",
         "previous_generation",
         "started_ms",
-        "started_wall_ms",
         "sync_ms",
         "trigger",
     )
 
-    def __init__(self, group_id: str, trigger: Trigger, generation: int, now_ms: int, wall_ms: int) -> None:
+    def __init__(self, group_id: str, trigger: Trigger, generation: int, now_ms: int) -> None:
         self.group_id = group_id
         self.trigger = trigger
         self.previous_generation = generation
         self.generation = generation  # the new one, once the join phase is complete
         self.members_after = 0
         self.started_ms = now_ms
-        self.started_wall_ms = wall_ms
         self.join_ms = -1  # how long the join phase took; -1: it is not over
         self.sync_ms = -1
         self.outcome = Outcome.RUNNING

@@ -53,7 +53,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, event: Event) -> None:
     group.end_rebalance(Outcome.INTERRUPTED, event)
     causes = event.counters.rebalances_by_cause
     causes[trigger.cause.name] = causes.get(trigger.cause.name, 0) + 1
-    group.rebalance = Rebalance(group.group_id, trigger, group.generation, event.now_ms, event.wall_ms)
+    group.rebalance = Rebalance(group.group_id, trigger, group.generation, event.now_ms)
     was_empty = group.state is EMPTY
     group.transition(PREPARING_REBALANCE, event.wall_ms)
     if was_empty:

@@ -33,7 +33,6 @@ from coordinator.history.questions import Selection
 from coordinator.history.rebalances import Change, Kind
 from coordinator.history.times import span
 
-SUFFIXES: Final = (".png", ".html")
 MOST_LINES: Final = 12
 MOST_TICKS: Final = 30
 MOST_REBALANCES: Final = 60  # beyond, they are counted and not drawn

@@ -177,9 +177,6 @@ class OffsetStore:
         """The (topic, partition) pairs for which open transactions have offsets."""
         return iter(list(self._pending_counts.get(group_id, ())))
 
-    def groups_of_transaction(self, producer_id: int) -> list[str]:
-        return list(self._pending.get(producer_id, ()))
-
     def _drop_pending(self, producer_id: int, group_id: str, key: tuple[str, int]) -> None:
         groups = self._pending[producer_id]
         pending = groups.get(group_id)

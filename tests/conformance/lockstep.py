@@ -184,10 +184,6 @@ class Lockstep:
         now = asyncio.get_running_loop().time()
         return self._armed_at is not None and now - self._armed_at > 0.35 * SHORT_MS / 1000
 
-    @property
-    def has_short_timers(self) -> bool:
-        return self._short
-
     async def _look(self) -> None:
         await asyncio.gather(self.kafka.look(self.groups), self.ours.look(self.groups))
 

@@ -17,7 +17,6 @@ OUT_OF_REACH = (
     "raise InvariantError",  # a defect of ours
     "def check_invariants",  # called by tests and the simulator
     "def __repr__",  # for a person with a debugger
-    "def last_trigger",  # for the status page and the log
     "def text",
     "def __init__.self, group_id: str, message: str",  # of InvariantError
     "def failed",  # an append that failed, or took longer than offsets.commit.timeout.ms: a broken disk

@@ -53,7 +53,7 @@ def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPat
     collector = Collector(lambda what, seconds: told.append((what, seconds)))
     for generation in (2, 0):
         for phase in ("start", "stop"):
-            collector._passed(phase, {"generation": generation, "collected": 0, "uncollectable": 0})
+            collector._passed(phase, {"generation": generation})
     assert [what for what, _ in told] == ["garbage collection (generation 2)"]
     assert collector.pauses.count == 2
     assert collector.pauses.longest == pytest.approx(NOTABLE_S * 5)

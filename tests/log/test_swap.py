@@ -30,7 +30,6 @@ from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 CONFIG = LogConfig(segment_bytes=700, segment_ms=1 << 40, index_interval_bytes=150)
 DATA = Path("/data")
 DIRECTORY = DATA / "a-0"
-OUT = DATA / "out"
 
 
 class SwapWorld:

@@ -116,10 +116,6 @@ class LossyFileSystem:
             survivor.root = _survivor(self.root, rng, {}, self.reorders_names)
             return survivor
 
-    def durable_size(self, path: Path) -> int:
-        inode = self._inode(path)
-        return len(inode.durable)
-
     # the file system
 
     def open(self, path: Path, *, create: bool = False) -> LossyFile:

@@ -112,9 +112,6 @@ class Member:
             instance_id=self.instance_id,
         )
 
-    def heartbeats_for(self, duration: str | int) -> None:
-        self.cluster.advance(duration, heartbeating=[self])
-
     def leave(self) -> Call:
         self.take_id()
         return self.cluster.leave(self.group_id, (self.member_id, self.instance_id))

@@ -106,10 +106,6 @@ class Wire:
     async def drain(self) -> None:
         await self._writer.drain()
 
-    def send_eof(self) -> None:
-        """Half-close: we send nothing more."""
-        self._writer.write_eof()
-
     async def ends(self, *, within_s: float = 10.0) -> bool:
         """Whether the server closes the connection in time."""
         try:
