@@ -422,7 +422,7 @@ def requests(args: argparse.Namespace) -> None:
 
             def forgetful() -> None:
                 for client in clients:
-                    client.connection._memo = None
+                    client.connection._heartbeat = None
                 act()
 
             measure(args, "heartbeat, decoded", len(clients), forgetful)

@@ -18,9 +18,9 @@ served in turns of `TURN_S`, so that nobody else waits for it and its answers do
 A request that cannot be handled, or an answer that cannot be encoded, costs its own connection and nothing else: no
 exception leaves this class, because the caller may be the event of another client.
 
-A Heartbeat has the same bytes every time but for the correlation id: the last successful one is remembered with its
-member, and an equal frame renews the session without being decoded (see `HeartbeatMemo` in the core). An OffsetCommit
-that differs in nothing but its offsets from the one before is recognised likewise (see `commit_frame.py`).
+What a connection sends most is recognised by its bytes, without being decoded: the Heartbeat that is the same every
+time (`heartbeat_frame.py`), and the OffsetCommit that differs from the one before in its offsets alone
+(`commit_frame.py`).
 
 EOF never touches a group: a parked request of a closed connection is resolved like any other, its answer dropped.
 """
@@ -39,6 +39,7 @@ from coordinator.api.api_versions import unsupported_version
 from coordinator.api.pieces import LONG, in_pieces
 from coordinator.commit_frame import CommitFrame
 from coordinator.effects import Ticket
+from coordinator.heartbeat_frame import HeartbeatFrame
 from coordinator.loop_health import NOTABLE_S
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -83,18 +84,13 @@ class Connection(asyncio.Protocol):
         "_commits_unused",
         "_frames",
         "_has_yielded",
+        "_heartbeat",
         "_host",
         "_is_closed",
         "_is_dirty",
         "_is_running",
         "_is_stopping",
         "_largest_request",
-        "_memo",
-        "_memo_head",
-        "_memo_read_bytes",
-        "_memo_read_head",
-        "_memo_route",
-        "_memo_tail",
         "_most_out_bytes",
         "_out",
         "_out_bytes",
@@ -147,12 +143,7 @@ class Connection(asyncio.Protocol):
         self._commit: CommitFrame | None = None
         self._commit_bytes = 0  # of the last one that was decoded
         self._commits_unused = 0
-        self._memo_head = b""
-        self._memo_tail = b""
-        self._memo_read_head = b""
-        self._memo_read_bytes = 0
-        self._memo: Any = None
-        self._memo_route: Any = None
+        self._heartbeat: HeartbeatFrame | None = None
         self.last_activity_ms = 0
         self.held_bytes = 0  # of requests that are not whole or wait, as `Connections` has counted them
         self.frame_started_ms = -1  # when the frame that is still incomplete began; -1: none is
@@ -194,7 +185,7 @@ class Connection(asyncio.Protocol):
         self._out_bytes = 0
         self._tickets.clear()
         self._parked = None
-        self._memo = None
+        self._heartbeat = None
         self._commit = None
         self._frames.clear()
         self._count_held()
@@ -215,19 +206,24 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         runtime = self._runtime
         now_ms = self.last_activity_ms = runtime.now_ms()
-        memo = self._memo
+        heartbeat = self._heartbeat
+        transport = self._transport
         if (  # the same heartbeat as ever, alone in its read and on its connection: neither cut nor queued
-            memo is not None
-            and len(data) == self._memo_read_bytes
-            and data.endswith(self._memo_tail)
-            and data.startswith(self._memo_read_head)
-            and self._is_quiet
-            and memo.renew(now_ms)
+            heartbeat is not None
+            and len(data) == heartbeat.read_size
+            and not self._tickets
+            and not self._waiting
+            and not self._is_dirty
+            and not self._has_yielded
+            and not self._writing_paused
+            and self.frame_started_ms < 0
+            and transport is not None
         ):
-            runtime.heartbeats_by_memo += 1
-            route = self._memo_route
-            cast("asyncio.Transport", self._transport).write(route.success_size + data[8:12] + route.success_body)
-            return
+            answer = heartbeat.answer_to_read(data, now_ms)
+            if answer is not None:
+                runtime.heartbeats_by_memo += 1
+                transport.write(answer)
+                return
         broken = ""
         try:
             frames = self._frames.feed(data)
@@ -287,18 +283,6 @@ class Connection(asyncio.Protocol):
         self._runtime.mark_dirty(self)
         self._runtime.end_of_event()
 
-    @property
-    def _is_quiet(self) -> bool:
-        """Nothing is unanswered, half read or unsent."""
-        return not (
-            self._tickets
-            or self._waiting
-            or self._is_dirty
-            or self._has_yielded
-            or self._writing_paused
-            or self.frame_started_ms >= 0
-        )
-
     def _may_run(self, frame: bytes) -> bool:
         if self._parked is not None or self._writing_paused or self._has_yielded:
             return False
@@ -324,15 +308,11 @@ class Connection(asyncio.Protocol):
         """Handle one frame: its answer is in `_out`, or its ticket in `_tickets`, when this returns."""
         if self._is_closed:
             return
-        if (
-            self._memo is not None
-            and len(frame) == len(self._memo_head) + 4 + len(self._memo_tail)
-            and frame.endswith(self._memo_tail)
-            and frame.startswith(self._memo_head)
-        ):
-            if self._memo.renew(now_ms):
+        heartbeat = self._heartbeat
+        if heartbeat is not None and len(frame) == heartbeat.size:
+            answer = heartbeat.answer(frame, now_ms)
+            if answer is not None:
                 self._runtime.heartbeats_by_memo += 1
-                answer = self._memo_route.success_size + frame[4:8] + self._memo_route.success_body
                 if self._tickets:
                     ticket = Ticket(self, api_key=HEARTBEAT)
                     ticket.answer = answer
@@ -340,7 +320,6 @@ class Connection(asyncio.Protocol):
                 else:
                     self._emit(answer)
                 return
-            self._memo = None
         try:
             route = self._routes[frame[:4]]
         except KeyError:
@@ -442,13 +421,7 @@ class Connection(asyncio.Protocol):
         memo = self._runtime.core.heartbeat_memo(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
-        self._memo = memo
-        if memo is not None:
-            self._memo_head = frame[:4]
-            self._memo_tail = frame[8:]
-            self._memo_read_head = struct.pack(">i", len(frame)) + frame[:4]
-            self._memo_read_bytes = 4 + len(frame)
-            self._memo_route = route
+        self._heartbeat = None if memo is None else HeartbeatFrame(frame, memo, route)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
