@@ -6,6 +6,7 @@ line; a step without its block is a mistake as well. So a block that somebody ad
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -101,6 +102,25 @@ def workers_say(play: Play, block: Block) -> None:
     second, wanted = play.stage.second, Counter(block.text.splitlines())
     assert second is not None
     eventually(lambda: wanted <= Counter(second.since_typed.splitlines()), f"{wanted} in\n{second.since_typed}")
+
+
+def daemon_killed(command: str) -> Step:
+    """Commands that end the daemon without a word; `command` brings it back in its terminal."""
+
+    def kill(play: Play, block: Block) -> None:
+        killed = play.stage.daemon
+        assert killed is not None
+        typed(play, block)
+        killed.ends()
+        killed.close()
+        play.stage.start_daemon(command)
+
+    return kill
+
+
+def whichever_partition(text: str) -> str:
+    """Of the groups that a page describes: which partition a record took is up to the producer."""
+    return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
 
 
 def daemon_says(play: Play, block: Block) -> None:

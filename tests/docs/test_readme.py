@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.blocks import Block
-from tests.docs.play import Play, Script, daemon_says, file, shown, typed
+from tests.docs.play import Play, Script, daemon_killed, daemon_says, file, shown, typed, whichever_partition
 from tests.docs.stage import Stage
 from tests.support.eventually import eventually
 
@@ -23,15 +23,6 @@ def clone_and_run(play: Play, block: Block) -> None:
 def two_members_get_their_share(play: Play, block: Block) -> None:
     typed(play, block)
     eventually(lambda: _consumed(play) == set(range(1, 11)), "ten records, each read by somebody")
-
-
-def the_daemon_is_killed_and_comes_back(play: Play, block: Block) -> None:
-    killed = play.stage.daemon
-    assert killed is not None
-    typed(play, block)
-    killed.ends()
-    killed.close()
-    play.stage.start_daemon("make run")
 
 
 def the_same_consumer_goes_on(play: Play, block: Block) -> None:
@@ -59,10 +50,6 @@ def _consumed(play: Play) -> set[int]:
     return {int(value) for value in re.findall(r"partition \d, offset \d+: (\d+)", play.stage.second.screen)}
 
 
-def _whatever_partition_a_record_took(text: str) -> str:
-    return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
-
-
 README = Script(
     "README.md",
     steps={
@@ -70,11 +57,11 @@ README = Script(
         "import asyncio": file("consumer.py"),
         ".venv/bin/pip install aiokafka kafka-python": two_members_get_their_share,
         ".venv/bin/coordinator groups describe shop": typed,
-        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS": (shown(_whatever_partition_a_record_took)),
-        "rebalance Group shop left generation 0 because a new member": (daemon_says),
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS": shown(whichever_partition),
+        "rebalance Group shop left generation 0 because a new member": daemon_says,
         "kill -9 %1": typed,
-        "rebalance Group shop left generation 1 because a member fell": (daemon_says),
-        "kill -9 $(pgrep -f 'coordinator serve')": the_daemon_is_killed_and_comes_back,
+        "rebalance Group shop left generation 1 because a member fell": daemon_says,
+        "kill -9 $(pgrep -f 'coordinator serve')": daemon_killed("make run"),
         "seq 11 20 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": the_same_consumer_goes_on,
         ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
     },

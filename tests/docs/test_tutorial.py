@@ -9,7 +9,17 @@ from typing import Final
 import pytest
 
 from tests.docs.blocks import Block
-from tests.docs.play import Play, Script, daemon_says, file, shown, typed, workers_say
+from tests.docs.play import (
+    Play,
+    Script,
+    daemon_killed,
+    daemon_says,
+    file,
+    shown,
+    typed,
+    whichever_partition,
+    workers_say,
+)
 from tests.docs.stage import Stage
 
 START: Final = 'make run ARGS="--topic orders:6 --override group.initial.rebalance.delay.ms=500"'
@@ -22,25 +32,11 @@ def clone_and_run(play: Play, block: Block) -> None:
     play.stage.start_daemon(run)
 
 
-def the_daemon_is_killed_and_comes_back(play: Play, block: Block) -> None:
-    killed = play.stage.daemon
-    assert killed is not None
-    typed(play, block)
-    killed.ends()
-    killed.close()
-    play.stage.start_daemon(START)
-
-
 def ends_without_a_rebalance(play: Play, block: Block) -> None:
     """The same members go on with the daemon that has just come back."""
-    shown(_offsets)(play, block)
+    shown(whichever_partition)(play, block)
     assert play.stage.daemon is not None
     assert "rebalance Group shop" not in play.stage.daemon.screen
-
-
-def _offsets(text: str) -> str:
-    """Which partition a record took is up to the producer."""
-    return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
 
 
 def _partition_of_the_first_commit(text: str) -> str:
@@ -67,7 +63,7 @@ TUTORIAL: Final = Script(
         "ann reads [0, 2, 4] #1": workers_say,
         "rebalance Group shop left generation 1 because a new member": daemon_says,
         "seq 60 | .venv/bin/python -m kafka.producer -b 127.0.0.1:909": typed,
-        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #1": shown(_offsets),
+        "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #1": shown(whichever_partition),
         "kill -9 $! #1": typed,
         "ann reads [0, 1, 2, 3, 4, 5] #2": workers_say,
         "rebalance Group shop left generation 2 because a member fell": daemon_says,
@@ -79,13 +75,13 @@ TUTORIAL: Final = Script(
         "ann reads [0, 2, 4] #3": workers_say,
         "kill -9 $! #2": typed,
         "cid reads [1, 3, 5]": workers_say,
-        "kill -9 $(pgrep -f 'coordinator serve')": the_daemon_is_killed_and_comes_back,
+        "kill -9 $(pgrep -f 'coordinator serve')": daemon_killed(START),
         "seq 61 90 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": typed,
         "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #2": ends_without_a_rebalance,
         ".venv/bin/coordinator log dump data/__consumer_offsets-6 --g": typed,
         "data/__consumer_offsets-6/00000000000000000000.log": shown(_partition_of_the_first_commit),
         "kill -INT %1; kill -9 $!": typed,
-        "group 'shop' has no members at the moment": shown(_offsets),
+        "group 'shop' has no members at the moment": shown(whichever_partition),
         "BEFORE=$(date -u +%FT%TZ)": typed,
         ".venv/bin/pip install -e '.[spark]'": typed,
         "offsets of group shop as they stood at 2026-11-22T02:18:35.0": shown(_set_back),
