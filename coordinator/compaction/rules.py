@@ -48,7 +48,6 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import google_crc32c
 
 from protocol.compression import Codec, compress
-from protocol.primitives import read_zigzag, zigzag
 from protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, ControlType
 
 PRODUCER_ID_EXPIRATION_MS: Final = 86_400_000
@@ -242,14 +241,6 @@ def new_times(header: BatchHeader, timestamps_ms: Sequence[int], new_horizon_ms:
     if horizon_ms is None or horizon_ms < 0:
         return Times(first_ms, max_ms, False)
     return Times(horizon_ms, max_ms, True)
-
-
-def retimed_record(record: bytes, timestamp_delta: int) -> bytes:
-    """A record, from its length on, with another timestamp delta; all else as it was."""
-    _, start = read_zigzag(record, 0)
-    _, end = read_zigzag(record, start + 1)
-    body = record[start : start + 1] + zigzag(timestamp_delta) + record[end:]
-    return zigzag(len(body)) + body
 
 
 def rewritten_batch(header: BatchHeader, records: bytes, count: int, times: Times) -> bytes:

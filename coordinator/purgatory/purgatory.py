@@ -150,10 +150,6 @@ class Purgatory(Generic[C]):
         """Everything may have changed: try all that watch anything."""
         return sum(self.check_and_complete(key, context) for key in tuple(self._watchers))
 
-    def cancel_watched(self, key: Hashable) -> int:
-        """What `key` stands for is gone: complete everything that watches it, without action."""
-        return sum(operation.cancel() for operation in tuple(self._watchers.get(key, ())))
-
     def _forget(self, operation: DelayedOperation[C], keys: tuple[Hashable, ...]) -> None:
         self.waiting -= 1
         self.wheel.cancel(operation)

@@ -22,7 +22,6 @@ from coordinator.compaction.rules import (
     empty_batch,
     group_segments,
     horizon_of,
-    retimed_record,
 )
 from coordinator.compaction.validate import difference
 from coordinator.offsets.replay import Replay
@@ -548,17 +547,3 @@ def test_a_damaged_input_is_named_with_file_and_byte_and_gives_no_output() -> No
     data[size + 70] ^= 1
     with pytest.raises(AssertionError, match=f"{segments[0].name} at byte {size}: checksum"):
         clean([Segment(0, bytes(data))], 3)
-
-
-def test_a_record_can_get_another_timestamp_without_being_taken_apart() -> None:
-    (segment,) = log(Write((Rec(0, note_bytes=300, has_headers=True), Rec(1, late_ms=77)), Codec.NONE))
-    header = read_header(segment.data)
-    body = segment.data[61:]
-    length = body[0] >> 1 if body[0] < 128 else (body[0] & 127 | body[1] << 7) >> 1
-    first = body[: length + (1 if body[0] < 128 else 2)]
-    assert retimed_record(first, 0) == first
-    moved = segment.data[:61] + retimed_record(first, -123456) + body[len(first) :]
-    moved_header = header._replace(batch_length=len(moved) - 12)
-    records = read_records(moved, 0, moved_header)
-    assert records[0].timestamp_ms == header.base_timestamp - 123456
-    assert records[1:] == read_records(segment.data, 0, header)[1:]
