@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal
 
+from bench import pages
 from bench.measure import BUILD, BenchError, busy_share, machine
 from bench.report import write_json
 
@@ -66,6 +67,7 @@ class Findings:
     lines: list[str] = field(default_factory=list)
     verdicts: list[Verdict] = field(default_factory=list)
     not_run: list[str] = field(default_factory=list)
+    drawn: list[Path] = field(default_factory=list)
     _begun: float = field(default_factory=time.monotonic)
 
     def progress(self, text: str) -> None:
@@ -103,8 +105,7 @@ class Findings:
         raw = {"machine": facts, **self.raw, "targets": verdicts, "not_run": self.not_run}
         write_json(args.json or BUILD / f"{self.name}.json", raw)
         if args.markdown:
-            args.markdown.parent.mkdir(parents=True, exist_ok=True)
-            args.markdown.write_text("\n".join(text) + "\n")
+            pages.put(args.markdown, f"bench-{self.name}", text, self.drawn)
         return 1 if any(each.startswith("ours") for each in self.not_run) else 0
 
 
@@ -113,7 +114,9 @@ def parser(description: str | None) -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     made.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     made.add_argument("--json", type=Path, help="where the raw figures go (default bench/build/<name>.json)")
-    made.add_argument("--markdown", type=Path, metavar="FILE", help="write the tables there, ready for a page of docs/")
+    made.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="where the tables go: a page, or their place in one that has it"
+    )
     made.add_argument(
         "--python", default=sys.executable, help="the interpreter of the build measured (default this one)"
     )
@@ -132,17 +135,18 @@ def plot_lines(
     x_label: str,
     y_label: str,
     curves: dict[str, list[tuple[float, float]]],
-) -> None:
-    """Curves over a logarithmic x, as PNG; said and left out where matplotlib is not installed."""
+) -> bool:
+    """Curves over a logarithmic x, as SVG; said and left out where matplotlib is not installed."""
     try:
         import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
     except ImportError:
         print("  no plot: matplotlib is not installed (make setup)", file=sys.stderr)
-        return
-    figure, axes = pyplot.subplots(figsize=(7, 4))
+        return False
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    FigureCanvasSVG(figure)
+    axes = figure.add_subplot()
     for name, points in curves.items():
         axes.plot([x for x, _ in points], [y for _, y in points], marker="o", label=name)
     axes.set_xscale("log")
@@ -152,7 +156,8 @@ def plot_lines(
     axes.set_title(title)
     axes.grid(True, alpha=0.3)
     axes.legend()
-    figure.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    # Words stay words and ids stay the same: small files, and no change in them where the figures did not change.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "bench"}):
+        figure.savefig(path, metadata={"Date": None})
+    return True

@@ -1,6 +1,6 @@
 """`make bench-growth`: what a heartbeat and a commit cost as the rest grows; it should not matter.
 
-Three curves of CPU time per request, on one core, drawn in `bench/build/growth-*.png`:
+Three curves of CPU time per request, on one core, drawn as `growth-*.svg`:
   members      10 to 100,000, made over few connections (`crowd.py`); beside them 1,000 real ones with `load.c` beat or
                commit, and all of the crowd beat in turn over a hundred connections
   offsets      1 to a million live ones in the log that the server started with (ten million with `--full`)
@@ -139,7 +139,7 @@ def connections(findings: Findings, args: argparse.Namespace) -> None:
             )
 
 
-def report(findings: Findings) -> None:
+def report(findings: Findings, plots: Path) -> None:
     for axis in ("members", "offsets", "connections"):
         points = findings.raw.get(axis) or []
         if not points:
@@ -149,7 +149,9 @@ def report(findings: Findings) -> None:
         findings.table(f"CPU µs per request by {axis}", markdown_table([axis, *names], rows))
         drawn = [name for name in names if name not in ("join", "heartbeat by echo")]
         curves = {name: [(point["x"], point[name]) for point in points] for name in drawn}
-        plot_lines(BUILD / f"growth-{axis}.png", f"CPU per request by {axis}", axis, "CPU µs per request", curves)
+        path = plots / f"growth-{axis}.svg"
+        if plot_lines(path, f"CPU per request by {axis}", axis, "CPU µs per request", curves):
+            findings.drawn.append(path)
         judged = ["heartbeat by echo"] if axis == "connections" else drawn
         for name in judged:
             values = [point[name] for point in points if axis != "connections" or point["x"] >= 100]
@@ -161,6 +163,7 @@ def report(findings: Findings) -> None:
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--full", action="store_true", help="ten million offsets too (2 GB of disk, minutes)")
+    arguments.add_argument("--plots", type=Path, default=BUILD, help="the directory for plots (SVG)")
     arguments.add_argument("--runs", type=int, default=2, help="of each point; the lowest counts (default 2)")
     arguments.add_argument("--seconds", type=float, default=1.0, help="measured per run (default 1)")
     arguments.add_argument("--only", default="", help="members, offsets or connections")
@@ -173,7 +176,7 @@ def main() -> int:
     for name, measure in (("members", members), ("offsets", offsets), ("connections", connections)):
         if args.only in name:
             findings.attempt(f"ours: by {name}", lambda measure=measure: measure(findings, args))
-    report(findings)
+    report(findings, args.plots)
     return findings.finish(args)
 
 

@@ -14,7 +14,6 @@ import argparse
 import asyncio
 import gc
 import json
-import struct
 import sys
 import tempfile
 import threading
@@ -41,6 +40,7 @@ from coordinator.status import status_of
 from coordinator.topic_io import TopicIO
 from protocol import codec
 from protocol.consumer import Subscription, encode_subscription
+from protocol.headers import encode_request_header
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -52,11 +52,10 @@ from protocol.messages.offset_commit import (
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
+from protocol.schema import message_spec
 
 MEMBER = "consumer-1-00000000-0000-0000-0000-{:012d}"
 SUBSCRIPTION = encode_subscription(Subscription(topics=["orders", "payments"]), 0)
-KEYS = {"ListGroups": 16, "DescribeGroups": 15, "DeleteGroups": 42, "OffsetFetch": 9, "OffsetCommit": 8}
-KEYS |= {"JoinGroup": 11, "SyncGroup": 14}
 
 
 class Loop:
@@ -133,13 +132,12 @@ class _Timer:
 
 
 class Transport(asyncio.Transport):
+    """Takes answers."""
+
     def __init__(self) -> None:
         super().__init__({"peername": ("127.0.0.1", 50_000)})
-        self.last = b""
 
-    def write(self, data: Any) -> None:
-        self.last = bytes(data[:4096])
-
+    def write(self, data: Any) -> None: ...
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None: ...
     def get_write_buffer_size(self) -> int:
         return 0
@@ -228,17 +226,12 @@ class Peer:
         self.transport = Transport()
         self.connection.connection_made(self.transport)
 
-    def send(self, name: str, message: Any, version: int) -> None:
-        body = codec.encode_request(message, version)
-        key = KEYS[name]
-        flexible = b"\0" if codec.is_flexible(key, version) else b""
-        frame = struct.pack(">hhih", key, version, 7, 4) + b"peer" + flexible + body
-        data = struct.pack(">i", len(frame)) + frame
-        self.world.loop.measure(self.connection.data_received, data, name=f"data_received {name}")
-
-    def answer(self, name: str, version: int) -> Any:
-        flexible = 1 if codec.is_flexible(KEYS[name], version) else 0
-        return codec.decode_response(KEYS[name], version, self.transport.last, 8 + flexible)
+    def send(self, message: Any, version: int) -> None:
+        api_key = message_spec(type(message)).api_key
+        assert api_key is not None
+        body = encode_request_header(api_key, version, 7, "peer") + codec.encode_request(message, version)
+        data = len(body).to_bytes(4, "big") + body
+        self.world.loop.measure(self.connection.data_received, data, name=f"data_received {api_key.name}")
 
 
 Scenario = Callable[[World, float], Iterator[None]]
@@ -257,7 +250,7 @@ def list_groups_100k(world: World, scale: float) -> Iterator[None]:
         world.group(f"group-{number}", 1, 10)
     peer = world.peer()
     yield
-    peer.send("ListGroups", ListGroupsRequest(), 5)
+    peer.send(ListGroupsRequest(), 5)
 
 
 @scenario
@@ -266,7 +259,7 @@ def fetch_100k_offsets_of_one_group(world: World, scale: float) -> Iterator[None
     peer = world.peer()
     yield
     wanted = [OffsetFetchRequestGroup(group_id="big", topics=None)]
-    peer.send("OffsetFetch", OffsetFetchRequest(groups=wanted), 8)
+    peer.send(OffsetFetchRequest(groups=wanted), 8)
 
 
 @scenario
@@ -274,7 +267,7 @@ def fetch_100k_offsets_v7(world: World, scale: float) -> Iterator[None]:
     world.group("big", 1, int(100_000 * scale))
     peer = world.peer()
     yield
-    peer.send("OffsetFetch", OffsetFetchRequest(group_id="big", topics=None, require_stable=True), 7)
+    peer.send(OffsetFetchRequest(group_id="big", topics=None, require_stable=True), 7)
 
 
 @scenario
@@ -345,7 +338,7 @@ def describe_10k_groups(world: World, scale: float) -> Iterator[None]:
         world.group(name, 1, 1)
     peer = world.peer()
     yield
-    peer.send("DescribeGroups", DescribeGroupsRequest(groups=names), 5)
+    peer.send(DescribeGroupsRequest(groups=names), 5)
 
 
 @scenario
@@ -355,7 +348,7 @@ def delete_10k_groups(world: World, scale: float) -> Iterator[None]:
         world.group(name, 1, 10)
     peer = world.peer()
     yield
-    peer.send("DeleteGroups", DeleteGroupsRequest(groups_names=names), 2)
+    peer.send(DeleteGroupsRequest(groups_names=names), 2)
 
 
 @scenario
@@ -363,7 +356,7 @@ def delete_a_group_of_10k_offsets(world: World, scale: float) -> Iterator[None]:
     world.group("big", 1, int(10_000 * scale))
     peer = world.peer()
     yield
-    peer.send("DeleteGroups", DeleteGroupsRequest(groups_names=["big"]), 2)
+    peer.send(DeleteGroupsRequest(groups_names=["big"]), 2)
 
 
 @scenario
@@ -374,7 +367,7 @@ def commit_1000_partitions(world: World, scale: float) -> Iterator[None]:
     request = OffsetCommitRequest(
         group_id="one", topics=[OffsetCommitRequestTopic(name="topic", partitions=partitions)]
     )
-    peer.send("OffsetCommit", request, 8)
+    peer.send(request, 8)
 
 
 @scenario
@@ -390,7 +383,7 @@ def rebalance_of_5000_members(world: World, scale: float) -> Iterator[None]:
         protocols=[JoinGroupRequestProtocol(name="range", metadata=SUBSCRIPTION)],
     )
     for peer in peers:
-        peer.send("JoinGroup", join, 3)
+        peer.send(join, 3)
     world.loop.run(0.3)
     (group,) = (group for group in world.core.groups.values() if group.group_id == "huge")
     assert group.state.value == "CompletingRebalance", group
@@ -405,10 +398,10 @@ def rebalance_of_5000_members(world: World, scale: float) -> Iterator[None]:
             member_id=member_id,
             assignments=assignments if member_id == leader else [],
         )
-        peer.send("SyncGroup", sync, 3)
+        peer.send(sync, 3)
     world.loop.run(0.3)
     assert group.state.value == "Stable", group
-    peers[0].send("DescribeGroups", DescribeGroupsRequest(groups=["huge"]), 5)
+    peers[0].send(DescribeGroupsRequest(groups=["huge"]), 5)
 
 
 @scenario
@@ -455,7 +448,7 @@ def metrics_scrape(world: World, scale: float) -> Iterator[None]:
     for number in range(int(100_000 * scale)):
         world.group(f"group-{number}", 1, 10)
     peer = world.peer()
-    peer.send("ListGroups", ListGroupsRequest(states_filter=["Dead"]), 5)
+    peer.send(ListGroupsRequest(states_filter=["Dead"]), 5)
     yield
     world.loop.measure(
         lambda: expose(status_of(world.runtime, ready=True, stopping=False, started_at=0.0).metrics, ""), name="scrape"

@@ -33,7 +33,7 @@ from typing import Any, Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from bench import plots, tables
+from bench import pages, plots, tables
 from bench.measure import (
     BUILD,
     HERE,
@@ -322,7 +322,7 @@ def show(results: dict[str, Any], args: argparse.Namespace) -> None:
     lines = tables.page(results)
     print("\n" + "\n".join(lines))
     drawn = plots.draw(results, args.plots)
-    tables.put(args.markdown, lines, drawn)
+    pages.put(args.markdown, "bench", lines, drawn)
     print(f"\nMarkdown: {args.markdown}; plots: {', '.join(path.name for path in drawn) or 'none'}")
 
 

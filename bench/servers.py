@@ -36,6 +36,7 @@ class Running:
     directory: Path
 
     def is_alive(self) -> bool:
+        """Whether it has not exited; that its parent has not asked yet makes no difference."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
         except OSError:

@@ -85,14 +85,6 @@ def offset_is_right(port: int, group: int) -> bool:
     return True
 
 
-def has_ended(pid: int) -> bool:
-    """Whether it has exited; that its parent has not asked yet makes no difference."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return True
-
-
 @contextmanager
 def started(directory: Path, data_dir: Path, python: str) -> Iterator[tuple[Running, float, int, int]]:
     """Our process as soon as it runs: (process, when it was started, port, HTTP port)."""
@@ -124,7 +116,7 @@ def start_once(directory: Path, data_dir: Path, groups: int, python: str) -> Sta
                 raise BenchError(f"{group_name(group)} is not served")
         stopping = time.monotonic()
         os.kill(running.pid, signal.SIGTERM)  # here, because a snapshot of ten million may take its time
-        stop_ms = (wait_for("its end", lambda: has_ended(running.pid), pause_s=0.005) - stopping) * 1000
+        stop_ms = (wait_for("its end", lambda: not running.is_alive(), pause_s=0.005) - stopping) * 1000
     counts = re.search(r"partitions_from_snapshot=(\d+) partitions_from_log=(\d+)", log_tail(directory, 1 << 20))
     used = counts is not None and int(counts[1]) > 0 and int(counts[2]) == 0
     return Start(

@@ -5,17 +5,13 @@ What the terminal shows is what the page in docs/ gets, between two markers, so 
 
 from __future__ import annotations
 
-import os
 import statistics
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from bench.report import markdown_table, median_of, spread_of
 from bench.targets import CPU, worker_lines
 
-BEGIN: Final = "<!-- make bench: begin -->"
-END: Final = "<!-- make bench: end -->"
 HEADINGS: Final = (
     "server",
     "CPU µs per request",
@@ -133,16 +129,3 @@ def page(results: dict[str, Any]) -> list[str]:
     if more := worker_lines(results):
         lines += ["**Worker processes**", "", *(f"- {line}" for line in more), ""]
     return lines + target_table(results)
-
-
-def put(path: Path, lines: Sequence[str], drawn: Sequence[Path]) -> None:
-    """Into a page between its markers, where it has them; otherwise all of the file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = "\n".join(lines).rstrip() + "\n"
-    for each in drawn:
-        text += f"\n![{each.stem.replace('-', ' ')}]({os.path.relpath(each, path.parent)})\n"
-    old = path.read_text() if path.exists() else ""
-    if BEGIN in old and END in old:
-        before, _, rest = old.partition(BEGIN)
-        text = f"{before}{BEGIN}\n\n{text}\n{END}{rest.partition(END)[2]}"
-    path.write_text(text)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.scenarios import ECHOES, SCENARIOS, peers
-from bench.tables import BEGIN, END, put
+from bench.pages import put
 from bench.targets import verdict, verdicts, worker_lines
 
 
@@ -65,11 +65,14 @@ def test_workers_are_told_as_a_ratio_to_one() -> None:
 
 def test_a_page_with_markers_keeps_everything_around_them(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text(f"# Before\n\n{BEGIN}\nold\n{END}\n\nAfter\n")
-    put(page, ["new"], [tmp_path / "plots" / "a-plot.svg"])
-    assert page.read_text() == f"# Before\n\n{BEGIN}\n\nnew\n\n![a plot](plots/a-plot.svg)\n\n{END}\n\nAfter\n"
-    put(page, ["newer"], [])
-    assert "newer" in page.read_text() and "a plot" not in page.read_text()
+    begin, end = "<!-- make bench-growth: begin -->", "<!-- make bench-growth: end -->"
+    others = "<!-- make bench: begin -->\nothers\n<!-- make bench: end -->\n"
+    page.write_text(f"# Before\n\n{others}\n{begin}\nold\n{end}\n\nAfter\n")
+    put(page, "bench-growth", ["new"], [tmp_path / "plots" / "a-plot.svg"])
+    new = f"{begin}\n\nnew\n\n![a plot](plots/a-plot.svg)\n\n{end}"
+    assert page.read_text() == f"# Before\n\n{others}\n{new}\n\nAfter\n"
+    put(page, "bench-growth", ["newer"])
+    assert "newer" in page.read_text() and "a plot" not in page.read_text() and others in page.read_text()
 
 
 def test_every_load_names_servers_that_exist_and_echoes_get_only_heartbeats() -> None:
