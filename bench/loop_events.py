@@ -36,6 +36,7 @@ from coordinator.offsets.offsets_log import OffsetsLog
 from coordinator.offsets.scan import schedule_scan
 from coordinator.offsets.store import CommittedOffset
 from coordinator.runtime import Runtime
+from coordinator.snapshot.keeper import Snapshots
 from coordinator.status import status_of
 from coordinator.topic_io import TopicIO
 from protocol import codec
@@ -174,6 +175,7 @@ class World:
         runtime.offsets_log = OffsetsLog.open(
             path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
         )
+        runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
         runtime.topic_io = TopicIO(
             cast(Any, loop), path, config, fs, on_effects=runtime.on_topic_effects, cluster=cluster, internal_logs={}
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from bench.scenarios import ECHOES, SCENARIOS, peers
 from bench.pages import put
+from bench.scenarios import ECHOES, SCENARIOS, peers
 from bench.targets import verdict, verdicts, worker_lines
 
 
