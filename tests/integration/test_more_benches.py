@@ -47,6 +47,17 @@ def test_a_benchmark_tells_what_members_cost_that_are_merely_there(tmp_path: Pat
     assert 0 < raw["ours"]["mb_per_100k"] < 1000
 
 
+@pytest.mark.integration
+def test_single_events_are_measured_in_a_process_that_has_all_a_daemon_has() -> None:
+    command = [sys.executable, "-m", "bench.loop_events", "--scale", "0.01", "--json"]
+    scenarios = ["metrics_scrape", "rebalance_of_5000_members"]
+    done = subprocess.run([*command, *scenarios], cwd=REPOSITORY, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [row["scenario"] for row in rows] == scenarios
+    assert all(row["longest_ms"] > 0 for row in rows)
+
+
 @pytest.mark.parametrize("workload", [LOW, HIGH], ids=lambda each: each.name)
 def test_designs_of_the_purgatory_benchmark_time_out_the_same_requests(workload: Any) -> None:
     events, requests = workload.events(5000, 1.0)
