@@ -40,7 +40,9 @@ from coordinator.core import GroupCoordinator  # noqa: E402
 from coordinator.log.flusher import Flusher  # noqa: E402
 from coordinator.log.fs import RealFileSystem  # noqa: E402
 from coordinator.log.log import Log, LogConfig  # noqa: E402
+from coordinator.offsets.loaded import Harvest  # noqa: E402
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog  # noqa: E402
+from coordinator.offsets.store import OffsetStore  # noqa: E402
 from coordinator.runtime import Runtime  # noqa: E402
 from coordinator.topic_io import TopicIO  # noqa: E402
 from protocol import codec  # noqa: E402
@@ -279,7 +281,7 @@ class Node:
         )
         for number in range(count):
             self.core.load_begin(number)
-            runtime.execute(self.core.load_end(number, 0, runtime.now_ms()))
+            runtime.execute(self.core.loaded(number, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()))
         runtime.end_of_event()
 
     def tick(self) -> None:

@@ -32,9 +32,10 @@ from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
 from coordinator.group.group import Group
 from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.loaded import Harvest
 from coordinator.offsets.offsets_log import OffsetsLog
 from coordinator.offsets.scan import schedule_scan
-from coordinator.offsets.store import CommittedOffset
+from coordinator.offsets.store import CommittedOffset, OffsetStore
 from coordinator.runtime import Runtime
 from coordinator.snapshot.keeper import Snapshots
 from coordinator.status import status_of
@@ -189,7 +190,7 @@ class World:
         )
         for partition in range(8):
             self.core.load_begin(partition)
-            runtime.execute(self.core.load_end(partition, 0, runtime.now_ms()))
+            runtime.execute(self.core.loaded(partition, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()))
         loop.run(0.01)
         self.peers: list[Peer] = []
 

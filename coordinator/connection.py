@@ -371,16 +371,9 @@ class Connection(asyncio.Protocol):
         if self._turn_ends and (ended_s > self._turn_ends or self._out_bytes > self._most_out_bytes):
             self._yield()
         if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
-            if runtime.saw_append and route.key in WAITS_FOR_LOG:
-                ticket.waits_for_log = True
+            if runtime.saw_append and route.key in WAITS_FOR_LOG:  # only durability is missing
                 if route.key == OFFSET_COMMIT:
-                    if not body:
-                        self._commits_unused = 0
-                    elif len(frame) != self._commit_bytes:
-                        self._commit_bytes = len(frame)  # the second of a length is remembered, not every first
-                    elif len(frame) <= MAX_KEPT_COMMIT_BYTES and self._commits_unused < MAX_UNUSED_COMMITS:
-                        self._commits_unused += 1
-                        self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
+                    self._remember_commit(frame, body, request, route)
             else:
                 self._parked = ticket
         elif route.key == HEARTBEAT:
@@ -422,6 +415,16 @@ class Connection(asyncio.Protocol):
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
         self._heartbeat = None if memo is None else HeartbeatFrame(frame, memo, route)
+
+    def _remember_commit(self, frame: bytes, body: int, request: Any, route: Route) -> None:
+        """Called after an OffsetCommit that was accepted. `body`: where its header ends; 0 if it was recognised."""
+        if not body:
+            self._commits_unused = 0
+        elif len(frame) != self._commit_bytes:
+            self._commit_bytes = len(frame)  # the second of a length is remembered, not every first
+        elif len(frame) <= MAX_KEPT_COMMIT_BYTES and self._commits_unused < MAX_UNUSED_COMMITS:
+            self._commits_unused += 1
+            self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
 
     # -- answers -------------------------------------------------------------------------------------------------
 
@@ -531,11 +534,6 @@ class Connection(asyncio.Protocol):
     def is_busy(self) -> bool:
         """Whether a request is being worked on: such a connection is never idle."""
         return bool(self._tickets)
-
-    @property
-    def unread_bytes(self) -> int:
-        """Answers that the peer has not read, in bytes."""
-        return 0 if self._transport is None else self._transport.get_write_buffer_size()
 
     def overdue(self, now_ms: int) -> str:
         """Why this connection should be closed at `now_ms`; empty if it should not."""

@@ -40,7 +40,6 @@ from coordinator.offsets.failure import failure
 from coordinator.offsets.fetch import fetch_offsets
 from coordinator.offsets.loaded import Harvest, start_sessions
 from coordinator.offsets.partition import OffsetsPartition, PartitionState
-from coordinator.offsets.replay import Replay
 from coordinator.offsets.scan import schedule_scan
 from coordinator.offsets.settled import Row, settled
 from coordinator.purgatory.group_timers import GroupTimers
@@ -60,7 +59,6 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 if TYPE_CHECKING:
     from coordinator.config import Config
     from coordinator.group.group import Group
-    from protocol.record_batch import BatchHeader, Record
 
 # What one call of `advance_clock` runs at most; the rest is due at once, and other events run in between.
 MAX_TIMERS_PER_EVENT: Final = 250
@@ -257,43 +255,21 @@ class GroupCoordinator:
 
     # -- loading -------------------------------------------------------------------------------------------------
 
-    def load_begin(self, partition: int) -> Replay:
+    def load_begin(self, partition: int) -> None:
         """The log of a partition will be read. What it held is forgotten; who waits there hears with the next event."""
         shard = self._directory.partitions[partition]
         if shard.state is PartitionState.ACTIVE:
             self._unload(shard, self._event)
         shard.state = PartitionState.LOADING
-        shard.replay = replay = Replay()
-        return replay
-
-    def load_batch(self, partition: int, header: BatchHeader, records: list[Record]) -> None:
-        """The next batch of the log, in order. Raises what it cannot understand; then `load_failed` should follow."""
-        replay = self._directory.partitions[partition].replay
-        if replay is None:
-            raise InvariantError("", f"partition {partition} is not being loaded")
-        replay.add(header, records)
-
-    def load_end(self, partition: int, next_offset: int, now_ms: int) -> Effects:
-        """The whole log has been read: groups and offsets are what it says, and every session begins anew."""
-        shard = self._directory.partitions[partition]
-        replay = shard.replay
-        try:
-            if replay is None:
-                raise InvariantError("", f"partition {partition} is not being loaded")
-            groups, offsets = replay.finish(shard, now_ms + self.wall_offset_ms)
-        except Exception as fault:
-            self._faults.append(_account(fault))
-            shard.replay = None
-            shard.state = PartitionState.FAILED
-            return self._begin(now_ms).effects()
-        return self.loaded(partition, Harvest.of(groups, offsets, replay.unknown), next_offset, now_ms)
 
     def loaded(self, partition: int, harvest: Harvest, next_offset: int, now_ms: int) -> Effects:
-        """The same, when the log was read elsewhere: since `load_begin`, with groups made for `partition(number)`."""
+        """The log has been read, since `load_begin`: groups and offsets are what it says, and every session begins anew.
+
+        The groups of the harvest were made for `partition(number)`.
+        """
         shard = self._directory.partitions[partition]
         event = self._begin(now_ms)
         self._timers.wheel.advance(now_ms)
-        shard.replay = None
         self.unknown_records += harvest.unknown
         shard.state = PartitionState.ACTIVE
         shard.offsets = harvest.offsets
@@ -307,7 +283,6 @@ class GroupCoordinator:
     def load_failed(self, partition: int) -> None:
         """The log of a partition cannot be read or understood."""
         shard = self._directory.partitions[partition]
-        shard.replay = None
         shard.state = PartitionState.FAILED
 
     # -- heartbeats and commits by their bytes -------------------------------------------------------------------

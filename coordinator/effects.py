@@ -31,7 +31,6 @@ class Ticket:
         "route",
         "session",
         "version",
-        "waits_for_log",
     )
 
     def __init__(
@@ -50,7 +49,6 @@ class Ticket:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
-        self.waits_for_log = False  # set by the connection: only durability is missing, so commits behind it may run
         self.received_s = 0.0  # set by the connection, where the time to the answer is measured; 0: not this one's
         self.route: Any = None  # set by the connection: how the answer of this API and version is encoded
         self.answer: bytes | None = None  # set by the connection: encoded, waiting for the answers before it

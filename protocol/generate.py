@@ -81,7 +81,6 @@ class ModuleWriter:
         self._source = Source()
         self._structs = Structs()
         self._tables: list[str] = []
-        self._exported: list[str] = []
 
     def add(self, cls: type, table_suffix: str) -> None:
         """Both directions of one class, and the tables that find the function of a version."""

@@ -37,7 +37,6 @@ __all__ = [
     "offset_key_prefix",
 ]
 
-OFFSET_KEY_VERSIONS: Final = (0, 1)
 GROUP_KEY_VERSION: Final = 2
 GROUP_VALUE_VERSION: Final = 3
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from coordinator.group.event import Event, InFlight
     from coordinator.group.group import Group
-    from coordinator.offsets.replay import Replay
     from coordinator.purgatory.delayed_append import AppendTimeout, Task
     from coordinator.purgatory.work import Steps, Work
 
@@ -69,7 +68,6 @@ class OffsetsPartition:
         "next_offset",
         "offsets",
         "partition",
-        "replay",
         "scan",
         "state",
     )
@@ -83,7 +81,6 @@ class OffsetsPartition:
         self.in_flight: deque[InFlight] = deque()
         self.appended = 0  # appends so far
         self.groups_by_state = groups_by_state
-        self.replay: Replay | None = None  # while loading
         self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
         self.append_timeout: AppendTimeout | None = None
         self.scan: Task | Work | None = None  # the look for expired offsets that goes on, else the next one
@@ -190,7 +187,6 @@ class OffsetsPartition:
             group.in_flight = 0
             self.forget(group)
         self.offsets = OffsetStore()
-        self.replay = None
         return groups
 
     def __repr__(self) -> str:

@@ -207,13 +207,8 @@ class Replay:
 
     # -- the end -------------------------------------------------------------------------------------------------
 
-    def finish(self, shard: Shard, wall_ms: int) -> tuple[list[Group], OffsetStore]:
-        """Groups and offsets as the log leaves them. Raises DecodeError if something in it cannot be understood."""
-        found, store = self.settle()
-        return groups_of(found, shard, wall_ms), store
-
     def settle(self) -> tuple[list[Found], OffsetStore]:
-        """The same, with groups that are still raw. DecodeError as `finish`."""
+        """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if it cannot be understood."""
         base = self._base
         store = OffsetStore()
         if base is not None:

@@ -24,7 +24,7 @@ from coordinator.compaction.rules import (
     horizon_of,
 )
 from coordinator.compaction.validate import difference
-from coordinator.offsets.replay import Replay
+from coordinator.offsets.replay import Replay, groups_of
 from protocol.compression import Codec
 from protocol.record_batch import (
     BatchHeader,
@@ -181,7 +181,8 @@ def loaded(segments: list[Segment]) -> tuple[Any, ...]:
     """
     replay = replay_of(segments)
     shard: Any = SimpleNamespace(groups_by_state={}, in_flight=[], appended=0, partition=0)
-    groups, store = replay.finish(shard, 0)
+    found, store = replay.settle()
+    groups = groups_of(found, shard, 0)
     recorded = {
         name for name in (group.group_id for group in groups) if store.of_group(name) or store.has_pending(name)
     }

@@ -12,14 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.group.group import Group
 from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import advance, begin, due, extract, extract_segment, locked
 from coordinator.history.marks import write_marks
 from coordinator.history.source import Source
 from coordinator.history.tables import load_group
 from coordinator.log.fs import RealFileSystem
-from coordinator.offsets.partition import OffsetsPartition
 from coordinator.offsets.replay import Replay
 from protocol.record_batch import iter_batches, read_records
 from tests.compaction.logs import OFFSETS, End, LogWriter, Op, Rec, Segment, Wait, Write, operations, seeded
@@ -95,9 +93,7 @@ def loaded_offsets(batches: list) -> dict[str, dict[tuple[str, int], int]]:  # t
     loader = Replay()
     for header, records in batches:
         loader.add(header, records)
-    groups: dict[str, Group] = {}
-    shard = OffsetsPartition(0, groups, {})
-    _, store = loader.finish(shard, 0)
+    _, store = loader.settle()
     found: dict[str, dict[tuple[str, int], int]] = {}
     for group in GROUPS:
         offsets = {

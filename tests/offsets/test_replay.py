@@ -17,7 +17,7 @@ from protocol.offsets_records import (
     encode_offset_key,
     encode_offset_value,
 )
-from protocol.record_batch import build_batch, read_header
+from protocol.record_batch import build_batch
 from tests.support.cluster import Cluster, subscription
 
 T0 = ("t", 0)
@@ -189,10 +189,3 @@ def test_an_id_handed_out_before_the_crash_is_unknown_after_it(cluster: Cluster)
     member_id = cluster.join().answer.member_id
     cluster.crash_and_recover()
     assert cluster.join(member_id=member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
-
-
-def test_loading_what_is_not_being_loaded_is_a_mistake_that_is_told(cluster: Cluster) -> None:
-    cluster.expects_faults = True
-    header = read_header(build_batch([offset_record(1)], timestamp_ms=1))
-    with pytest.raises(Exception, match="not being loaded"):
-        cluster.core.load_batch(0, header, [])

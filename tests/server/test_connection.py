@@ -12,6 +12,8 @@ from coordinator.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
 from coordinator.core import GroupCoordinator
 from coordinator.effects import Ticket
 from coordinator.offsets.commit_again import CommitAgain
+from coordinator.offsets.loaded import Harvest
+from coordinator.offsets.store import OffsetStore
 from protocol.api_keys import ApiKey
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -227,7 +229,7 @@ class TestCommitsThatAreRecognised:
             wall_offset_ms=0,
         )
         core.load_begin(0)
-        core.load_end(0, 0, edge.runtime.now_ms())
+        core.loaded(0, Harvest.of((), OffsetStore(), 0), 0, edge.runtime.now_ms())
         core.handle(commit(0), Ticket(), edge.runtime.now_ms())  # the group exists
         return edge
 

@@ -12,6 +12,8 @@ from coordinator.api.node import Node
 from coordinator.core import GroupCoordinator
 from coordinator.effects import Reply, Ticket
 from coordinator.log.fs import RealFileSystem
+from coordinator.offsets.loaded import Harvest
+from coordinator.offsets.store import OffsetStore
 from coordinator.runtime import HOUSEKEEPING_S
 from coordinator.topic_io import TopicIO
 from coordinator.topics.effects import TopicEffects
@@ -95,7 +97,9 @@ def test_the_clock_goes_on_after_an_event_that_broke(edge: Edge) -> None:
     runtime.core.advance_clock = healthy  # type: ignore[method-assign]
     assert runtime._timer is None
     runtime.core.load_begin(0)
-    runtime.core.load_end(0, 0, runtime.now_ms())  # schedules the search for expired offsets
+    runtime.core.loaded(
+        0, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()
+    )  # schedules the search for expired offsets
     edge.loop.advance(HOUSEKEEPING_S)
     edge.loop.run_ready()
     assert runtime._timer is not None
@@ -119,7 +123,7 @@ def test_housekeeping_goes_on_after_a_round_that_broke(edge: Edge) -> None:
 def test_no_timer_is_armed_by_what_ends_during_a_stop(edge: Edge) -> None:
     runtime = edge.runtime
     runtime.core.load_begin(0)
-    runtime.core.load_end(0, 0, runtime.now_ms())
+    runtime.core.loaded(0, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms())
     runtime.start_housekeeping()
     runtime.stop_timers()
     runtime.execute(runtime.core.shutdown(runtime.now_ms()))
