@@ -263,7 +263,7 @@ class GroupCoordinator:
         shard.state = PartitionState.LOADING
 
     def loaded(self, partition: int, harvest: Harvest, next_offset: int, now_ms: int) -> Effects:
-        """The log has been read, since `load_begin`: groups and offsets are what it says, and every session begins anew.
+        """The log has been read, since `load_begin`: groups and offsets are what it says, every session begins anew.
 
         The groups of the harvest were made for `partition(number)`.
         """

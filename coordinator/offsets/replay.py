@@ -208,7 +208,7 @@ class Replay:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def settle(self) -> tuple[list[Found], OffsetStore]:
-        """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if it cannot be understood."""
+        """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if that cannot be done."""
         base = self._base
         store = OffsetStore()
         if base is not None:
