@@ -22,8 +22,8 @@ class AppendTimeout(DelayedOperation[Event]):
 
     __slots__ = ("shard",)
 
-    def __init__(self, shard: OffsetsPartition) -> None:
-        super().__init__(0)
+    def __init__(self, shard: OffsetsPartition, deadline_ms: int) -> None:
+        super().__init__(deadline_ms)
         self.shard = shard
 
     def timer_fired(self, now_ms: int, context: Event) -> None:

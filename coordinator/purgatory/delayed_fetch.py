@@ -41,4 +41,4 @@ class DelayedFetch(DelayedOperation["Outbox"]):
         self.fetch.finish(context)
 
     def __repr__(self) -> str:
-        return f"<DelayedFetch until {self.deadline_ms} ms: {self.fetch!r}>"
+        return f"<DelayedFetch until {self.fires_at_ms} ms: {self.fetch!r}>"

@@ -81,8 +81,7 @@ class GroupTimers:
         partition = cast("OffsetsPartition", shard)
         timeout = partition.append_timeout
         if timeout is None:
-            partition.append_timeout = timeout = AppendTimeout(partition)
-            timeout.deadline_ms = shard.in_flight[-1].deadline_ms
+            partition.append_timeout = timeout = AppendTimeout(partition, shard.in_flight[-1].deadline_ms)
             self.appends.watch(timeout)
         elif not timeout.is_armed:
             self.wheel.start(timeout, shard.in_flight[-1].deadline_ms)

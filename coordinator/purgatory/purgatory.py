@@ -26,11 +26,11 @@ C = TypeVar("C")
 class DelayedOperation(TimerEntry, Generic[C]):
     """One thing that waits. Subclasses say when it is satisfied, what happens then, and what a timeout adds."""
 
-    __slots__ = ("_keys", "_purgatory", "deadline_ms", "is_completed")
+    __slots__ = ("_keys", "_purgatory", "is_completed")
 
     def __init__(self, deadline_ms: int) -> None:
         super().__init__()
-        self.deadline_ms = deadline_ms
+        self.fires_at_ms = deadline_ms
         self.is_completed = False
         self._purgatory: Purgatory[C] | None = None
         self._keys: tuple[Hashable, ...] = ()
@@ -46,8 +46,8 @@ class DelayedOperation(TimerEntry, Generic[C]):
         """Runs after `on_complete` when it was the deadline that completed the operation."""
 
     def deadline_now_ms(self) -> int:
-        """The deadline as it is now. It may have moved later since the timer was started; a lazy one has."""
-        return self.deadline_ms
+        """The deadline as it is now. Of an operation that keeps one elsewhere it may have moved since."""
+        return self.fires_at_ms
 
     def force_complete(self, context: C) -> bool:
         """Complete whatever the condition says. True for the one call that did it."""

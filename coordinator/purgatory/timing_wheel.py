@@ -31,7 +31,7 @@ class TimerEntry:
     __slots__ = ("_next", "_previous", "fires_at_ms")
 
     def __init__(self) -> None:
-        self.fires_at_ms = -1  # meaningful while armed
+        self.fires_at_ms = -1  # while armed; before, whoever starts it may keep there when it will be
         self._previous: TimerEntry | None = None  # its neighbours in a bucket
         self._next: TimerEntry | None = None
 

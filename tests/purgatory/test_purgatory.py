@@ -14,12 +14,16 @@ Trace = list[str]
 
 
 class Waiting(DelayedOperation[Trace]):
-    """Completes once `satisfied` is set."""
+    """Completes once `satisfied` is set. Its deadline may be moved."""
 
     def __init__(self, name: str, deadline_ms: int) -> None:
         super().__init__(deadline_ms)
+        self.deadline_ms = deadline_ms
         self.name = name
         self.satisfied = False
+
+    def deadline_now_ms(self) -> int:
+        return self.deadline_ms
 
     def try_complete(self, context: Trace) -> bool:
         return self.satisfied and self.force_complete(context)
