@@ -199,7 +199,11 @@ def die_at(daemon: SteppingDaemon, step: str, number: int, *, at_start: bool) ->
     daemon.die_at(step, number)
     if at_start:
         process = daemon.spawn()
-        eventually(lambda: process.poll() is not None, f"the daemon dies at the start, at: {step}", within_s=30)
+        what = f"the daemon dies at the start, at: {step}"
+        try:
+            eventually(lambda: process.poll() is not None, what, within_s=30)
+        except AssertionError as failure:
+            raise AssertionError(f"{failure}; the log: {daemon.log_tail()}") from None
         assert process.returncode == -signal.SIGKILL, daemon.log_tail()
         return
     daemon.start()
@@ -214,7 +218,8 @@ def test_a_daemon_that_is_killed_at_any_step_of_a_compaction_loses_nothing(daemo
     reached = set()
     with SimpleCommitter(daemon, [f"group-{number}" for number in range(12)], "t", 6) as simple:
         for step, number, before in WALK:
-            go_on(simple, more=100)
+            # At a start there is only one partition's exchange: of several segments, so that there is a second step.
+            go_on(simple, more=2000 if before and number else 100)
             for earlier in before:
                 die_at(daemon, earlier, 0, at_start=False)
             die_at(daemon, step, number, at_start=bool(before))

@@ -18,6 +18,11 @@ from tests.support.eventually import eventually
 ANSWER_S = 30.0
 
 
+def _as_on_a_screen() -> None:
+    """Ctrl-C ends programs there, also when whoever runs these tests in the background has it ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A shell with job control. What background jobs print comes into the same file, as on a screen."""
 
@@ -33,6 +38,7 @@ class Terminal:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_as_on_a_screen,
             )
         self.type("set -m")
 
@@ -88,6 +94,7 @@ class Foreground:
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
+                preexec_fn=_as_on_a_screen,
             )
 
     @property
