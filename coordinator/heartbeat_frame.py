@@ -7,14 +7,14 @@ Decision 6.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from coordinator.dispatch import Route
     from coordinator.group.heartbeat import HeartbeatMemo
 
-_ID: Final = slice(4, 8)  # the correlation id in a frame; in a read, the length stands before it
-_ID_IN_READ: Final = slice(8, 12)
+# The correlation id is bytes 4 to 8 of a frame, and 8 to 12 of a read, where the length stands first. They are written
+# out where they are used: a slice object as an index of bytes is a TypeError in a compiled module.
 
 
 class HeartbeatFrame:
@@ -25,8 +25,8 @@ class HeartbeatFrame:
     def __init__(self, frame: bytes, memo: HeartbeatMemo, route: Route) -> None:
         self.size = len(frame)
         self.read_size = 4 + len(frame)
-        self._head = frame[: _ID.start]
-        self._tail = frame[_ID.stop :]
+        self._head = frame[:4]
+        self._tail = frame[8:]
         self._read_head = len(frame).to_bytes(4, "big") + self._head
         self._memo = memo
         self._size = route.success_size
@@ -35,11 +35,11 @@ class HeartbeatFrame:
     def answer(self, frame: bytes, now_ms: int) -> bytes | None:
         """The answer to a frame of the same size, after the session was renewed; None: take the long way."""
         if frame.endswith(self._tail) and frame.startswith(self._head) and self._memo.renew(now_ms):
-            return self._size + frame[_ID] + self._body
+            return self._size + frame[4:8] + self._body
         return None
 
     def answer_to_read(self, data: bytes, now_ms: int) -> bytes | None:
         """The same for a read of `read_size`: a frame behind its length."""
         if data.endswith(self._tail) and data.startswith(self._read_head) and self._memo.renew(now_ms):
-            return self._size + data[_ID_IN_READ] + self._body
+            return self._size + data[8:12] + self._body
         return None
