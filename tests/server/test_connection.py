@@ -15,7 +15,9 @@ from coordinator.offsets.commit_again import CommitAgain
 from coordinator.offsets.loaded import Harvest
 from coordinator.offsets.store import OffsetStore
 from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
+from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from protocol.messages.offset_commit import (
@@ -23,7 +25,9 @@ from protocol.messages.offset_commit import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from tests.support.cluster import Cluster
 from tests.support.edge import Edge
+from tests.support.scripted_member import Member
 from tests.support.wire import encode_frame
 
 parked: list[Ticket] = []
@@ -209,6 +213,66 @@ def test_a_request_that_came_in_parts_is_no_longer_held_once_it_is_whole() -> No
     assert peer.transport.writes == 2
 
 
+class TestHeartbeatsThatAreRecognised:
+    """The second that is the same is recognised, however its bytes arrive, and answered as the first was."""
+
+    @pytest.fixture
+    def member(self) -> Member:
+        member: Member = Cluster().stable_group()[0]
+        return member
+
+    @pytest.fixture
+    def edge(self, member: Member) -> Edge:
+        def handle(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+            for each, response in node.core.handle(request, ticket, now_ms).replies:
+                node.reply(each, response)
+
+        edge = Edge({ApiKey.HEARTBEAT: handle})
+        edge.runtime.core = member.cluster.core
+        edge.loop.now = member.cluster.clock.now_ms / 1000
+        return edge
+
+    @pytest.mark.parametrize("version", range(5))
+    def test_each_alone_in_its_read(self, edge: Edge, member: Member, version: int) -> None:
+        peer = edge.peer()
+        for _ in range(3):
+            peer.send(beat(member), version=version)
+        assert [answer.error_code for answer in peer.answers] == [ErrorCode.NONE] * 3
+        assert edge.runtime.heartbeats_by_memo == 2
+
+    def test_several_in_one_read(self, edge: Edge, member: Member) -> None:
+        peer = edge.peer()
+        peer.send(*[beat(member)] * 3)
+        assert [answer.error_code for answer in peer.answers] == [ErrorCode.NONE] * 3
+        assert edge.runtime.heartbeats_by_memo == 2
+
+    def test_in_parts(self, edge: Edge, member: Member) -> None:
+        peer = edge.peer()
+        peer.send(beat(member))
+        whole = encode_frame(beat(member), 4, correlation_id=77, client_id="peer")
+        for part in (whole[:11], whole[11:]):
+            peer.connection.data_received(part)
+        first, second = peer.transport.received[:16], peer.transport.received[16:]
+        assert second == first[:4] + (77).to_bytes(4, "big") + first[8:]
+        assert edge.runtime.heartbeats_by_memo == 1
+
+    def test_another_one_of_the_same_size_is_not_taken_for_it(self, edge: Edge, member: Member) -> None:
+        peer = edge.peer()
+        peer.send(beat(member))
+        peer.send(beat(member, generation=member.generation + 1))
+        peer.send(beat(member), client_id="pear")
+        assert [answer.error_code for answer in peer.answers] == [0, ErrorCode.ILLEGAL_GENERATION, 0]
+        assert edge.runtime.heartbeats_by_memo == 0
+
+    def test_a_rebalance_is_heard_of(self, edge: Edge, member: Member) -> None:
+        peer = edge.peer()
+        peer.send(beat(member))
+        peer.send(beat(member))
+        member.cluster.member().join()
+        peer.send(beat(member))
+        assert [answer.error_code for answer in peer.answers] == [0, 0, ErrorCode.REBALANCE_IN_PROGRESS]
+
+
 class TestCommitsThatAreRecognised:
     """The second of a size is remembered, the third recognised; a client whose commits always differ costs little."""
 
@@ -263,6 +327,14 @@ class TestCommitsThatAreRecognised:
         for number in range(4):
             peer.send(commit(number, metadata="m" * 4000, partitions=MAX_KEPT_COMMIT_BYTES // 4000 + 1))
         assert not any(self.taken)
+
+
+def beat(member: Member, *, generation: int | None = None) -> HeartbeatRequest:
+    return HeartbeatRequest(
+        group_id=member.group_id,
+        member_id=member.member_id,
+        generation_id=member.generation if generation is None else generation,
+    )
 
 
 def commit(offset: int, *, partition: int = 0, partitions: int = 1, metadata: str = "") -> OffsetCommitRequest:
