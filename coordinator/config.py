@@ -377,8 +377,7 @@ class Config:
         return self.offsets_retention_minutes * 60_000
 
 
-@dataclass(frozen=True, slots=True)
-class Key:
+class Key(NamedTuple):
     """What is known about one key; `name` as written in a file, `attribute` as read from a `Config`."""
 
     name: str

@@ -1,8 +1,9 @@
 """One declaration for every version of a message.
 
-A message is a slotted dataclass whose fields say what they are on the wire and in which versions they exist. From these
-declarations `protocol.generate` writes the encoders and decoders of `protocol/generated`; nothing here runs when a
-request is served. The names are Kafka's in snake_case; a field that a version lacks has its default.
+A message is a slotted class whose fields say what they are on the wire and in which versions they exist; it is made and
+compared as a dataclass is. From these declarations `protocol.generate` writes the encoders and decoders of
+`protocol/generated`; nothing here runs when a request is served. The names are Kafka's in snake_case; a field that a
+version lacks has its default.
 
 What a version lacks is dropped silently by its encoder, also where Kafka would refuse a value that is not the
 default: the layer that fills a response knows its version and decides what to put where.
@@ -12,11 +13,9 @@ default: the layer that fills a response knows its version and decides what to p
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Final, TypeAlias, TypeVar, cast, dataclass_transform
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, dataclass_transform
 
 from protocol.api_keys import ApiKey
 
@@ -27,8 +26,7 @@ LATEST: Final = sys.maxsize
 NEVER: Final = sys.maxsize
 
 
-@dataclass(frozen=True, slots=True)
-class WireType:
+class WireType(NamedTuple):
     """What a field is on the wire. `element` is the struct of a struct, or the type of an array's elements."""
 
     name: str
@@ -72,8 +70,7 @@ def nullable_struct(element: type) -> WireType:
     return WireType("struct", nullable=True, element=element)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSpec:
+class FieldSpec(NamedTuple):
     """Where and since when a field is on the wire. Versions are those of the message, both ends included."""
 
     wire: WireType
@@ -81,6 +78,8 @@ class FieldSpec:
     until: int
     nullable_since: int
     tag: int | None
+    default: Any
+    default_factory: Callable[[], Any] | None  # of a list or a struct: each message has its own
 
     def exists_in(self, version: int) -> bool:
         return self.since <= version <= self.until
@@ -89,8 +88,7 @@ class FieldSpec:
         return version >= self.nullable_since
 
 
-@dataclass(frozen=True, slots=True)
-class MessageSpec:
+class MessageSpec(NamedTuple):
     """What `@message` and `@record` leave on a class: `api_key` is None for what is not a request or a response."""
 
     api_key: ApiKey | None
@@ -116,7 +114,7 @@ _EMPTY: Final[dict[str, Any]] = {
     "records": None,
 }
 _MESSAGE_SPEC: Final = "__message_spec__"
-_FIELD_SPEC: Final = "wire"
+_FIELD_SPECS: Final = "__field_specs__"
 
 T = TypeVar("T")
 
@@ -134,21 +132,19 @@ def field(
 
     Returns Any, because it stands where a type checker expects the default: each field has one.
     """
-    spec = FieldSpec(
-        wire=dataclasses.replace(wire, nullable=False) if wire.nullable else wire,
+    factory: Callable[[], Any] | None = None
+    if default is _UNSET:
+        factory = {"array": list, "struct": wire.element}.get(wire.name)  # type: ignore[assignment]
+        default = None if factory else _EMPTY.get(wire.name, 0)
+    return FieldSpec(
+        wire=wire._replace(nullable=False),
         since=since,
         until=until,
         nullable_since=nullable_since if nullable_since is not None else since if wire.nullable else NEVER,
         tag=tag,
+        default=default,
+        default_factory=factory,
     )
-    metadata = {_FIELD_SPEC: spec}
-    if default is not _UNSET:
-        return dataclasses.field(default=default, metadata=metadata)
-    if wire.name == "array":
-        return dataclasses.field(default_factory=list, metadata=metadata)
-    if wire.name == "struct":
-        return dataclasses.field(default_factory=cast(type, wire.element), metadata=metadata)
-    return dataclasses.field(default=_EMPTY.get(wire.name, 0), metadata=metadata)
 
 
 @dataclass_transform()
@@ -158,12 +154,38 @@ def struct(cls: type[T]) -> type[T]:
 
 
 def _slotted(cls: type[T]) -> type[T]:
-    """A slotted dataclass. All share what they are compared and shown by: written for each of the 180 classes, as
-    dataclasses do it, these two would take a third of the time that importing the messages takes."""
-    declared = dataclass(slots=True, repr=False, eq=False)(cls)
-    for name, method in (("__eq__", _equal), ("__repr__", _shown), ("__hash__", None)):
-        setattr(declared, name, method)
-    return declared
+    """The class made anew, with its fields as slots, and methods that cost nothing until they are called.
+
+    Dataclasses compile each method of each class as it is declared: of nearly 150 messages and structs that was a fifth
+    of the time to a daemon's first answer. Here all share what they are compared and shown by, and `__init__` is
+    compiled for the first instance.
+    """
+    specs = {name: cls.__dict__[name] for name in cls.__annotations__}
+    body = {name: value for name, value in cls.__dict__.items() if name not in {*specs, "__dict__", "__weakref__"}}
+    body |= {"__slots__": tuple(specs), _FIELD_SPECS: specs, "__qualname__": cls.__qualname__}
+    body |= {"__init__": _first_init, "__eq__": _equal, "__repr__": _shown, "__hash__": None}
+    return cast(type[T], type(cls.__name__, cls.__bases__, body))
+
+
+def _first_init(self: Any, *args: Any, **values: Any) -> None:
+    """Puts the real one in its place. The fields are parameters in their order, each with its default."""
+    cls = type(self)
+    names: dict[str, Any] = {"_unset": _UNSET}
+    parameters = ["self"]
+    body = ["pass"]
+    for name, spec in field_specs(cls).items():
+        value = name
+        if spec.default_factory is None:
+            names[f"_{name}"] = spec.default
+            parameters.append(f"{name}=_{name}")
+        else:
+            names[f"_{name}"] = spec.default_factory
+            parameters.append(f"{name}=_unset")
+            value = f"_{name}() if {name} is _unset else {name}"
+        body.append(f"self.{name} = {value}")
+    exec(f"def __init__({', '.join(parameters)}):\n    " + "\n    ".join(body), names)
+    cls.__init__ = names["__init__"]
+    cls.__init__(self, *args, **values)
 
 
 def _equal(self: Any, other: Any) -> Any:
@@ -211,6 +233,18 @@ def message_spec(cls: type) -> MessageSpec:
     return spec
 
 
+def changed(message: T, **values: Any) -> T:
+    """Another message with these fields, and the others as they are."""
+    cls = type(message)
+    return cls(**{name: getattr(message, name) for name in field_specs(cls)} | values)
+
+
+def is_declared(cls: Any) -> bool:
+    """Whether it is the class of a message or a struct."""
+    return isinstance(cls, type) and hasattr(cls, _FIELD_SPECS)
+
+
 def field_specs(cls: type) -> dict[str, FieldSpec]:
     """The fields of a message or struct, in wire order."""
-    return {each.name: each.metadata[_FIELD_SPEC] for each in dataclasses.fields(cls)}
+    specs: dict[str, FieldSpec] = getattr(cls, _FIELD_SPECS)
+    return specs

@@ -8,8 +8,7 @@ topics never see a version number.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from coordinator.effects import Ticket
 from protocol.api_keys import ApiKey
@@ -21,8 +20,7 @@ Handle = Callable[["Node", Any, Ticket, int], None]
 Shape = Callable[[Any, int], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """How one API key is served.
 
     `handle(node, request, ticket, now_ms)` decides and hands its effects to `node.execute` (or `node.execute_topics`,

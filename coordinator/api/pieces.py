@@ -9,11 +9,11 @@ topics, a topic has partitions) are cut the same way. The pieces joined are what
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from protocol.api_keys import ApiKey
 from protocol.primitives import uvarint
+from protocol.schema import changed
 
 if TYPE_CHECKING:
     from coordinator.api.handler import Shape
@@ -22,8 +22,7 @@ PER_PIECE: Final = 300  # elements
 Encode = Callable[[Any], bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class Array:
+class Array(NamedTuple):
     """The array of a message or element that may be long, and how many bytes follow it besides the tag section."""
 
     field: str
@@ -73,7 +72,7 @@ def in_pieces(
         whole = response
 
         def encode_group(group: Any) -> bytes:
-            response = replace(whole, groups=[group])
+            response = changed(whole, groups=[group])
             return encode(response if shape is None else shape(response, version))
 
         return _pieces(encode_group, group, array, is_flexible=is_flexible)
@@ -85,11 +84,11 @@ def in_pieces(
 def _pieces(encode: Encode, message: Any, array: Array, *, is_flexible: bool) -> Iterator[bytes]:
     elements = getattr(message, array.field)
     tail_bytes = array.tail_bytes + is_flexible
-    empty = encode(replace(message, **{array.field: []}))
+    empty = encode(changed(message, **{array.field: []}))
     head_bytes = len(empty) - tail_bytes - len(_count(0, is_flexible=is_flexible))
 
     def encode_elements(some: list[Any]) -> bytes:
-        data = encode(replace(message, **{array.field: some}))
+        data = encode(changed(message, **{array.field: some}))
         return data[head_bytes + len(_count(len(some), is_flexible=is_flexible)) : len(data) - tail_bytes]
 
     yield empty[:head_bytes] + _count(len(elements), is_flexible=is_flexible)

@@ -8,9 +8,8 @@ names the size of the newest segment; if that still fits, nothing was written si
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.fs import FileSystem, read_whole, write_atomically
@@ -19,8 +18,7 @@ CHECKPOINT_NAME: Final = "recovery-checkpoint"
 _VERSION: Final = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(NamedTuple):
     """The facts of one moment. `clean_*` are -1 unless the log was closed in order."""
 
     log_start_offset: int = 0

@@ -18,10 +18,9 @@ import errno
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self
 
 from coordinator.log import swap
 from coordinator.log.checkpoint import Checkpoint
@@ -35,8 +34,7 @@ from protocol.record_batch import BatchHeader, read_header, read_records
 _base_offset = attrgetter("base_offset")
 
 
-@dataclass(frozen=True, slots=True)
-class LogConfig:
+class LogConfig(NamedTuple):
     """When a segment is full (Kafka's segment.bytes and segment.ms), and how dense its indexes are."""
 
     segment_bytes: int = 100 << 20

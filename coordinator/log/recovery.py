@@ -28,6 +28,7 @@ import zlib
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import CorruptLogError
@@ -50,8 +51,7 @@ _INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex)")
 _BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """A tail that was removed at recovery."""
 
     file: str

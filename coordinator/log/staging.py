@@ -13,7 +13,6 @@ import errno
 import hashlib
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -47,8 +46,7 @@ class SwapRefusedError(LogError):
     """The replacement does not fit the log, or the copies are not what they should be. Nothing has changed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """A finished file that is to become the segment `name`."""
 
     path: Path
@@ -65,8 +63,7 @@ class Replaced(NamedTuple):
     size_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedSwap:
+class PreparedSwap(NamedTuple):
     """All that the writer thread needs."""
 
     intent: Intent

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from dataclasses import asdict
 
 from coordinator import child_entry
 from coordinator.compaction import frames
@@ -27,7 +26,7 @@ def main() -> int:
     gc.disable()
     order = Order.from_wire(frames.read(stdin))
     try:
-        frames.write(stdout, {"drafted": asdict(draft(RealFileSystem(), order))})
+        frames.write(stdout, {"drafted": draft(RealFileSystem(), order)._asdict()})
     except (OSError, LogError, ProtocolError, SnapshotError) as error:
         frames.write(stdout, {"trouble": str(error)})
     return 0

@@ -17,7 +17,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -61,8 +60,7 @@ class LastBatch(NamedTuple):
     leader_epoch: int
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(NamedTuple):
     """Which partition, and which log of it, a snapshot is of."""
 
     partition: int

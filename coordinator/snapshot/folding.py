@@ -99,8 +99,7 @@ def _extents(segments: tuple[Segment, ...], offset: int, end_offset: int) -> tup
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Drafted:
+class Drafted(NamedTuple):
     """What came of an order: a draft, beside the snapshot that it is to replace."""
 
     offset: int

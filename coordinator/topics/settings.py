@@ -15,8 +15,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from coordinator.config import Config
@@ -49,8 +48,7 @@ class Effect(enum.Enum):
     NONE = "kept, without effect here"
 
 
-@dataclass(frozen=True, slots=True)
-class TopicKey:
+class TopicKey(NamedTuple):
     """One setting: `server_key` is the one of the broker that a topic inherits it from."""
 
     name: str
@@ -268,8 +266,7 @@ _TABLE: Final = (
 TOPIC_KEYS: Final[Mapping[str, TopicKey]] = {key.name: key for key in _TABLE}
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSettings:
+class TopicSettings(NamedTuple):
     """What holds for one topic."""
 
     retention_ms: int

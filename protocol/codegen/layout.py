@@ -82,16 +82,15 @@ Kind: TypeAlias = Fixed | Blob | Array | Struct
 
 def resolve(cls: type, version: int, *, flexible: bool) -> Struct:
     """The layout of a message or struct class in one version."""
-    declared = {each.name: each for each in dataclasses.fields(cls)}
     fields: list[Field] = []
     arguments: list[tuple[str, str | None]] = []
     for name, spec in field_specs(cls).items():
-        default = _default(declared[name])
+        default = _default(spec)
         if not spec.exists_in(version):
             arguments.append((name, default))
             continue
         arguments.append((name, None))
-        fields.append(_field(name, spec, version, flexible, default, str(declared[name].type)))
+        fields.append(_field(name, spec, version, flexible, default, str(cls.__annotations__[name])))
     return Struct(
         class_name=cls.__name__,
         fields=tuple(each for each in fields if each.tag is None),
@@ -129,14 +128,14 @@ def _element_type(element: WireType | type | None) -> str:
     return {"string": "str", "bytes": "bytes", "uuid": "bytes", "bool": "bool", "float64": "float"}.get(name, "int")
 
 
-def _default(declared: dataclasses.Field[Any]) -> str:
+def _default(spec: FieldSpec) -> str:
     """The source of a default: what the constructor is given where the version lacks the field."""
-    if declared.default_factory is not dataclasses.MISSING:
-        factory: Any = declared.default_factory
+    if spec.default_factory is not None:
+        factory: Any = spec.default_factory
         return "[]" if factory is list else f"{factory.__name__}()"
-    if declared.default == bytes(16):
+    if spec.default == bytes(16):
         return "ZERO_UUID"
-    return '""' if declared.default == "" else repr(declared.default)
+    return '""' if spec.default == "" else repr(spec.default)
 
 
 def minimum_size(kind: Kind, *, nullable: bool = False) -> int:

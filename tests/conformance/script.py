@@ -16,10 +16,10 @@ import importlib
 import re
 import types
 import typing
-from dataclasses import fields, is_dataclass
 from typing import Any, Final
 
 from protocol.api_keys import ApiKey
+from protocol.schema import field_specs, is_declared
 
 Step = dict[str, Any]
 Script = list[Step]
@@ -79,7 +79,7 @@ def _value(hint: Any, value: Any) -> Any:
         return [_value(element, each) for each in value]
     if hint is bytes:
         return str(value).encode("latin-1")
-    if is_dataclass(hint):
+    if is_declared(hint):
         return build(typing.cast("type[Any]", hint), value)
     return value
 
@@ -87,7 +87,7 @@ def _value(hint: Any, value: Any) -> Any:
 @functools.cache
 def _defaults(cls: Any) -> dict[str, Any]:
     empty = cls()
-    return {each.name: getattr(empty, each.name) for each in fields(cls)}
+    return {name: getattr(empty, name) for name in field_specs(cls)}
 
 
 def plain(value: Any) -> Any:
@@ -96,7 +96,7 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    if is_dataclass(value) and not isinstance(value, type):
+    if is_declared(type(value)):
         defaults: dict[str, Any] = _defaults(type(value))
         found = {name: getattr(value, name) for name in defaults}
         return {name: plain(each) for name, each in found.items() if each != defaults[name]}
