@@ -57,11 +57,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the return value is the exit code."""
     words = join_negative(list(sys.argv[1:] if argv is None else argv))
     if not words:
-        _parser(None).print_help()
+        _parser().print_help()
         return 2
-    name = next((word for word in words if not word.startswith("-")), None)
-    parser = _parser(name if name in COMMANDS else None)
-    arguments = parser.parse_args(words)
+    if words[0] not in COMMANDS:
+        _parser().parse_args(words)  # help, the version, or an error: it returns for nothing but
+        words = words[1:]  # "--" before a command
+    arguments = _parser_of(words[0]).parse_args(words[1:])
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # so that a closed pipe is noticed here and not at exit
@@ -83,8 +84,8 @@ def _say(sentence: str, code: int) -> int:
     return code
 
 
-def _parser(wanted: str | None) -> argparse.ArgumentParser:
-    """All commands by name and summary, but arguments for the wanted one alone: the others are not even imported."""
+def _parser() -> argparse.ArgumentParser:
+    """All commands by name and summary. None of their modules is imported."""
     parser = argparse.ArgumentParser(
         prog="coordinator",
         description=DESCRIPTION,
@@ -95,20 +96,22 @@ def _parser(wanted: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--version", action=_Version, help="print the version and exit")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
-        if name != wanted:
-            commands.add_parser(name, help=command.summary, add_help=False)
-            continue
-        module = import_module(command.module)
-        subparser = commands.add_parser(
-            name,
-            help=command.summary,
-            description=module.DESCRIPTION,
-            epilog=getattr(module, "EPILOG", None),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-            allow_abbrev=False,
-        )
-        module.add_arguments(subparser)
-        subparser.set_defaults(run=module.run)
+        commands.add_parser(name, help=command.summary, add_help=False)
+    return parser
+
+
+def _parser_of(name: str) -> argparse.ArgumentParser:
+    """One command and its arguments."""
+    module = import_module(COMMANDS[name].module)
+    parser = argparse.ArgumentParser(
+        prog=f"coordinator {name}",
+        description=module.DESCRIPTION,
+        epilog=getattr(module, "EPILOG", None),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    module.add_arguments(parser)
+    parser.set_defaults(run=module.run)
     return parser
 
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def parsed(*words: str, environ: dict[str, str] | None = None) -> Config:
     """The settings that `coordinator serve WORDS` would run with."""
-    arguments = main_module._parser("serve").parse_args(["serve", *words])
+    arguments = main_module._parser_of("serve").parse_args(words)
     return serve.config_from(arguments, environ or {})
 
 
