@@ -372,7 +372,7 @@ class Runtime:
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
         read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
         try:
-            loaded, harvest = await self._loop.run_in_executor(None, read)
+            harvest, next_offset = await self._loop.run_in_executor(None, read)
         except asyncio.CancelledError:
             given_up.set()
             raise
@@ -385,7 +385,7 @@ class Runtime:
             self.core.load_failed(partition)
             return
         self.load_ms[partition] = int((time.monotonic() - started) * 1000)
-        self.execute(self.core.loaded(partition, harvest, loaded.next_offset, self.now_ms()))
+        self.execute(self.core.loaded(partition, harvest, next_offset, self.now_ms()))
         self.end_of_event()
 
     async def _reload(self, partition: int) -> None:

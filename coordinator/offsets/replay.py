@@ -207,6 +207,12 @@ class Replay:
 
     # -- the end -------------------------------------------------------------------------------------------------
 
+    def let_go(self) -> None:
+        """Forget the records, one by one: others may run in between."""
+        for records in (self.offsets, self.groups):
+            while records:
+                records.popitem()
+
     def settle(self) -> tuple[list[Found], OffsetStore]:
         """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if that cannot be done."""
         base = self._base

@@ -81,8 +81,9 @@ class Snapshots:
 
     def in_thread_load(
         self, partition: int, shard: OffsetsPartition, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool
-    ) -> tuple[Loaded, Harvest]:
-        """Read a partition, and make of it what `core.loaded` takes. LogError, ProtocolError; GivenUpError."""
+    ) -> tuple[Harvest, int]:
+        """Read a partition, and make of it what `core.loaded` takes: a harvest, and the offset behind the last record.
+        LogError, ProtocolError; GivenUpError."""
 
         def check() -> None:
             if given_up.is_set():
@@ -113,7 +114,9 @@ class Snapshots:
             self._keep(partition, loaded)
         check()
         groups = groups_of(loaded.found, shard, wall_ms)
-        return loaded, Harvest.of(groups, loaded.store, loaded.replay.unknown)
+        harvest = Harvest.of(groups, loaded.store, loaded.replay.unknown)
+        loaded.let_go()
+        return harvest, loaded.next_offset
 
     def _keep(self, partition: int, loaded: Loaded) -> None:
         log = self._offsets_log.log(partition)

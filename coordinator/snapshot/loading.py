@@ -50,8 +50,15 @@ class Loaded:
         """How many records were read."""
         return self.replay.records
 
+    def let_go(self) -> None:
+        """Free what was read, a little at a time. All at once, nobody else would get the interpreter meanwhile: for
+        100,000 offsets that is 15 ms."""
+        self.replay.let_go()
+        while self.found:
+            del self.found[-1000:]
+
     def contents(self) -> Contents:
-        """What a snapshot of it holds. Only while nobody has touched `store`."""
+        """What a snapshot of it holds. Only while nobody has touched `store`, and before `let_go`."""
         replay, found, store = self.replay, self.found, self.store
         blocks = replay.blocks(found, store)
         return Contents(blocks, replay.open_transactions, replay.unknown, len(found), store.count)
