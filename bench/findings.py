@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -110,7 +111,8 @@ class Findings:
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that all of them take."""
+    """The options that all of them take. From here on SIGTERM ends them as Ctrl-C does: with the servers they started."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     made.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
     made.add_argument("--json", type=Path, help="where the raw figures go (default bench/build/<name>.json)")
@@ -118,7 +120,10 @@ def parser(description: str | None) -> argparse.ArgumentParser:
         "--markdown", type=Path, metavar="FILE", help="where the tables go: a page, or their place in one that has it"
     )
     made.add_argument(
-        "--python", default=sys.executable, help="the interpreter of the build measured (default this one)"
+        "--python",
+        type=lambda text: str(Path(text).absolute()),  # servers start elsewhere; not resolved: a venv's is a link
+        default=sys.executable,
+        help="the interpreter of the build measured (default this one)",
     )
     made.add_argument("--work-dir", type=Path, default=BUILD, help="where data directories go: the disk measured")
     return made
