@@ -111,7 +111,7 @@ class Findings:
 
 
 def parser(description: str | None) -> argparse.ArgumentParser:
-    """The options that all of them take. From here on SIGTERM ends them as Ctrl-C does: with the servers they started."""
+    """The options that all of them take. From here on SIGTERM ends them as Ctrl-C does: with their servers."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     made = argparse.ArgumentParser(description=(description or "").partition("\n")[0])
     made.add_argument("--quick", action="store_true", help="small sizes: shows that it runs, not how fast")
