@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from coordinator.snapshot import file
@@ -56,6 +56,7 @@ def test_a_log_with_gaps_behind_the_snapshot_is_read_as_a_whole(pieces: list[lis
 
 
 @given(PIECES, st.integers(0, 3))
+@example([[Write((Rec(0), Rec(0), Rec(4), Rec(13, True))), Write((Rec(0),))], []], 1)  # the tombstone goes
 def test_compaction_between_snapshots_brings_nothing_back(pieces: list[list[Op]], compacted: int) -> None:
     world = World()
     for number, piece in enumerate(pieces):

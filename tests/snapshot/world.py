@@ -86,14 +86,15 @@ class World:
 def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
     """Everything that was loaded: groups and their records, offsets, what is pending, counts.
 
-    Ghosts are groups of which the log only says that there once was an offset; compaction forgets them.
+    Ghosts are groups of which the log only says that there once was an offset; compaction forgets them, and where a
+    group was deleted before it had the offsets that it has, which decides whether it will be a ghost without them.
     """
     store = loaded.store
     offsets = {group_id: {topic: dict(found) for topic, found in store.peek(group_id).items()}
                for group_id in store.group_ids()}  # fmt: skip
     pending = {producer: groups for producer, groups in store._pending.items() if groups}
     groups = {
-        found.group_id: (found.value, found.record_offset)
+        found.group_id: (found.value, found.record_offset if with_ghosts or found.value is not None else -1)
         for found in loaded.found
         if with_ghosts or found.value is not None or found.group_id in offsets or store.has_pending(found.group_id)
     }
