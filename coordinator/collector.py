@@ -3,8 +3,8 @@
 A full pass over a million offsets stops the loop for half a second and finds nothing, because objects here are freed
 by their reference counts: no cycles by design (a test holds that). So what is old is frozen, taken out of the
 collector's sight: at start, after loading, and each second in which a pass of the second generation has been over it.
-What is new is looked at often and in little pieces: a pass over `THRESHOLDS[0]` objects takes a fraction of a
-millisecond, one of the second generation two or three. What is frozen is still freed when its last reference goes; only
+What is new is looked at often and in little pieces: a pass over `THRESHOLDS[0]` objects takes a millisecond or two, one
+of the second generation a few. What is frozen is still freed when its last reference goes; only
 a cycle that was alive when it was frozen would stay, which is why a pass comes before (decision 10).
 
 Each pass is timed, for the metrics and for whoever asks what held up the loop.

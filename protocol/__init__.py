@@ -1,4 +1,4 @@
-"""The Kafka wire protocol: bytes to dataclasses and back. Pure, and of use without the coordinator.
+"""The Kafka wire protocol: bytes to messages and back. Pure, and of use without the coordinator.
 
 Start with `protocol.codec` for requests and responses, `protocol.frames` and `protocol.headers` for what is around
 them, `protocol.record_batch` for records. The messages are declared in `protocol.messages`, one module per API; what

@@ -2,8 +2,8 @@
 
 A message is a slotted class whose fields say what they are on the wire and in which versions they exist; it is made and
 compared as a dataclass is. From these declarations `protocol.generate` writes the encoders and decoders of
-`protocol/generated`; nothing here runs when a request is served. The names are Kafka's in snake_case; a field that a
-version lacks has its default.
+`protocol/generated`; of this module, only what the classes themselves do runs when a request is served. The names are
+Kafka's in snake_case; a field that a version lacks has its default.
 
 What a version lacks is dropped silently by its encoder, also where Kafka would refuse a value that is not the
 default: the layer that fills a response knows its version and decides what to put where.

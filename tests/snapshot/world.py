@@ -87,7 +87,8 @@ def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
     """Everything that was loaded: groups and their records, offsets, what is pending, counts.
 
     Ghosts are groups of which the log only says that there once was an offset; compaction forgets them, and where a
-    group was deleted before it had the offsets that it has, which decides whether it will be a ghost without them.
+    group was deleted before it had the offsets that it has, which decides whether it will be a ghost without them (a
+    group that is listed as Empty and has nothing).
     """
     store = loaded.store
     offsets = {group_id: {topic: dict(found) for topic, found in store.peek(group_id).items()}
