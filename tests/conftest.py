@@ -1,4 +1,4 @@
-"""What every test shares: the hypothesis profiles, quick for `make check` and deep for CI; and which build it tests."""
+"""What every test shares: how many examples property tests try, what begins first, and which build is tested."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("deep", max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# The same examples each time: what CI says of a commit depends on the commit alone. New ones are found by the others.
+settings.register_profile("deep", settings.get_profile("quick"), max_examples=300, derandomize=True)
+settings.register_profile("hunt", settings.get_profile("quick"), max_examples=3_000, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 # Files that take a minute or more (which `make test ARGS=--durations=20` shows), longest first: begun last, one of them

@@ -29,7 +29,7 @@ from tests.compaction.handover_world import build, files_of, state_of
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 SECOND_KILLS = (0, 2, 5)  # steps of the life that follows: in the redo, the sweeping, the next plan
 RUNNERS = 2
 FS = RealFileSystem()

@@ -28,7 +28,7 @@ from tests.compaction.handover_world import NOW_MS, build, compact, files_of, st
 from tests.log.test_swap import DATA, ignoring
 from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 DATA_DIR = DATA / "logs"
 
 

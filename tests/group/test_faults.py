@@ -8,7 +8,7 @@ import pytest
 
 from coordinator.core import MAX_TIMERS_PER_EVENT
 from protocol.error_codes import ErrorCode
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, Member
 
 
 @pytest.fixture
@@ -153,6 +153,38 @@ class TestShutdown:
         cluster.shutdown()
         cluster.crash_and_recover()
         assert a.heartbeat().error is ErrorCode.NONE
+
+
+class TestAGenerationThatACrashTookBeforeItWasSynced:
+    """Its number is given again (Kafka stores a generation when it is synced), and its plan must not be followed."""
+
+    @pytest.fixture
+    def members(self, cluster: Cluster) -> list[Member]:
+        """Member 0, stored as the leader of generation 1, and member 1, who was told that it leads generation 2."""
+        first, second = members = cluster.stable_group(session_timeout="30s")
+        first.leave()
+        assert second.join().answer.leader == second.member_id
+        assert second.generation == 2
+        cluster.crash_and_recover()
+        assert cluster.group().generation == 1
+        return members
+
+    def test_its_leader_is_sent_to_join_again(self, cluster: Cluster, members: list[Member]) -> None:
+        _, second = members
+        assert second.sync().error is second.heartbeat().error is ErrorCode.ILLEGAL_GENERATION
+        assert cluster.state() == "Stable"
+
+    def test_its_leader_is_a_follower_when_another_leads_the_number(
+        self, cluster: Cluster, members: list[Member]
+    ) -> None:
+        first, second = members
+        first.join()
+        second.join()
+        assert (second.generation, second.is_leader, first.is_leader) == (2, False, True)
+        stale = cluster.sync("g", second.member_id, 2, {first.member_id: b"stale", second.member_id: b"stale"})
+        assert stale.is_parked
+        cluster.sync("g", first.member_id, 2, {first.member_id: b"its", second.member_id: b"other"})
+        assert stale.answer.assignment == b"other"
 
 
 def test_one_event_runs_a_bounded_number_of_timers() -> None:

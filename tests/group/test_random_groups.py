@@ -201,7 +201,7 @@ class RandomGroups(RuleBasedStateMachine):
     def crash(self) -> None:
         self._note_answers()
         self.cluster.crash_and_recover()
-        self.generations = {}  # a generation that was not stored may be given again
+        self._forget_generations_that_were_not_stored()
         self.sent = [sent for sent in self.sent if not sent.call.is_parked]
         for call in self.cluster.calls:
             if call.is_parked:
@@ -302,6 +302,14 @@ class RandomGroups(RuleBasedStateMachine):
                     key = sent.group_id, partition
                     self.acknowledged[key] = max(offset, self.acknowledged.get(key, 0))
         self.sent = waiting
+
+    def _forget_generations_that_were_not_stored(self) -> None:
+        """A generation is stored when it is synced; one that a crash took may be given again, and led by another."""
+        self.generations = {}
+        for client in self.clients:
+            group = self.cluster.core.groups.get(client.member.group_id)
+            stored = group.generation if group is not None else 0
+            client.joins = [call for call in client.joins if call.is_parked or call.answer.generation_id <= stored]
 
     def _live_state_is_the_last_record_of_each_key(self) -> None:
         cluster = self.cluster

@@ -17,7 +17,7 @@ from coordinator.log.log import Log, LogConfig
 from coordinator.log.segment import Entry, Segment
 from tests.log.crash_world import BrokenPromiseError, run_world
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 RUNS = 1500 if DEEP else 80
 MUTANT_RUNS = 600  # it stops at the first run that catches
 

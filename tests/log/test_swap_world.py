@@ -28,7 +28,7 @@ from tests.log.crash_world import DATA, NAMES, STEPS, BrokenPromiseError, CrashW
 from tests.support.lossy_fs import MachineOffError
 from tests.support.manual_loop import settle
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
+DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 RUNS = 1500 if DEEP else 80
 
 
