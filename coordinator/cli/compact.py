@@ -108,10 +108,12 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.plan and len(directories) > 1:
         raise CliError("--plan is of one directory; name it with --data-dir")
     from coordinator.cli import compact_screen
-    from coordinator.cli.compact_rounds import Rounds, dry_run
+    from coordinator.cli.compact_rounds import Rounds
 
     asked = [asked_of(arguments, directory) for directory in directories]
     if arguments.dry_run:
+        from coordinator.cli.compact_due import dry_run
+
         for each in asked:
             if len(asked) > 1:
                 tell(f"{each.data_dir}:")

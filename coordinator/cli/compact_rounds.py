@@ -11,18 +11,17 @@ what is closed is extracted first, because no plan goes beyond what is.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from coordinator.cli.errors import CliError
 from coordinator.compaction import jobs
-from coordinator.compaction.eligibility import Cleanable, Lags
+from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.plan import JobDir, Plan, PlanError
-from coordinator.compaction.planning import ClosedSegment, LogView, Options, PlanningError, survey
+from coordinator.compaction.planning import Options, PlanningError
 from coordinator.compaction.request import (
     DaemonFacts,
     Request,
@@ -37,7 +36,7 @@ from coordinator.config import Config
 from coordinator.data_dir import LOCK_NAME
 from coordinator.history.marks import MarksError, mark_of
 from coordinator.log.errors import LogError
-from coordinator.log.fs import File, RealFileSystem
+from coordinator.log.fs import File, FileSystem, RealFileSystem
 from coordinator.log.log import LogConfig
 
 if TYPE_CHECKING:
@@ -67,6 +66,10 @@ class Asked:
     master: str | None = None
     driver_memory: str | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+
+    def chosen(self, partitions: Iterable[int]) -> list[int]:
+        """Those of the partitions that there are which are to be compacted, ascending."""
+        return sorted(set(partitions) if self.partitions is None else set(partitions) & set(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class Rounds:
         with self._only_one():
             if not self._is_served():
                 return [self._offline()]
-            facts = self._daemon()
+            facts = daemon_of(self._asked)
             results = self._with_daemon(facts, roll=self._asked.roll)
             if facts.history_enable and self._asked.roll:
                 # What was rolled could not be extracted before, and without that it is in no plan.
@@ -129,7 +132,7 @@ class Rounds:
 
     def of_plan(self, plan_id: str) -> list[Result]:
         """The job of one plan that waits for it."""
-        with self._only_one(), _sentences():
+        with self._only_one(), sentences():
             job = JobDir.of(self._asked.data_dir, plan_id)
             if not self._is_served():
                 raise CliError(
@@ -144,7 +147,7 @@ class Rounds:
 
     def has_work(self) -> bool:
         """Whether the daemon has planned something by itself, or for somebody who has gone."""
-        facts = self._facts()
+        facts = _facts(self._asked)
         return facts is not None and bool(
             jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=_wall_ms())
         )
@@ -152,53 +155,20 @@ class Rounds:
     # -- with a daemon -------------------------------------------------------------------------------------------
 
     def _is_served(self) -> bool:
-        try:
-            self._lock().close()
-        except BlockingIOError:
-            return True
-        return False
-
-    def _lock(self) -> File:
-        """The daemon's own lock. BlockingIOError: it has it."""
-        try:
-            return self._fs.lock(self._asked.data_dir / LOCK_NAME)
-        except BlockingIOError:
-            raise
-        except OSError as error:
-            raise CliError(
-                f"the data directory {self._asked.data_dir} cannot be used ({error.strerror}); run this as its owner"
-            ) from None
-
-    def _facts(self) -> DaemonFacts | None:
-        with _sentences():
-            return daemon_facts(self._asked.data_dir)
-
-    def _daemon(self) -> DaemonFacts:
-        facts = self._facts()
-        if facts is None:
-            raise CliError(
-                f"the daemon that serves {self._asked.data_dir} knows nothing of compaction; "
-                "start this version of it, or stop it to compact without"
-            )
-        if self._asked.has_settings:
-            raise CliError(
-                "a daemon serves this directory and has settings of its own: leave out --config, --override and "
-                "--delete-retention-ms, or stop it first"
-            )
-        return facts
+        return is_served(self._fs, self._asked.data_dir)
 
     def _with_daemon(self, facts: DaemonFacts, *, roll: bool) -> list[Result]:
         seconds: dict[str, float] = {}
         asked = self._asked
         if facts.history_enable:
             self._extract(Path(facts.history_dir) if facts.history_dir else None, seconds)
-        with _sentences(), _timed(seconds, "plan"):
+        with sentences(), _timed(seconds, "plan"):
             self._screen.stage("plan", 0)
             request = Request.new(roll=roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions)
             answer = wait_for_answer(asked.data_dir, request, on_news=self._screen.say)
         if not answer.plan_ids:
             return [Result(answer.reason, seconds=seconds)]
-        with _sentences():
+        with sentences():
             return [self._job_for_daemon(JobDir.of(asked.data_dir, each), seconds) for each in answer.plan_ids]
 
     def _job_for_daemon(self, job: JobDir, seconds: dict[str, float]) -> Result:
@@ -224,12 +194,12 @@ class Rounds:
         asked, config = self._asked, self._asked.config
         seconds: dict[str, float] = {}
         try:
-            lock = self._lock()
+            lock = _lock(self._fs, asked.data_dir)
         except BlockingIOError:
             raise CliError(f"a daemon has just been started on {asked.data_dir}; run this again") from None
         log_config = LogConfig(config.offsets_topic_segment_bytes, config.log_roll_ms, config.log_index_interval_bytes)
         try:
-            with _sentences():
+            with sentences():
                 self._screen.stage("open", 0)
                 with _timed(seconds, "open"):
                     offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=_wall_ms())
@@ -247,7 +217,7 @@ class Rounds:
     def _offline_round(self, offline: Offline, config: Config, seconds: dict[str, float]) -> Result:
         asked = self._asked
         if asked.roll:
-            for partition in self._chosen(offline.logs):
+            for partition in asked.chosen(offline.logs):
                 if offline.logs[partition].segments[-1].size_bytes:
                     offline.logs[partition].roll()
         not_beyond = {}
@@ -256,7 +226,7 @@ class Rounds:
             not_beyond = {partition: mark_of(Path(config.history_path), partition) for partition in offline.logs}
         self._screen.stage("plan", 0)
         with _timed(seconds, "plan"):
-            options = _options(asked, not_beyond)
+            options = options_of(asked, not_beyond, lags_of(config, asked.ratio))
             planned = offline.plan(options, now_ms=_wall_ms(), partitions=asked.partitions)
         if planned.plan is None:
             return Result(planned.sentence(), seconds=seconds)
@@ -266,9 +236,6 @@ class Rounds:
             sentence = offline.hand_over(plan.id, now_ms=_wall_ms())
         failed = [result for result in report.manifest.partitions if result.error]
         return Result(sentence, plan, report, len(failed) < len(report.manifest.partitions), seconds)
-
-    def _chosen(self, partitions: Mapping[int, object]) -> list[int]:
-        return sorted(partitions if self._asked.partitions is None else set(self._asked.partitions) & set(partitions))
 
     # -- the job -------------------------------------------------------------------------------------------------
 
@@ -355,40 +322,53 @@ class Rounds:
             lock.close()
 
 
-def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
-    """By partition, what there is to clean, and whether it is due; from names and sizes of files alone."""
-    views = _views(asked.data_dir)
-    now_ms = _wall_ms()
-    with _sentences():
-        facts = daemon_facts(asked.data_dir)
-        history_dir = None
-        if asked.config.history_enable or (facts is not None and facts.history_enable):
-            named = facts.history_dir if facts is not None else asked.config.history_dir
-            history_dir = Path(named) if named else asked.data_dir / "history"
-        marks = {} if history_dir is None else {view.partition: mark_of(history_dir, view.partition) for view in views}
-        options = _options(asked, marks)
-        found = survey(RealFileSystem(), asked.data_dir, views, now_ms=now_ms, options=options)
-    return {partition: (each, each.is_due(options.lags)) for partition, each in sorted(found.items())}
+def is_served(fs: FileSystem, data_dir: Path) -> bool:
+    """Whether a daemon holds its lock on the directory."""
+    if not fs.exists(data_dir / LOCK_NAME):
+        return False
+    try:
+        _lock(fs, data_dir).close()
+    except BlockingIOError:
+        return True
+    return False
 
 
-def _views(data_dir: Path) -> list[LogView]:
-    from coordinator.history.segments import partition_dir, partitions_in, segment_bases
-
-    views = []
-    for partition in partitions_in(data_dir):
-        directory = partition_dir(data_dir, partition)
-        bases = segment_bases(directory) or [0]
-        closed = [
-            ClosedSegment(base, after, (directory / f"{base:020d}.log").stat().st_size, -1, -1)
-            for base, after in pairwise(bases)
-        ]
-        views.append(LogView(partition, tuple(closed), bases[-1]))
-    return views
+def _lock(fs: FileSystem, data_dir: Path) -> File:
+    """The daemon's own lock. BlockingIOError: it has it."""
+    try:
+        return fs.lock(data_dir / LOCK_NAME)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise CliError(
+            f"the data directory {data_dir} cannot be used ({error.strerror}); run this as its owner"
+        ) from None
 
 
-def _options(asked: Asked, not_beyond: Mapping[int, int]) -> Options:
+def daemon_of(asked: Asked) -> DaemonFacts:
+    """The daemon that serves the directory. CliError: it cannot be asked this."""
+    facts = _facts(asked)
+    if facts is None:
+        raise CliError(
+            f"the daemon that serves {asked.data_dir} knows nothing of compaction; "
+            "start this version of it, or stop it to compact without"
+        )
+    if asked.has_settings:
+        raise CliError(
+            "a daemon serves this directory and has settings of its own: leave out --config, --override and "
+            "--delete-retention-ms, or stop it first"
+        )
+    return facts
+
+
+def _facts(asked: Asked) -> DaemonFacts | None:
+    with sentences():
+        return daemon_facts(asked.data_dir)
+
+
+def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> Options:
+    """What a plan is made by; `not_beyond` is where history ends, by partition."""
     config = asked.config
-    lags: Lags = lags_of(config, asked.ratio)
     return Options(
         lags=lags,
         delete_retention_ms=config.log_cleaner_delete_retention_ms,
@@ -399,7 +379,7 @@ def _options(asked: Asked, not_beyond: Mapping[int, int]) -> Options:
 
 
 @contextmanager
-def _sentences() -> Iterator[None]:
+def sentences() -> Iterator[None]:
     """What can be wrong with files and their owners, as one sentence each."""
     try:
         yield

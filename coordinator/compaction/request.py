@@ -21,7 +21,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -125,18 +125,21 @@ class DaemonFacts:
     history_enable: bool
     history_dir: str  # empty: `history` in the data directory, wherever that is mounted
     plan_expiration_ms: int
+    min_cleanable_ratio: float  # when cleaning is due; of `log.cleaner.`, as the next two
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
 
     @classmethod
     def from_json(cls, value: object) -> Self:
         """RequestError if `value` is not what a daemon writes."""
-        names = {"epoch", "started_ms", "history_enable", "history_dir", "plan_expiration_ms"}
-        facts = _facts(value, "a daemon's account of itself", names)
+        facts = _facts(value, "a daemon's account of itself", {field.name for field in fields(cls)})
+        numbers = ("started_ms", "plan_expiration_ms", "min_compaction_lag_ms", "max_compaction_lag_ms")
         _demand(
             isinstance(facts["epoch"], str)
             and isinstance(facts["history_dir"], str)
             and isinstance(facts["history_enable"], bool)
-            and _is_int(facts["started_ms"])
-            and _is_int(facts["plan_expiration_ms"]),
+            and isinstance(facts["min_cleanable_ratio"], int | float)
+            and all(_is_int(facts[name]) for name in numbers),
             "a daemon's account of itself has a field of the wrong type",
         )
         return cls(**facts)

@@ -136,6 +136,9 @@ class Compactor:
             history_enable=config.history_enable,
             history_dir=config.history_dir,
             plan_expiration_ms=config.compaction_plan_expiration_ms,
+            min_cleanable_ratio=config.log_cleaner_min_cleanable_ratio,
+            min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
+            max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
         )
         await self._guarded(self._workers.run(announce, self._data_dir, facts))
         self.counters.marks = await self._guarded(self._workers.run(read_checkpoint, self._fs, self._data_dir)) or {}

@@ -159,6 +159,30 @@ def len_of(segment: Segment) -> int:
     return segment.size_bytes
 
 
+@pytest.mark.parametrize(
+    ("words", "due"),
+    [
+        pytest.param(["--min-cleanable-dirty-ratio", "1"], [], id="all of it dirty is not above a ratio of 1"),
+        pytest.param(
+            ["--min-cleanable-dirty-ratio", "1", "--override", "log.cleaner.max.compaction.lag.ms=1000"],
+            [0, 1],
+            id="old enough",
+        ),
+        pytest.param(["--override", f"log.cleaner.min.compaction.lag.ms={2**62}"], [], id="too young"),
+        pytest.param(["--partition", "1", "--partition", "7"], [1], id="asked for"),
+    ],
+)
+def test_a_dry_run_says_what_a_round_then_does(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], due: list[int]
+) -> None:
+    data_dir = a_data_dir(tmp_path / "data")
+    assert compact(data_dir, "--dry-run", "--json", *words) == 0
+    assert [row["partition"] for row in json.loads(capsys.readouterr().out) if row["is_due"]] == due
+    assert compact(data_dir, "--json", *words) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert [each["partition"] for each in facts.get("partitions", ())] == due
+
+
 def test_the_newest_segment_is_left_alone_unless_it_is_rolled(tmp_path: Path) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     newest = {number: segments[-1] for number, segments in on_disk(data_dir).items()}
@@ -380,6 +404,20 @@ def test_a_daemon_plans_and_swaps_what_the_command_cleans(
         daemon.stop()
         daemon.start()
         assert committed_offsets(daemon.port, "billing") == wanted
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize(("lag_ms", "is_due"), [(0, True), (3_600_000, False)])
+def test_a_dry_run_beside_a_daemon_goes_by_its_settings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], lag_ms: int, is_due: bool
+) -> None:
+    overrides = [f"log.cleaner.min.compaction.lag.ms={lag_ms}", "offsets.topic.segment.bytes=4096"]
+    with Daemon(tmp_path, topics=["orders:4"], overrides=overrides) as daemon:
+        commit_some(daemon)
+        assert compact(daemon.data_dir, "--dry-run", "--json") == 0
+        assert any(row["is_due"] for row in json.loads(capsys.readouterr().out)) == is_due
+        assert compact(daemon.data_dir, "--dry-run", "--override", "log.cleaner.min.compaction.lag.ms=1") == 2
+        assert "a daemon serves this directory and has settings of its own" in said_of(capsys)
 
 
 @pytest.mark.integration

@@ -162,7 +162,7 @@ def test_what_is_no_request_is_a_sentence(tmp_path: Path, data: bytes) -> None:
 
 
 def test_the_daemon_says_who_it_is(tmp_path: Path) -> None:
-    facts = DaemonFacts("e", 1, True, "", 3_600_000)
+    facts = DaemonFacts("e", 1, True, "", 3_600_000, 0.5, 0, 2**63 - 1)
     assert daemon_facts(tmp_path) is None
     announce(tmp_path, facts)
     assert daemon_facts(tmp_path) == facts

@@ -191,7 +191,7 @@ def test_extraction_says_what_it_did_and_a_second_one_has_nothing_to_do(
 def test_the_history_is_where_the_daemon_says_it_is(
     told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    announce(told, DaemonFacts("epoch", 1, True, str(tmp_path / "elsewhere"), 1000))
+    announce(told, DaemonFacts("epoch", 1, True, str(tmp_path / "elsewhere"), 1000, 0.5, 0, 1000))
     ask(capsys, told, "extract")
     assert (tmp_path / "elsewhere" / "marks.json").exists()
     ask(capsys, told, "extract", "--history-dir", str(tmp_path / "third"))
