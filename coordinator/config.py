@@ -141,8 +141,8 @@ class Config:
     offsets_load_buffer_size: int = _key(5242880, "How much of the offsets log is read at once at start-up.", minimum=1)
     offsets_snapshot_tail_bytes: int = _key(
         16777216,
-        "When a partition of the offsets log has grown by this much since its last snapshot, a child process makes a "
-        "new one; a start reads a snapshot and the log behind it. 0: only at a stop.",
+        "When a partition of the offsets log has grown by this much since its last snapshot, or was compacted, a child "
+        "process makes a new one; a start reads a snapshot and the log behind it. 0: only at a stop.",
         ours=True,
         long=True,
         minimum=0,

@@ -174,16 +174,18 @@ class Snapshots:
         return partition in self._compacted
 
     def in_thread_look(self) -> None:
-        """Make a new snapshot of each partition whose log has got enough since the last one."""
+        """Make a new snapshot of each partition that was compacted, or whose log has got enough since the last one."""
         least = max(self._config.offsets_snapshot_tail_bytes, self._config.offsets_snapshot_min_bytes)
         for partition, log in self._offsets_log.logs.items():
             if self._is_closing:
                 return
-            if log.size_bytes < least or log.is_swapping:
+            if log.is_swapping:
+                continue
+            failed_at = self._failed_at.get(partition, 0)
+            was_compacted = self._note_compaction(partition, log) and not failed_at
+            if log.size_bytes < (self._config.offsets_snapshot_min_bytes if was_compacted else least):
                 continue
             try:
-                failed_at = self._failed_at.get(partition, 0)
-                was_compacted = self._note_compaction(partition, log) and not failed_at
                 order, segments = order_for(self._fs, log, partition)
                 if order.tail_bytes < least + failed_at and not was_compacted:
                     continue

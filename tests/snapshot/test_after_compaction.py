@@ -59,10 +59,15 @@ def check_load(daemon: SnapshottingDaemon, **expected: int) -> None:
     check(daemon)
 
 
+@pytest.fixture
+def overrides() -> tuple[str, ...]:
+    return ()
+
+
 @pytest.fixture(params=["the log begins where it began", "the log begins later"])
-def daemon(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[SnapshottingDaemon]:
+def daemon(tmp_path: Path, request: pytest.FixtureRequest, overrides: tuple[str, ...]) -> Iterator[SnapshottingDaemon]:
     """It was stopped and has left a snapshot. It will not look whether another one is due, unless told otherwise."""
-    made = SnapshottingDaemon(tmp_path / "daemon", overrides=OVERRIDES)
+    made = SnapshottingDaemon(tmp_path / "daemon", overrides=(*OVERRIDES, *overrides))
     made.look_every(3600)
     made.start()
     if request.param == "the log begins where it began":
@@ -94,6 +99,11 @@ def has_another(daemon: SnapshottingDaemon, before: dict[str, int]) -> bool:
     return snapshots(daemon) != before
 
 
+@pytest.mark.parametrize(
+    "overrides",
+    [(), ("offsets.snapshot.tail.bytes=16777216",)],
+    ids=["for what a log gets", "a log too small for that"],
+)
 def test_a_compaction_is_followed_by_a_snapshot_from_which_a_killed_daemon_starts(daemon: SnapshottingDaemon) -> None:
     daemon.look_every(0.1)
     daemon.start()
