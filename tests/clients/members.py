@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -279,11 +280,33 @@ class AioKafkaMember(ClientMember):
         self._loop.close()
 
 
+@cache
+def make_all_versions_of_kafka_pythons_answers() -> None:
+    """While there is one thread.
+
+    Version 3.0.12 makes the class of a version of an answer when it first needs it, and keeps, weakly, the one that was
+    made last as the way to all others. Of two consumers that make the same one at once, in two threads, that may be the
+    one which nobody else keeps; the next garbage collection takes it away, and from then on no consumer of the process
+    understands this answer.
+    """
+    import kafka  # noqa: F401 - all its answers are there then
+    from kafka.protocol.api_header import ResponseClassRegistry
+
+    for newest in list(ResponseClassRegistry._response_class_registry.values()):
+        of_any_version = newest[None]
+        for version in range(of_any_version.max_version + 1):
+            of_any_version[version]
+
+
 class KafkaPythonMember(ClientMember):
     """kafka-python 3."""
 
     library = "kafka-python"
     assignors = frozenset({"range", "roundrobin", "sticky", "cooperative-sticky"})
+
+    def __init__(self, options: MemberOptions) -> None:
+        make_all_versions_of_kafka_pythons_answers()
+        super().__init__(options)
 
     def _open(self) -> None:
         from kafka import ConsumerRebalanceListener, KafkaConsumer

@@ -7,6 +7,8 @@ What differs from the text of the page is here and nowhere else:
   tests. Its `pip` installs nothing, and fails where something is asked for that this environment does not have.
 * The ports 9092 and 9080 are free ones. The command line tool is told so where its default would do for a reader.
 * `pgrep` finds the daemons of this clone only.
+* A screen is a file, and what Python writes to a file waits: here it goes out line by line, as to a terminal. (With no
+  buffer at all, lines of two programs would end up inside each other.)
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS")
 """Variables that begin like this are of whoever runs the tests, `make test ARGS=…` among them."""
 NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
+_BY_THE_LINE: Final = "import sys; sys.stdout and sys.stdout.reconfigure(line_buffering=True)"
 _PIP: Final = """#!/bin/sh
 for name in "$@"; do
   case $name in
@@ -58,7 +61,6 @@ class Stage:
             **{name: value for name, value in os.environ.items() if not name.startswith(NOT_A_NEWCOMERS)},
             "COORDINATOR_LISTENERS": f"127.0.0.1:{self.port}",
             "COORDINATOR_HTTP_LISTEN": f"127.0.0.1:{self.http_port}",
-            "PYTHONUNBUFFERED": "1",
             "COLUMNS": "120",
         }
         self.home.mkdir()
@@ -111,7 +113,7 @@ class Stage:
         venv.EnvBuilder(symlinks=True).create(directory)
         (packages,) = directory.glob("lib/python*/site-packages")
         theirs = sysconfig.get_path("purelib")
-        (packages / "clone.pth").write_text(f"{self.clone}\nimport site; site.addsitedir({theirs!r})\n")
+        (packages / "clone.pth").write_text(f"{self.clone}\nimport site; site.addsitedir({theirs!r})\n{_BY_THE_LINE}\n")
         scripts = directory / "bin"
         _program(
             scripts / "coordinator",
