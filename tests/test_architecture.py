@@ -25,9 +25,11 @@ OFFSETS_CORE = (
     "expiration",
     "failure",
     "fetch",
+    "freezing",
     "loaded",
     "partition",
     "raw_batch",
+    "raw_records",
     "replay",
     "scan",
     "settled",
@@ -143,6 +145,10 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.offsets.committed": frozenset(),
     "coordinator.offsets.cold": frozenset({"coordinator.offsets.committed"}),
     "coordinator.offsets.raw_batch": frozenset({"protocol"}),
+    "coordinator.offsets.raw_records": frozenset({"protocol", "coordinator.offsets.committed"}),
+    "coordinator.offsets.freezing": frozenset(
+        {"protocol", "coordinator.offsets.cold", "coordinator.offsets.committed", "coordinator.offsets.raw_records"}
+    ),
     "coordinator.offsets.store": frozenset({"protocol", "coordinator.offsets.cold", "coordinator.offsets.committed"}),
     "coordinator.offsets.offsets_log": frozenset(
         {"protocol", "coordinator.config", "coordinator.log", "coordinator.effects"}
@@ -152,6 +158,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             {
                 "protocol",
                 "coordinator.log",
+                "coordinator.offsets.raw_records",
                 "coordinator.offsets.replay",
                 "coordinator.offsets.settled",
                 *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE),

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.offsets.replay import Replay, committed_offset, state_key
+from coordinator.offsets.raw_records import committed_offset, state_key
+from coordinator.offsets.replay import Replay
 from protocol.offsets_records import decode_key, encode_group_key, encode_offset_key
 
 if TYPE_CHECKING:

@@ -36,7 +36,8 @@ from coordinator.log.index import MAX_RELATIVE_OFFSET
 from coordinator.log.recovery import segment_bases
 from coordinator.log.segment import fault_in_batch, whole_batches
 from coordinator.log.swap import fingerprint
-from coordinator.offsets.replay import RawRecord, Replay
+from coordinator.offsets.raw_records import RawRecord
+from coordinator.offsets.replay import Replay
 from protocol.errors import ProtocolError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 

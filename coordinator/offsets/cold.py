@@ -36,6 +36,10 @@ _ONE_METADATA: Final = 1
 _EACH_METADATA: Final = 2
 _make: Final = partial(tuple.__new__, CommittedOffset)
 
+Ints = Sequence[int]
+Columns = tuple[Ints, Ints, Ints, Sequence[str], Ints, Ints, Ints]
+"""The offsets of a topic: partitions, then field by field of `CommittedOffset`."""
+
 
 class Block(NamedTuple):
     """What the head of a block says, and where the rest lies."""
@@ -63,19 +67,29 @@ class Age(NamedTuple):
 
 def encode_block(group_id: str, value: bytes | None, record_offset: int, offsets: GroupOffsets) -> bytes:
     """A group and its committed offsets; `value` is its newest record, `record_offset` where that stands or ended."""
+    topics: list[tuple[str, Columns]] = []
+    for topic, partitions in offsets.items():
+        numbers, epochs, metadata, commits, expiries, log_offsets = zip(*partitions.values(), strict=True)
+        topics.append((topic, (list(partitions), numbers, epochs, metadata, commits, expiries, log_offsets)))
+    return encode_columns(group_id, value, record_offset, topics)
+
+
+def encode_columns(
+    group_id: str, value: bytes | None, record_offset: int, topics: Sequence[tuple[str, Columns]]
+) -> bytes:
+    """The same, from the columns of each topic."""
     name = group_id.encode()
     parts = [b"", name, value or b""]
     count = 0
     earliest_commit_ms = earliest_expiry_ms = NEVER_MS
-    for topic, partitions in offsets.items():
+    for topic, (partitions, numbers, epochs, metadata, commits, expiries, log_offsets) in topics:
         raw = topic.encode()
-        numbers, epochs, metadata, commits, expiries, log_offsets = zip(*partitions.values(), strict=True)
         count += len(partitions)
-        parts += (_TOPIC.pack(len(raw), len(partitions)), raw, _column(list(partitions)))
+        parts += (_TOPIC.pack(len(raw), len(partitions)), raw, _column(partitions))
         parts += (_column(numbers), _column(epochs), _column(commits), _column(expiries), _column(log_offsets))
         parts.append(_texts(metadata))
         if min(expiries) == max(expiries) == NO_TIMESTAMP:
-            earliest_commit_ms = min(earliest_commit_ms, *commits)
+            earliest_commit_ms = min(earliest_commit_ms, min(commits))
         else:
             for commit_ms, expiry_ms in zip(commits, expiries, strict=True):
                 if expiry_ms == NO_TIMESTAMP:
@@ -87,7 +101,7 @@ def encode_block(group_id: str, value: bytes | None, record_offset: int, offsets
         len(name),
         0 if value is None else len(value),
         count,
-        len(offsets),
+        len(topics),
         record_offset,
         earliest_commit_ms,
         earliest_expiry_ms,

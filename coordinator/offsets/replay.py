@@ -5,7 +5,8 @@ each key many times. Offsets of a transaction wait for its marker; those without
 last record says, Stable if it has members; an offset of a group without a record makes a simple group.
 
 With a `Base` the records are those behind it. What they say of a key replaces what the base says, and of a group that
-they do not mention the base's block is left as it is: cold.
+they do not mention the base's block is left as it is: cold. Without a base, groups become such blocks here
+(`freezing.py`): either way they become objects when somebody asks for them.
 
 What cannot be decoded fails the load, but for keys of kinds that we do not know, which are counted and left alone.
 Source: spec 12.1, 12.5.
@@ -14,32 +15,36 @@ Source: spec 12.1, 12.5.
 from __future__ import annotations
 
 import struct
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.group.group import Group
 from coordinator.group.records import load_group
 from coordinator.offsets.cold import Block, count_of, encode_block, size_of
-from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets
+from coordinator.offsets.freezing import freeze
 from coordinator.offsets.raw_batch import NOT_PLAIN, absorb
+from coordinator.offsets.raw_records import (
+    GROUP_KEY,
+    OFFSET_KEY,
+    OLD_OFFSET_KEY,
+    RawRecord,
+    committed_offset,
+    offset_key,
+    raw_name,
+    raw_text,
+    text_of,
+)
 from coordinator.offsets.store import COLD_AT_MOST, OffsetStore
 from protocol.errors import DecodeError
-from protocol.offsets_records import OffsetKey, decode_group_value, decode_key, decode_offset_value
+from protocol.offsets_records import decode_group_value, decode_key
 from protocol.record_batch import ControlType, control_type, read_records
 
 if TYPE_CHECKING:
     from coordinator.group.event import Shard
     from protocol.record_batch import BatchHeader, Record
 
-_OLD_OFFSET_KEY: Final = b"\0\0"
-_OFFSET_KEY: Final = b"\0\1"
-_GROUP_KEY: Final = b"\0\2"
-_PLAIN_VALUE: Final = struct.Struct(">hqihq")  # version 3 with no metadata
 _PARTITION: Final = struct.Struct(">i")
-
-RawRecord = tuple[bytes, int]  # value, log offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +64,13 @@ class Found(NamedTuple):
     group_id: str
     value: bytes | None  # of its newest record
     record_offset: int  # where that stands, or where it was deleted before the offsets; -1: neither
-    block: int  # where the base says just this of the record; -1: nowhere
+    block: int  # of the base, or of what replay has frozen, that says just this of the record; -1: there is none
 
 
 class Replay:
     """What has been read so far of one partition."""
 
-    __slots__ = ("_base", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
+    __slots__ = ("_base", "_blocks", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
 
     def __init__(self, base: Base | None = None) -> None:
         self.records = 0
@@ -76,12 +81,13 @@ class Replay:
         self._gone: dict[bytes, int] = {}  # raw names of groups that were deleted, and where that stands
         self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
         self._base = base
+        self._blocks = b""  # those that `settle` puts into the store
         self._removed: set[bytes] = set()  # state keys whose tombstone came behind the base
         if base is not None:
             self.unknown = base.unknown
             self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
             self._gone = {
-                _raw(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
+                raw_text(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
             }
 
     # -- reading -------------------------------------------------------------------------------------------------
@@ -115,24 +121,24 @@ class Replay:
         if key is None:
             raise DecodeError(f"the record at offset {offset} has no key")
         kind = key[:2]
-        if kind == _OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
-            kind, key = _OFFSET_KEY, _OFFSET_KEY + key[2:]
-        if kind == _OFFSET_KEY:
+        if kind == OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
+            kind, key = OFFSET_KEY, OFFSET_KEY + key[2:]
+        if kind == OFFSET_KEY:
             if value is None:
                 self._remove_offset(key)
             elif pending is None:
                 self.offsets[key] = (value, offset)
             else:
-                self._seen[_raw_name(key)] = None
+                self._seen[raw_name(key)] = None
                 pending[key] = (value, offset)
-        elif kind == _GROUP_KEY:
-            name = _raw_name(key)
+        elif kind == GROUP_KEY:
+            name = raw_name(key)
             if value is None:
-                self.groups.pop(_GROUP_KEY + name, None)
+                self.groups.pop(GROUP_KEY + name, None)
                 self._seen.pop(name, None)
                 self._gone[name] = offset
             else:
-                self.groups[_GROUP_KEY + name] = (value, offset)
+                self.groups[GROUP_KEY + name] = (value, offset)
                 self._seen[name] = None
         else:
             decode_key(key)  # a key too short to have a kind is an error
@@ -141,7 +147,7 @@ class Replay:
     def _remove_offset(self, key: bytes) -> None:
         found = self.offsets.get(key)
         if self._gone or found is not None:  # if not, a group of the base stays, as it does without a base
-            name = _raw_name(key)
+            name = raw_name(key)
             gone_at = self._gone.get(name, -1)
             if (found is not None or gone_at >= 0) and self._committed_at(key) > gone_at:
                 self._seen[name] = None
@@ -157,7 +163,7 @@ class Replay:
         for key, (value, offset) in self._open.pop(producer_id, {}).items():
             if commit and self._committed_at(key) < offset:
                 self.offsets[key] = (value, offset)
-                self._seen[_raw_name(key)] = None
+                self._seen[raw_name(key)] = None
 
     def _committed_at(self, key: bytes) -> int:
         """Where the record stands that is committed under a key; -1 if there is none."""
@@ -167,7 +173,7 @@ class Replay:
         base = self._base
         if base is None or key in self._removed:
             return -1
-        group_id, topic, partition = _offset_key(key)
+        group_id, topic, partition = offset_key(key)
         block = base.blocks.get(group_id)
         if block is None:
             return -1
@@ -217,41 +223,49 @@ class Replay:
         """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if that cannot be done."""
         base = self._base
         store = OffsetStore()
-        if base is not None:
+        if base is None:
+            frozen = freeze(self.offsets, self.groups, self._gone, COLD_AT_MOST)
+            self._blocks = frozen.data
+            store.adopt(frozen.data, frozen.positions, frozen.count)
+            names = dict.fromkeys(frozen.names)
+            warm: Iterable[bytes] = frozen.left
+        else:
+            self._blocks = base.data
             cold = {block.group_id: block.position for block in base.blocks.values() if block.offsets}
             store.adopt(base.data, cold, sum(block.offsets for block in base.blocks.values()))
             for block in base.blocks.values():
                 if block.offsets > COLD_AT_MOST:
                     store.of_group(block.group_id)
             for key in self._removed:
-                store.remove(*_offset_key(key))
-        names = self._put_offsets(store)
+                store.remove(*offset_key(key))
+            names = {}
+            warm = self.offsets
+        self._put_offsets(warm, store, names)
         for producer_id, transaction in self._open.items():
             for key, (value, log_offset) in transaction.items():
-                group_id, topic, partition = _offset_key(key)
+                group_id, topic, partition = offset_key(key)
                 store.put_pending(producer_id, group_id, topic, partition, committed_offset(value, log_offset))
-                names[_raw_name(key)] = None
+                names[raw_name(key)] = None
         return self._found(names, store), store
 
-    def _put_offsets(self, store: OffsetStore) -> dict[bytes, None]:
-        """Decode what is committed; the raw names of its groups."""
-        names: dict[bytes, None] = {}
+    def _put_offsets(self, keys: Iterable[bytes], store: OffsetStore, names: dict[bytes, None]) -> None:
+        """Decode what is committed under these keys, and note the raw names of its groups."""
         known: dict[bytes, tuple[str, str]] = {}  # by all of a key but the partition
         texts: dict[str, str] = {}  # one string for each group however many topics it has
-        for key, (value, log_offset) in self.offsets.items():
+        for key in keys:
+            value, log_offset = self.offsets[key]
             prefix = key[:-4]
             parts = known.get(prefix)
             if parts is None:
-                group_id, topic, partition = _offset_key(key)
+                group_id, topic, partition = offset_key(key)
                 group_id = texts.setdefault(group_id, group_id)
-                names[_raw_name(key)] = None
+                names[raw_name(key)] = None
                 if len(group_id.encode()) + len(topic.encode()) + 10 == len(key):
                     known[prefix] = (group_id, topic)
             else:
                 group_id, topic = parts
                 partition = _PARTITION.unpack_from(key, len(key) - 4)[0]
             store.put(group_id, topic, partition, committed_offset(value, log_offset))
-        return names
 
     def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[Found]:
         """Every group there is: `names` are raw names of some that have offsets."""
@@ -259,11 +273,11 @@ class Replay:
         found: list[Found] = []
         left = {**self._seen, **names}
         if base is not None:
-            changed = {_text(name) for name in gone} | {_text(key[2:]) for key in self.groups}
+            changed = {text_of(name) for name in gone} | {text_of(key[2:]) for key in self.groups}
             data = base.data
             for block in base.blocks.values():
                 if block.group_id in changed:
-                    left.setdefault(_raw(block.group_id))
+                    left.setdefault(raw_text(block.group_id))
                 elif block.record_offset < 0:
                     found.append(Found(block.group_id, None, -1, block.position))
                 else:
@@ -271,30 +285,31 @@ class Replay:
                     found.append(Found(block.group_id, value, block.record_offset, block.position))
             if left:
                 made = base.blocks.keys() - changed
-                left = {name: None for name in left if _text(name) not in made}
+                left = {name: None for name in left if text_of(name) not in made}
         for name in left:
-            group_id = _text(name)
-            raw = self.groups.get(_GROUP_KEY + name)
-            if raw is not None:
-                found.append(Found(group_id, raw[0], raw[1], -1))
+            group_id = text_of(name)
+            position = store.cold_block(group_id) if base is None else -1
+            record = self.groups.get(GROUP_KEY + name)
+            if record is not None:
+                found.append(Found(group_id, record[0], record[1], position))
             elif name in self._seen:
-                found.append(Found(group_id, None, -1, -1))
+                found.append(Found(group_id, None, -1, position))
             elif name in names or store.has(group_id):
-                found.append(Found(group_id, None, self._outlived(name, store.peek(group_id)), -1))
+                found.append(Found(group_id, None, self._outlived(name, group_id, store), position))
         return found
 
-    def _outlived(self, name: bytes, offsets: GroupOffsets) -> int:
+    def _outlived(self, name: bytes, group_id: str, store: OffsetStore) -> int:
         """Where a group was deleted, if an offset of it that is older is left, committed or pending; -1 if not."""
         gone_at = self._gone.get(name, -1)
         if gone_at < 0:
             return -1
-        committed = (each.log_offset for found in offsets.values() for each in found.values())
-        pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if _raw_name(key) == name)
+        committed = (each.log_offset for found in store.peek(group_id).values() for each in found.values())
+        pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if raw_name(key) == name)
         return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
 
     def blocks(self, found: list[Found], store: OffsetStore) -> Iterator[bytes]:
         """What `settle` returned, and nobody has touched since, as the blocks of a snapshot."""
-        data = b"" if self._base is None else self._base.data
+        data = self._blocks
         for group_id, value, record_offset, position in found:
             is_same = position >= 0 and (
                 store.cold_block(group_id) == position if store.has(group_id) else not count_of(data, position)
@@ -316,51 +331,3 @@ def groups_of(found: list[Found], shard: Shard, wall_ms: int) -> list[Group]:
             group.is_recorded = True
         groups.append(group)
     return groups
-
-
-def state_key(key: bytes) -> bytes:
-    """The key under which a `Replay` has what a record with this key says; empty for kinds that are not ours."""
-    kind = key[:2]
-    if kind in (_OLD_OFFSET_KEY, _OFFSET_KEY):
-        return _OFFSET_KEY + key[2:]
-    return _GROUP_KEY + _raw_name(key) if kind == _GROUP_KEY else b""
-
-
-def _raw_name(key: bytes) -> bytes:
-    """Length and text of the group, with which the keys of groups and of offsets both begin."""
-    return key[2 : 4 + int.from_bytes(key[2:4], "big", signed=True)]
-
-
-def _raw(group_id: str) -> bytes:
-    text = group_id.encode()
-    return len(text).to_bytes(2, "big") + text
-
-
-def _text(raw_name: bytes) -> str:
-    """The group of a raw name. DecodeError if it is no text."""
-    return str(decode_key(_GROUP_KEY + raw_name)[0])
-
-
-def _offset_key(key: bytes) -> OffsetKey:
-    """The decoded key, with one string for each topic however many partitions have it."""
-    decoded = decode_key(key)
-    if not isinstance(decoded, OffsetKey):
-        raise DecodeError("an offset key of another kind")
-    return OffsetKey(decoded.group, sys.intern(decoded.topic), decoded.partition)
-
-
-def committed_offset(value: bytes, log_offset: int) -> CommittedOffset:
-    """What the value of an offset record says. DecodeError if it cannot be understood."""
-    if len(value) == 24:  # the commonest by far, if it is of version 3
-        version, offset, leader_epoch, metadata_size, commit_timestamp_ms = _PLAIN_VALUE.unpack(value)
-        if version == 3 and metadata_size == 0:
-            return CommittedOffset(offset, leader_epoch, "", commit_timestamp_ms, NO_TIMESTAMP, log_offset)
-    decoded = decode_offset_value(value)
-    return CommittedOffset(
-        decoded.offset,
-        decoded.leader_epoch,
-        decoded.metadata,
-        decoded.commit_timestamp_ms,
-        decoded.expire_timestamp_ms,
-        log_offset,
-    )

@@ -24,7 +24,8 @@ import google_crc32c
 
 from coordinator.log.fs import FileSystem
 from coordinator.offsets.cold import read_blocks
-from coordinator.offsets.replay import Base, RawRecord
+from coordinator.offsets.raw_records import RawRecord
+from coordinator.offsets.replay import Base
 
 SNAPSHOT_NAME: Final = "live-state"
 DRAFT_NAME: Final = SNAPSHOT_NAME + ".tmp"
