@@ -25,12 +25,12 @@ from coordinator.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOf
 # own, the earliest such expiry
 _HEAD: Final = struct.Struct("<IHIIIqqq")
 _TOPIC: Final = struct.Struct("<HI")  # bytes of the name, partitions
+_COLUMN: Final = struct.Struct("<cq")  # how wide its numbers are, and the lowest
 _LOWEST: Final = struct.Struct("<q")
 _LENGTH: Final = struct.Struct("<I")
 NEVER_MS: Final = 2**63 - 1
 
 _SAME: Final = ord("=")
-_WIDTHS: Final = ((1 << 8, "B"), (1 << 16, "H"), (1 << 32, "I"), (1 << 64, "Q"))
 _NO_METADATA: Final = 0
 _ONE_METADATA: Final = 1
 _EACH_METADATA: Final = 2
@@ -169,14 +169,16 @@ def decode_offsets(data: bytes, position: int) -> GroupOffsets:
     return found
 
 
-def _column(values: Sequence[int]) -> bytes:
+def _column(values: Ints) -> bytes:
     low = min(values)
     span = max(values) - low
-    if span == 0:
-        return b"=" + _LOWEST.pack(low)
-    code = next(code for limit, code in _WIDTHS if span < limit)
+    if not span:
+        return _COLUMN.pack(b"=", low)
     above = values if low == 0 else [value - low for value in values]
-    return code.encode() + _LOWEST.pack(low) + struct.pack(f"<{len(values)}{code}", *above)
+    if span < 1 << 8:
+        return _COLUMN.pack(b"B", low) + bytes(above)
+    code = "H" if span < 1 << 16 else "I" if span < 1 << 32 else "Q"
+    return struct.pack(f"<cq{len(values)}{code}", code.encode(), low, *above)
 
 
 def _read_column(data: bytes, position: int, count: int) -> tuple[Iterable[int], int]:
