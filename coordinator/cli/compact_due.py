@@ -10,7 +10,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from coordinator.cli.compact_rounds import Asked, daemon_of, is_served, options_of, sentences
+from coordinator.cli.compact_rounds import Asked, options_of
+from coordinator.cli.compact_served import daemon_of, is_served, sentences
 from coordinator.compaction.eligibility import Cleanable, Lags
 from coordinator.compaction.planning import ClosedSegment, LogView, survey
 from coordinator.compactor.dirtiness import lags_of
@@ -38,7 +39,7 @@ def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
     if not is_served(fs, asked.data_dir):
         config = asked.config
         return lags_of(config, asked.ratio), Path(config.history_path) if config.history_enable else None
-    facts = daemon_of(asked)
+    facts = daemon_of(asked.data_dir, has_settings=asked.has_settings)
     lags = Lags(
         min_cleanable_dirty_ratio=facts.min_cleanable_ratio if asked.ratio is None else asked.ratio,
         min_compaction_lag_ms=facts.min_compaction_lag_ms,

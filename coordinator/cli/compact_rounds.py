@@ -17,26 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
+from coordinator.cli.compact_served import daemon_of, facts_of, is_served, lock_of, sentences
 from coordinator.cli.errors import CliError
 from coordinator.compaction import jobs
 from coordinator.compaction.eligibility import Lags
-from coordinator.compaction.plan import JobDir, Plan, PlanError
-from coordinator.compaction.planning import Options, PlanningError
+from coordinator.compaction.plan import JobDir, Plan
+from coordinator.compaction.planning import Options
 from coordinator.compaction.request import (
     DaemonFacts,
     Request,
-    RequestError,
     compaction_dir,
-    daemon_facts,
     outcome_of,
     wait_for_answer,
 )
 from coordinator.compactor.dirtiness import lags_of
 from coordinator.config import Config
-from coordinator.data_dir import LOCK_NAME
-from coordinator.history.marks import MarksError, mark_of
-from coordinator.log.errors import LogError
-from coordinator.log.fs import File, FileSystem, RealFileSystem
+from coordinator.history.marks import mark_of
+from coordinator.log.fs import RealFileSystem
 from coordinator.log.log import LogConfig
 
 if TYPE_CHECKING:
@@ -122,7 +119,7 @@ class Rounds:
         with self._only_one():
             if not self._is_served():
                 return [self._offline()]
-            facts = daemon_of(self._asked)
+            facts = daemon_of(self._asked.data_dir, has_settings=self._asked.has_settings)
             results = self._with_daemon(facts, roll=self._asked.roll)
             if facts.history_enable and self._asked.roll:
                 # What was rolled could not be extracted before, and without that it is in no plan.
@@ -147,7 +144,7 @@ class Rounds:
 
     def has_work(self) -> bool:
         """Whether the daemon has planned something by itself, or for somebody who has gone."""
-        facts = _facts(self._asked)
+        facts = facts_of(self._asked.data_dir)
         return facts is not None and bool(
             jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=_wall_ms())
         )
@@ -194,7 +191,7 @@ class Rounds:
         asked, config = self._asked, self._asked.config
         seconds: dict[str, float] = {}
         try:
-            lock = _lock(self._fs, asked.data_dir)
+            lock = lock_of(self._fs, asked.data_dir)
         except BlockingIOError:
             raise CliError(f"a daemon has just been started on {asked.data_dir}; run this again") from None
         log_config = LogConfig(config.offsets_topic_segment_bytes, config.log_roll_ms, config.log_index_interval_bytes)
@@ -322,50 +319,6 @@ class Rounds:
             lock.close()
 
 
-def is_served(fs: FileSystem, data_dir: Path) -> bool:
-    """Whether a daemon holds its lock on the directory."""
-    if not fs.exists(data_dir / LOCK_NAME):
-        return False
-    try:
-        _lock(fs, data_dir).close()
-    except BlockingIOError:
-        return True
-    return False
-
-
-def _lock(fs: FileSystem, data_dir: Path) -> File:
-    """The daemon's own lock. BlockingIOError: it has it."""
-    try:
-        return fs.lock(data_dir / LOCK_NAME)
-    except BlockingIOError:
-        raise
-    except OSError as error:
-        raise CliError(
-            f"the data directory {data_dir} cannot be used ({error.strerror}); run this as its owner"
-        ) from None
-
-
-def daemon_of(asked: Asked) -> DaemonFacts:
-    """The daemon that serves the directory. CliError: it cannot be asked this."""
-    facts = _facts(asked)
-    if facts is None:
-        raise CliError(
-            f"the daemon that serves {asked.data_dir} knows nothing of compaction; "
-            "start this version of it, or stop it to compact without"
-        )
-    if asked.has_settings:
-        raise CliError(
-            "a daemon serves this directory and has settings of its own: leave out --config, --override and "
-            "--delete-retention-ms, or stop it first"
-        )
-    return facts
-
-
-def _facts(asked: Asked) -> DaemonFacts | None:
-    with sentences():
-        return daemon_facts(asked.data_dir)
-
-
 def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> Options:
     """What a plan is made by; `not_beyond` is where history ends, by partition."""
     config = asked.config
@@ -376,17 +329,6 @@ def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> Optio
         expiration_ms=config.compaction_plan_expiration_ms,
         not_beyond=not_beyond,
     )
-
-
-@contextmanager
-def sentences() -> Iterator[None]:
-    """What can be wrong with files and their owners, as one sentence each."""
-    try:
-        yield
-    except (LogError, MarksError, PlanError, PlanningError, RequestError) as error:
-        raise CliError(str(error)) from None
-    except OSError as error:
-        raise CliError(f"the disk refused ({error}); nothing was put in place, run this again when it works") from None
 
 
 @contextmanager

@@ -47,24 +47,7 @@ def freeze(
 
     `offsets` and `groups` are by state key. DecodeError: one of them cannot be understood.
     """
-    by_prefix: dict[bytes, list[bytes]] = {}
-    for key in offsets:
-        prefix = key[:-_PARTITION_BYTES]
-        found = by_prefix.get(prefix)
-        if found is None:
-            by_prefix[prefix] = [key]
-        else:
-            found.append(key)
-    left: list[bytes] = []
-    by_group: dict[bytes, list[tuple[str, str, list[bytes]]]] = {}  # raw name -> group, topic, keys
-    texts: dict[bytes, str] = {}  # one string for each group however many topics it has
-    for prefix, keys in by_prefix.items():
-        group_id, topic, _ = offset_key(keys[0])
-        name = raw_name(prefix)
-        if prefix != offset_key_prefix(group_id, topic) or name in warm:
-            left += keys
-        else:
-            by_group.setdefault(name, []).append((texts.setdefault(name, group_id), topic, keys))
+    by_group, left = _by_group(offsets, warm)
     blocks: list[bytes] = []
     positions: dict[str, int] = {}
     names: list[bytes] = []
@@ -85,6 +68,30 @@ def freeze(
         position += len(block)
         count += size
     return Frozen(b"".join(blocks), positions, names, count, left)
+
+
+def _by_group(
+    offsets: dict[bytes, RawRecord], warm: Container[bytes]
+) -> tuple[dict[bytes, list[tuple[str, str, list[bytes]]]], list[bytes]]:
+    """Keys by raw name of their group: group, topic, its keys. And those that are of `warm` groups, or not plain."""
+    by_prefix: dict[bytes, list[bytes]] = {}  # by all of a key but the partition
+    for key in offsets:
+        prefix = key[:-_PARTITION_BYTES]
+        found = by_prefix.get(prefix)
+        if found is None:
+            by_prefix[prefix] = [key]
+        else:
+            found.append(key)
+    by_group: dict[bytes, list[tuple[str, str, list[bytes]]]] = {}
+    left: list[bytes] = []
+    for prefix, keys in by_prefix.items():
+        group_id, topic, _ = offset_key(keys[0])
+        name = raw_name(prefix)
+        if prefix != offset_key_prefix(group_id, topic) or name in warm:
+            left += keys
+        else:
+            by_group.setdefault(name, []).append((group_id, topic, keys))
+    return by_group, left
 
 
 def _columns(keys: list[bytes], records: list[RawRecord]) -> Columns:

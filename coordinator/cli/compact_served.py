@@ -1,0 +1,75 @@
+"""Who serves a data directory that is to be compacted, and what goes wrong with files, as sentences.
+
+The lock in the directory says whether a daemon is there; what it says of itself lies in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from coordinator.cli.errors import CliError
+from coordinator.compaction.plan import PlanError
+from coordinator.compaction.planning import PlanningError
+from coordinator.compaction.request import DaemonFacts, RequestError, daemon_facts
+from coordinator.data_dir import LOCK_NAME
+from coordinator.history.marks import MarksError
+from coordinator.log.errors import LogError
+from coordinator.log.fs import File, FileSystem
+
+
+def is_served(fs: FileSystem, data_dir: Path) -> bool:
+    """Whether a daemon holds its lock on the directory."""
+    if not fs.exists(data_dir / LOCK_NAME):
+        return False
+    try:
+        lock_of(fs, data_dir).close()
+    except BlockingIOError:
+        return True
+    return False
+
+
+def lock_of(fs: FileSystem, data_dir: Path) -> File:
+    """The daemon's own lock. BlockingIOError: it has it."""
+    try:
+        return fs.lock(data_dir / LOCK_NAME)
+    except BlockingIOError:
+        raise
+    except OSError as error:
+        raise CliError(
+            f"the data directory {data_dir} cannot be used ({error.strerror}); run this as its owner"
+        ) from None
+
+
+def daemon_of(data_dir: Path, *, has_settings: bool) -> DaemonFacts:
+    """What the daemon that serves the directory says of itself. CliError: it cannot be asked, or not with settings."""
+    facts = facts_of(data_dir)
+    if facts is None:
+        raise CliError(
+            f"the daemon that serves {data_dir} knows nothing of compaction; "
+            "start this version of it, or stop it to compact without"
+        )
+    if has_settings:
+        raise CliError(
+            "a daemon serves this directory and has settings of its own: leave out --config, --override and "
+            "--delete-retention-ms, or stop it first"
+        )
+    return facts
+
+
+def facts_of(data_dir: Path) -> DaemonFacts | None:
+    """What the last daemon of the directory has said of itself; None: there was none that knows compaction."""
+    with sentences():
+        return daemon_facts(data_dir)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """What can be wrong with files and their owners, as one sentence each."""
+    try:
+        yield
+    except (LogError, MarksError, PlanError, PlanningError, RequestError) as error:
+        raise CliError(str(error)) from None
+    except OSError as error:
+        raise CliError(f"the disk refused ({error}); nothing was put in place, run this again when it works") from None
