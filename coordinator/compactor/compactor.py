@@ -99,6 +99,7 @@ class Compactor:
         self._serving: Request | None = None  # whose plan is being made
         self._doing = ""  # what the work in hand is, for whoever waits
         self._told_ms = 0  # when somebody was last told so
+        self._telling = asyncio.Lock()
         self._work: asyncio.Task[None] | None = None
         self._job: asyncio.Task[None] | None = None
         self._life: asyncio.Task[None] | None = None
@@ -248,7 +249,12 @@ class Compactor:
     def _tell(self, request: Request, plan_ids: tuple[str, ...], reason: str, *, is_final: bool = True) -> None:
         self._told_ms = _wall_ms()
         reply = Answer(request.nonce, plan_ids, reason, is_final, self._told_ms)
-        self._spawn(self._guarded(self._workers.run(answer, self._data_dir, reply)))
+        self._spawn(self._write(reply))
+
+    async def _write(self, reply: Answer) -> None:
+        """One after another: written by two threads at once the file would be neither, or the older answer be left."""
+        async with self._telling:
+            await self._guarded(self._workers.run(answer, self._data_dir, reply))
 
     # -- planning ------------------------------------------------------------------------------------------------
 

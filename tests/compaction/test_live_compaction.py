@@ -156,11 +156,13 @@ def test_consumers_of_the_offsets_topic_notice_nothing_of_compactions(daemon: St
     readers = [OffsetsReader(daemon, 4), OffsetsReader(daemon, 4, slowly=0.5)]
     with ThreadPoolExecutor(len(readers)) as threads:
         following = [threads.submit(reader.follow, stopping) for reader in readers]
-        with SimpleCommitter(daemon, [f"group-{number}" for number in range(10)], "t", 6) as simple:
-            for _ in range(4):
-                go_on(simple, more=100)
-                compact(daemon)
-        stopping.set()
+        try:
+            with SimpleCommitter(daemon, [f"group-{number}" for number in range(10)], "t", 6) as simple:
+                for _ in range(4):
+                    go_on(simple, more=100)
+                    compact(daemon)
+        finally:
+            stopping.set()
         for each in following:
             each.result(30)
     readers.append(OffsetsReader(daemon, 4))

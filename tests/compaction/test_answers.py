@@ -1,0 +1,42 @@
+"""What the daemon says to one request, again and again while it works and then for good, reaches the file in order."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from coordinator.compaction.request import Answer, Request, answer, ask, compaction_dir, read_json
+from coordinator.compactor import compactor
+from coordinator.config import Config
+from coordinator.log.fs import RealFileSystem
+
+
+async def test_a_slow_disk_does_not_let_an_older_answer_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    at_work = []
+
+    def slowly(data_dir: Path, reply: Answer) -> None:
+        assert not at_work, "two threads write the same file"
+        at_work.append(reply)
+        time.sleep(0 if reply.is_final else 0.05)
+        answer(data_dir, reply)
+        at_work.remove(reply)
+
+    monkeypatch.setattr(compactor, "answer", slowly)
+    loop = asyncio.get_running_loop()
+    nobody = cast("Any", None)
+    daemon = compactor.Compactor(
+        loop, tmp_path, Config(), RealFileSystem(), nobody, lambda partition, below: None, epoch="e"
+    )
+    request = Request.new()
+    ask(tmp_path, request)
+    for _ in range(3):
+        daemon._tell(request, (), "it is worked on", is_final=False)
+    daemon._tell(request, ("a-plan",), "it is made")
+    await daemon.close()
+    (said,) = compaction_dir(tmp_path).glob("answer-*.json")
+    assert Answer.from_json(read_json(said)).plan_ids == ("a-plan",)
+    assert not at_work
