@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Container
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from coordinator.offsets.cold import Columns, encode_columns
 from coordinator.offsets.committed import NO_TIMESTAMP
@@ -67,6 +67,7 @@ def freeze(
         names.append(name)
         position += len(block)
         count += size
+    _let_go(by_group)
     return Frozen(b"".join(blocks), positions, names, count, left)
 
 
@@ -91,7 +92,14 @@ def _by_group(
             left += keys
         else:
             by_group.setdefault(name, []).append((group_id, topic, keys))
+    _let_go(by_prefix)
     return by_group, left
+
+
+def _let_go(entries: dict[bytes, Any]) -> None:
+    """Free them one by one. All at once, nobody else would get the interpreter meanwhile: for 100,000, some 30 ms."""
+    while entries:
+        entries.popitem()
 
 
 def _columns(keys: list[bytes], records: list[RawRecord]) -> Columns:
