@@ -88,6 +88,7 @@ class GroupCoordinator:
         topic_partition_exists: Callable[[str, int], bool],
         wall_offset_ms: int,
         on_rebalance: Callable[[Rebalance], None] = lambda rebalance: None,
+        on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
     ) -> None:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime keeps it right
@@ -97,7 +98,7 @@ class GroupCoordinator:
         self._groups = self._directory.groups
         self._timers = GroupTimers()
         self._timers.contain = self._contain
-        self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance)
+        self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
         self._broken: dict[int, None] = {}
@@ -130,7 +131,7 @@ class GroupCoordinator:
                 if isinstance(request, DescribeGroups):
                     request = request.request
                 event.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-        return event.effects()
+        return self._end(event)
 
     def advance_clock(self, now_ms: int) -> Effects:
         """Time has passed: run what is due, up to a bound."""
@@ -145,7 +146,7 @@ class GroupCoordinator:
                 operation.timer_fired(now_ms, event)
             except Exception as fault:
                 self._contain(fault, _group_ids(operation), event, getattr(operation, "shard", None))
-        return event.effects()
+        return self._end(event)
 
     def appended(self, partition: int, high_watermark: int, now_ms: int, at_most: int = MAX_OFFSET) -> Effects:
         """Everything below `high_watermark` is durable. Of much, about the oldest `at_most` records are applied.
@@ -171,34 +172,28 @@ class GroupCoordinator:
             self._check_waiting(("partition", partition), event)
         except Exception as fault:
             self._contain(fault, (), event, shard)
-        return event.effects()
+        return self._end(event)
 
     def is_behind(self, partition: int, high_watermark: int) -> bool:
         """Whether something below `high_watermark` has not been applied yet."""
         in_flight = self._directory.partitions[partition].in_flight
         return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
-    def append_failed(
-        self, partition: int, from_offset: int, error: ErrorCode, now_ms: int, until_offset: int | None = None
-    ) -> Effects:
-        """Nothing from `from_offset` on is in the log; the next append takes that offset.
-
-        Appends from `until_offset` on have done nothing wrong: they only stood behind the one that failed.
-        """
+    def append_failed(self, partition: int, from_offset: int, error: ErrorCode, now_ms: int) -> Effects:
+        """Nothing from `from_offset` on is in the log; the next append takes that offset."""
         shard = self._directory.partitions[partition]
         event = self._begin(now_ms)
         try:
             for append in shard.take_failed(from_offset):
                 if append.group is not None:
                     append.group.in_flight -= 1
-                is_own = until_offset is None or append.last_offset < until_offset
-                append.failed(error if is_own else ErrorCode.NOT_ENOUGH_REPLICAS, event)
+                append.failed(error, event)
                 if append.group is not None and not append.group.in_flight:
                     self._check_waiting(("group", append.group.group_id), event)
             self._check_waiting(("partition", partition), event)
         except Exception as fault:
             self._contain(fault, (), event, shard)
-        return event.effects()
+        return self._end(event)
 
     @property
     def has_work(self) -> bool:
@@ -209,7 +204,7 @@ class GroupCoordinator:
         """Do one step of what is too long for one event."""
         event = self._begin(now_ms)
         self._timers.work.step(event)
-        return event.effects()
+        return self._end(event)
 
     @property
     def has_new_deadline(self) -> bool:
@@ -232,7 +227,7 @@ class GroupCoordinator:
         event = self._begin(now_ms)
         self._directory.topics_gone += 1
         forget_topic(self._directory, self._timers, topic, frozenset(partitions), event)
-        return event.effects()
+        return self._end(event)
 
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
         """A transaction that has offsets in `partition` ends: append its marker. Ignored while it cannot serve."""
@@ -241,7 +236,7 @@ class GroupCoordinator:
         if shard.state is PartitionState.ACTIVE:
             then = EndTransaction(shard, producer.producer_id, is_commit=commit)
             event.append_to(shard, (), then, producer, marker=commit)
-        return event.effects()
+        return self._end(event)
 
     def shutdown(self, now_ms: int) -> Effects:
         """The process ends: whoever waits is told to look for the coordinator again (spec 12.7)."""
@@ -251,7 +246,7 @@ class GroupCoordinator:
         for shard in self._directory.partitions:
             shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, event)
         self._timers.appends.check_all(event)
-        return event.effects()
+        return self._end(event)
 
     # -- loading -------------------------------------------------------------------------------------------------
 
@@ -278,7 +273,7 @@ class GroupCoordinator:
         start_sessions(shard, self._timers, harvest.with_members, event)
         schedule_scan(shard, self._timers, event)
         forget_topics_of_loaded(shard, self._directory, self._timers, event)
-        return event.effects()
+        return self._end(event)
 
     def load_failed(self, partition: int) -> None:
         """The log of a partition cannot be read or understood."""
@@ -516,6 +511,17 @@ class GroupCoordinator:
         event.now_ms = now_ms
         event.wall_ms = now_ms + self.wall_offset_ms
         return event
+
+    def _end(self, event: Event) -> Effects:
+        """What the event asked for, after appends that are too large for the log were told so."""
+        too_large = event.too_large
+        while too_large:
+            append = too_large.popleft()
+            try:
+                append.failed(ErrorCode.MESSAGE_TOO_LARGE, event)
+            except Exception as fault:
+                self._contain(fault, _group_ids(append), event)
+        return event.effects()
 
     def _check_waiting(self, key: tuple[str, str | int], event: Event) -> None:
         """Requests that wait for the appends of a group, or of a partition, may go on now."""

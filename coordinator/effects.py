@@ -79,7 +79,8 @@ class Append(NamedTuple):
 
     `records` are (key, value) pairs; a value of None is a tombstone. `then` is data of the core's own: what to do when
     the append is durable, and what to undo and answer when it failed. With `marker` there are no records but the
-    control record that ends the producer's transaction: True commits, False aborts.
+    control record that ends the producer's transaction: True commits, False aborts. `size` is an upper bound of the
+    bytes that the records take in a batch.
     """
 
     partition: int
@@ -87,6 +88,7 @@ class Append(NamedTuple):
     then: Any
     producer: Producer | None = None
     marker: bool | None = None
+    size: int = 0
 
 
 class Effects(NamedTuple):

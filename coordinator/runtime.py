@@ -122,7 +122,7 @@ class Runtime:
             self.saw_append = True
             wall_ms = self.now_ms() + self.core.wall_offset_ms
             for append in appends:
-                self.offsets_log.append(append.partition, append.records, wall_ms, append.producer, append.marker)
+                self.offsets_log.append(append, wall_ms)
 
     def _answer_all(self, replies: tuple[Reply, ...]) -> Iterator[None]:
         """What is answered is decided; when is not: the members of a big group hear one after the other."""
@@ -219,7 +219,7 @@ class Runtime:
         self._is_working = False
         LOG.error("long work broke; please report this", exc_info=error)
 
-    def on_failed(self, partition: int, from_offset: int, error: ErrorCode, until_offset: int | None) -> None:
+    def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
         """The offsets log has dropped everything from `from_offset` on of one partition."""
         LOG.error(
             "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry",
@@ -227,7 +227,7 @@ class Runtime:
             from_offset,
             error.name,
         )
-        self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms(), until_offset))
+        self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms()))
         self.end_of_event()
 
     def on_topic_effects(self, effects: TopicEffects) -> None:

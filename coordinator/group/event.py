@@ -2,7 +2,8 @@
 
 Operations on a group are functions of (group, request, event). They change the group, and say what must happen by
 `event.reply` and `event.append`; nothing is performed. An append is handed over together with an `InFlight`: data that
-knows what to do when the append is durable, failed, or late. Timers are asked for by `event.timers`, which the core
+knows what to do when the append is durable, failed, or late. An append that is larger than `message.max.bytes` takes no
+offsets and fails at the end of the event, before others are numbered behind it. Timers are asked for by `event.timers`, which the core
 implements with its purgatories.
 
 Promise: `event.reply` sends at once, so it must promise nothing that is not durable; what depends on an append is
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.effects import NOTHING, Append, Effects, Producer, Reply, Ticket
 from protocol.error_codes import ErrorCode
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from coordinator.group.state import GroupState
 
 Records = tuple[tuple[bytes, bytes | None], ...]
+RECORD_OVERHEAD: Final = 16  # bytes of a record beside key and value, at most, for keys and values below 1 MiB
 
 
 class InvariantError(Exception):
@@ -109,11 +111,14 @@ class Event:
         "config",
         "counters",
         "deadline_ms",
+        "max_append_bytes",
         "new_member_uuid",
         "now_ms",
         "on_rebalance",
+        "on_too_large",
         "replies",
         "timers",
+        "too_large",
         "wall_ms",
     )
 
@@ -124,18 +129,22 @@ class Event:
         counters: Counters,
         new_member_uuid: Callable[[], str],
         on_rebalance: Callable[[Rebalance], None],
+        on_too_large: Callable[[str, int], None],
     ) -> None:
         self.config = config
+        self.max_append_bytes = config.message_max_bytes
         self.commit_timeout_ms = config.offsets_commit_timeout_ms
         self.timers = timers
         self.counters = counters
         self.new_member_uuid = new_member_uuid
         self.on_rebalance = on_rebalance
+        self.on_too_large = on_too_large  # called with group and bytes of an append that is larger than that
         self.now_ms = 0  # monotonic: for timers
         self.wall_ms = 0  # since the epoch: for records
         self.deadline_ms = 0  # the last one that a session was given
         self.replies: list[Reply] = []
         self.appends: list[Append] = []
+        self.too_large: deque[InFlight] = deque()  # to be told so at the end of the event
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Send `response` now."""
@@ -144,8 +153,8 @@ class Event:
     def append(self, group: Group, records: Records, then: InFlight, producer: Producer | None = None) -> None:
         """Append `records` of `group` to the log; `then` decides by the outcome. Offsets are given here, in order."""
         then.group = group
-        group.in_flight += 1
-        self.append_to(group.shard, records, then, producer)
+        if self.append_to(group.shard, records, then, producer):
+            group.in_flight += 1
 
     def append_to(
         self,
@@ -155,15 +164,28 @@ class Event:
         producer: Producer | None = None,
         *,
         marker: bool | None = None,
-    ) -> None:
-        """The same for something that belongs to a partition rather than to one group. A marker takes one offset."""
+    ) -> bool:
+        """The same for something that belongs to a partition rather than to one group. A marker takes one offset.
+
+        False: the records are too large, and `then` will be told so.
+        """
+        size = RECORD_OVERHEAD * len(records)
+        for key, value in records:
+            size += len(key)
+            if value is not None:
+                size += len(value)
+        if size > self.max_append_bytes:
+            self.too_large.append(then)
+            self.on_too_large(then.group.group_id if then.group is not None else "", size)
+            return False
         shard.next_offset += len(records) if marker is None else 1
         then.last_offset = shard.next_offset - 1
         then.deadline_ms = self.now_ms + self.commit_timeout_ms
         shard.appended = then.sequence = shard.appended + 1
         shard.in_flight.append(then)
         self.timers.watch_appends(shard)
-        self.appends.append(Append(shard.partition, records, then, producer, marker))
+        self.appends.append(Append(shard.partition, records, then, producer, marker, size))
+        return True
 
     def effects(self) -> Effects:
         """What the event asked for; the event is then ready for the next one."""

@@ -5,10 +5,11 @@ a partition since the last one becomes one record batch (several, where it is mu
 `on_durable(partition, high_watermark)` says so. The records of one append are always in one batch: after a crash all of
 them are there, or none. A transactional append has a batch of its own, because the producer stands in the header.
 
-What fails is told by `on_failed(partition, from_offset, error, until_offset)`: nothing from there on was kept, the next
-append gets that offset again. A refusal (queue full, records too large, disk still failing) is told the same way at
-the next turn of the loop; until then everything for that partition is refused with it, because the caller has already
-counted on the offsets. Callbacks run on the loop thread, never within `append`.
+What fails is told by `on_failed(partition, from_offset, error)`: nothing from there on was kept, the next append gets
+that offset again. A refusal (queue full, disk still failing) is told the same way at the next turn of the loop; until
+then everything for that partition is refused with it, because the caller has already counted on the offsets. Records
+that are too large do not come here: the core refuses them before they take offsets. Callbacks run on the loop thread,
+never within `append`.
 
 Errors are the log's own, as Kafka's log would report them; the core turns them into what a client may see (4.6).
 """
@@ -18,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -31,18 +32,15 @@ from protocol.error_codes import ErrorCode
 from protocol.record_batch import ControlType, build_batch, build_control_batch
 
 if TYPE_CHECKING:
-    from coordinator.effects import Producer
+    from coordinator.effects import Append, Producer
 
-# partition, from_offset, error, and the offset up to which it is the error of the append itself: what stands behind
-# that was swept along. None: one error for all.
-OnFailed = Callable[[int, int, ErrorCode, int | None], None]
+OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, error
 
 _logger = logging.getLogger(__name__)
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 MAX_BATCH_BYTES: Final = 1 << 20  # of records coalesced into one batch
 MAX_BATCH_RECORDS: Final = 10_000
-_RECORD_OVERHEAD: Final = 16  # bytes of a record beside key and value, at most, for keys and values below 1 MiB
 
 # NOT_ENOUGH_REPLICAS becomes COORDINATOR_NOT_AVAILABLE: the right node, not able to write at the moment; clients come
 # back to it. KAFKA_STORAGE_ERROR becomes NOT_COORDINATOR, as after a disk error in Kafka. Both are retriable.
@@ -50,7 +48,6 @@ ERROR_BY_ERRNO: Final[Mapping[int, ErrorCode]] = {
     errno.ENOSPC: ErrorCode.NOT_ENOUGH_REPLICAS,  # space may come back
     errno.EDQUOT: ErrorCode.NOT_ENOUGH_REPLICAS,
     errno.ENOBUFS: ErrorCode.NOT_ENOUGH_REPLICAS,  # log.max.queued.bytes: the disk does not keep up
-    errno.EMSGSIZE: ErrorCode.MESSAGE_TOO_LARGE,
     errno.ESHUTDOWN: ErrorCode.NOT_LEADER_OR_FOLLOWER,  # spec 12.7: the partition is being given up
 }
 
@@ -59,10 +56,6 @@ def error_code_of(error: Exception) -> ErrorCode:
     """What an append that failed with `error` is answered with."""
     number = error.errno if isinstance(error, OSError) else None
     return ERROR_BY_ERRNO.get(number or 0, ErrorCode.KAFKA_STORAGE_ERROR)
-
-
-def _offsets_taken(records: Sequence[tuple[bytes, bytes | None]], marker: bool | None) -> int:
-    return len(records) if marker is None else 1
 
 
 class _Chunk:
@@ -103,10 +96,9 @@ class _Chunk:
 
 
 class _Refusal(NamedTuple):
-    """What a partition refuses until the core has been told: the append at `offset`, and all that came after it."""
+    """A partition refuses the append at `offset`, and all that come after it until the core has been told."""
 
     offset: int
-    end_offset: int
     error: ErrorCode
 
 
@@ -122,14 +114,8 @@ class _Partition:
         self.refusing: _Refusal | None = None
         self._chunks: list[_Chunk] = []
 
-    def gather(
-        self,
-        records: Sequence[tuple[bytes, bytes | None]],
-        size: int,
-        timestamp_ms: int,
-        producer: Producer | None,
-        marker: bool | None,
-    ) -> None:
+    def gather(self, append: Append, timestamp_ms: int) -> None:
+        _, records, _, producer, marker, size = append
         chunks = self._chunks
         if (
             chunks
@@ -145,7 +131,7 @@ class _Partition:
         chunk.records += records
         chunk.bytes += size
         chunk.timestamp_ms = timestamp_ms
-        self.next_offset += _offsets_taken(records, marker)
+        self.next_offset += len(records) if marker is None else 1
 
     def build(self) -> list[Entry]:
         chunks, self._chunks = self._chunks, []
@@ -172,7 +158,6 @@ class OffsetsLog:
         self._loop = loop
         self._tell_durable = on_durable
         self._tell_failed = on_failed
-        self._max_append_bytes = config.message_max_bytes
         self._waiting: list[tuple[int | None, asyncio.Future[None]]] = []
         if flusher is not None:
             self._flusher = flusher(self._on_durable, self._on_failed)
@@ -236,42 +221,22 @@ class OffsetsLog:
         """Bytes on their way to the disk, bounded by log.max.queued.bytes."""
         return self._flusher.queued_bytes
 
-    def append(
-        self,
-        partition: int,
-        records: Sequence[tuple[bytes, bytes | None]],
-        timestamp_ms: int,
-        producer: Producer | None = None,
-        marker: bool | None = None,
-    ) -> None:
-        """Give these records the partition's next offsets and gather them for the next round.
-
-        With `marker` there are no records but the control record that ends the transaction of `producer`.
-        """
-        part = self._partitions[partition]
+    def append(self, append: Append, timestamp_ms: int) -> None:
+        """Give these records the partition's next offsets and gather them for the next round."""
+        part = self._partitions[append.partition]
         if part.refusing is not None:
             return
-        size = _RECORD_OVERHEAD * len(records)
-        for key, value in records:
-            size += len(key)
-            if value is not None:
-                size += len(value)
-        refusal: OSError | None
-        if size > self._max_append_bytes:
-            refusal = OSError(errno.EMSGSIZE, f"{size} bytes of records in one append, message.max.bytes")
-        else:
-            refusal = self._flusher.submit_pending(partition, part.log, part, size)
+        refusal = self._flusher.submit_pending(part.number, part.log, part, append.size)
         if refusal is None:
-            part.gather(records, size, timestamp_ms, producer, marker)
+            part.gather(append, timestamp_ms)
         else:
-            offset = part.next_offset
-            part.refusing = _Refusal(offset, offset + _offsets_taken(records, marker), error_code_of(refusal))
+            part.refusing = _Refusal(part.next_offset, error_code_of(refusal))
             self._loop.call_soon(self._tell_refusal, part, part.refusing)
 
     def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
         if part.refusing is refusal:  # else a failure before this offset has swept it along
             part.refusing = None
-            self._tell_failed(part.number, refusal.offset, refusal.error, refusal.end_offset)
+            self._tell_failed(part.number, refusal.offset, refusal.error)
             self._wake_waiting()
 
     def _on_durable(self, durable: list[tuple[int, int]]) -> None:
@@ -286,7 +251,7 @@ class OffsetsLog:
         part = self._partitions[partition]
         part.next_offset = from_offset
         part.refusing = None
-        self._tell_failed(partition, from_offset, error_code_of(error), None)
+        self._tell_failed(partition, from_offset, error_code_of(error))
         self._wake_waiting()
 
     def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:

@@ -8,6 +8,7 @@ from coordinator.config import Config
 from protocol.error_codes import ErrorCode
 from protocol.offsets_records import OffsetKey, OffsetValue
 from tests.support.cluster import Cluster
+from tests.support.recognised_commits import RecognisedCommits
 
 T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 NONE = ErrorCode.NONE
@@ -225,11 +226,59 @@ class TestASlowAppend:
             assert cluster.committed("g") == {T0: 100 + number}
 
 
-def test_a_commit_behind_an_append_that_was_too_large_is_told_to_come_back(cluster: Cluster) -> None:
-    with cluster.log_held():
-        too_large = cluster.commit("g", {T0: 1, T1: 1})
-        behind = cluster.commit("g", {U0: 2})
-        cluster.fail_appends(ErrorCode.MESSAGE_TOO_LARGE, own_records=2)
-        assert too_large.errors == {T0: ErrorCode.UNKNOWN_SERVER_ERROR, T1: ErrorCode.UNKNOWN_SERVER_ERROR}
-        assert behind.errors == {U0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
-    assert cluster.committed("g") == {}
+class TestAnAppendThatIsTooLarge:
+    """Kafka refuses it with RecordTooLargeException before anything is changed (CoordinatorRuntime.append)."""
+
+    @pytest.fixture
+    def cluster(self) -> Cluster:
+        return Cluster(Config(message_max_bytes=10_000), partitions=1)
+
+    def test_is_refused_alone(self, cluster: Cluster) -> None:
+        many = {("t", number): 1 for number in range(10)}
+        with cluster.log_held():
+            before = cluster.commit("other", {T0: 1})
+            too_large = cluster.commit("g", many, metadata=dict.fromkeys(many, "x" * 1000))
+            behind = cluster.commit("other", {T1: 2})
+            assert too_large.errors == dict.fromkeys(many, ErrorCode.UNKNOWN_SERVER_ERROR)
+            assert cluster.state("g") == "none"
+            assert before.is_parked and behind.is_parked
+        assert (before.errors, behind.errors) == ({T0: NONE}, {T1: NONE})
+        cluster.crash_and_recover()
+        assert cluster.committed("other") == {T0: 1, T1: 2}
+
+    def test_changes_nothing_of_a_group_that_exists(self, cluster: Cluster) -> None:
+        (a,) = cluster.stable_group(members=1)
+        many = {("t", number): 1 for number in range(10)}
+        assert set(a.commit(many, metadata=dict.fromkeys(many, "x" * 1000)).errors.values()) == {
+            ErrorCode.UNKNOWN_SERVER_ERROR
+        }
+        assert a.commit({T0: 1}).errors == {T0: NONE}
+        assert cluster.committed("g") == {T0: 1}
+        a.leave()
+        assert cluster.delete_groups("g").answer.results[0].error_code == NONE
+
+    def test_of_a_leaders_assignments_is_told_to_every_member_and_the_group_rebalances(self, cluster: Cluster) -> None:
+        a, b = cluster.stable_group()
+        with cluster.log_held():
+            a.join()
+            b.join()
+            b.sync()
+            neighbour = cluster.commit("other", {T0: 1})
+            cluster.sync("g", a.member_id, 2, {a.member_id: b"x" * 20_000})
+            behind = cluster.commit("other", {T1: 2})
+            assert b.last_sync.error is ErrorCode.UNKNOWN_SERVER_ERROR
+            assert cluster.state() == "PreparingRebalance"
+        assert (neighbour.errors, behind.errors) == ({T0: NONE}, {T1: NONE})
+        a.join()
+        b.join()
+        cluster.settle([a, b])
+        assert cluster.state() == "Stable"
+
+    def test_of_a_recognised_commit_is_refused_alone_too(self, cluster: Cluster) -> None:
+        cluster.recognised = RecognisedCommits()
+        many = {("t", number): 1 for number in range(10)}
+        for _ in range(3):
+            assert set(cluster.commit("g", many, metadata=dict.fromkeys(many, "x" * 1000)).errors.values()) == {
+                ErrorCode.UNKNOWN_SERVER_ERROR
+            }
+        assert cluster.commit("other", {T0: 1}).errors == {T0: NONE}

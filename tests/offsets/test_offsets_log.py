@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from coordinator.config import Config
-from coordinator.effects import Producer
+from coordinator.effects import Append, Producer
+from coordinator.group.event import Records
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.flusher import Flusher
 from coordinator.log.fs import RealFileSystem
@@ -48,7 +49,6 @@ class World:
         self.loop = ManualLoop()
         self.worker = ManualWorker()
         self.told: list[Told] = []
-        self.until: list[int] = []  # where the fault of a refused append ends
         config = Config(offsets_topic_num_partitions=3, **settings)  # type: ignore[arg-type]
         logs = {number: Log.open(DATA / f"__consumer_offsets-{number}", LogConfig(), fs) for number in range(3)}
         self.log = OffsetsLog(
@@ -68,10 +68,19 @@ class World:
             ),
         )
 
-    def failed(self, partition: int, from_offset: int, error: ErrorCode, until_offset: int | None) -> None:
+    def failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
         self.told.append((partition, from_offset, error))
-        if until_offset is not None:
-            self.until.append(until_offset)
+
+    def append(
+        self,
+        partition: int,
+        records: Records,
+        timestamp_ms: int,
+        producer: Producer | None = None,
+        marker: bool | None = None,
+    ) -> None:
+        size = sum(len(key) + len(value or b"") for key, value in records)
+        self.log.append(Append(partition, records, None, producer, marker, size), timestamp_ms)
 
     def settle(self) -> None:
         settle(self.loop, self.worker)
@@ -84,8 +93,8 @@ class World:
 def test_appends_of_one_round_become_one_batch_per_partition() -> None:
     world = World()
     for number in range(5):
-        world.log.append(1, (record(f"a{number}"), record(f"b{number}", None)), 1000 + number)
-    world.log.append(2, (record("c"),), 2000)
+        world.append(1, (record(f"a{number}"), record(f"b{number}", None)), 1000 + number)
+    world.append(2, (record("c"),), 2000)
     assert (world.log.next_offset(1), world.log.next_offset(2), world.log.next_offset(0)) == (10, 1, 0)
     assert world.told == []
     world.settle()
@@ -99,10 +108,10 @@ def test_appends_of_one_round_become_one_batch_per_partition() -> None:
 
 def test_the_next_round_takes_what_gathered_during_this_one() -> None:
     world = World()
-    world.log.append(0, (record("a"),), 1)
+    world.append(0, (record("a"),), 1)
     world.loop.run_ready()
-    world.log.append(0, (record("b"),), 2)
-    world.log.append(0, (record("c"),), 3)
+    world.append(0, (record("b"),), 2)
+    world.append(0, (record("c"),), 3)
     world.settle()
     assert world.take_told() == [(0, 1), (0, 3)]
     assert [header.record_count for header, _ in records_in(world.log, 0)] == [1, 2]
@@ -111,10 +120,10 @@ def test_the_next_round_takes_what_gathered_during_this_one() -> None:
 def test_a_batch_is_bounded_but_an_append_is_never_divided() -> None:
     world = World()
     many = tuple(record("k", b"") for _ in range(MAX_BATCH_RECORDS - 1))
-    world.log.append(0, many, 1)
-    world.log.append(0, (record("a"), record("b")), 1)
-    world.log.append(0, (record("big", bytes(900_000)),), 1)
-    world.log.append(0, (record("big", bytes(900_000)),), 1)
+    world.append(0, many, 1)
+    world.append(0, (record("a"), record("b")), 1)
+    world.append(0, (record("big", bytes(900_000)),), 1)
+    world.append(0, (record("big", bytes(900_000)),), 1)
     world.settle()
     assert [header.record_count for header, _ in records_in(world.log, 0)] == [MAX_BATCH_RECORDS - 1, 3, 1]
     assert world.take_told() == [(0, MAX_BATCH_RECORDS + 3)]
@@ -122,9 +131,9 @@ def test_a_batch_is_bounded_but_an_append_is_never_divided() -> None:
 
 def test_a_transactional_append_has_a_batch_of_its_own() -> None:
     world = World()
-    world.log.append(0, (record("a"),), 1)
-    world.log.append(0, (record("b"), record("c")), 2, Producer(7, 3))
-    world.log.append(0, (record("d"),), 3)
+    world.append(0, (record("a"),), 1)
+    world.append(0, (record("b"), record("c")), 2, Producer(7, 3))
+    world.append(0, (record("d"),), 3)
     world.settle()
     facts = [
         (header.base_offset, header.record_count, header.is_transactional, header.producer_id, header.producer_epoch)
@@ -135,44 +144,27 @@ def test_a_transactional_append_has_a_batch_of_its_own() -> None:
 
 def test_after_a_failure_the_offsets_are_given_again() -> None:
     world = World()
-    world.log.append(0, (record("a"),), 1)
+    world.append(0, (record("a"),), 1)
     world.settle()
     world.fs.fail("fdatasync")
-    world.log.append(0, (record("b"), record("c")), 1)
+    world.append(0, (record("b"), record("c")), 1)
     world.loop.run_ready()
-    world.log.append(0, (record("d"),), 1)
+    world.append(0, (record("d"),), 1)
     world.settle()
     assert world.take_told() == [(0, 1), (0, 1, ErrorCode.KAFKA_STORAGE_ERROR)]
     assert world.log.next_offset(0) == 1
-    world.log.append(0, (record("e"),), 1)
+    world.append(0, (record("e"),), 1)
     world.settle()
     assert world.take_told() == [(0, 2)]
     assert [one.key for _, records in records_in(world.log, 0) for one in records] == [b"a", b"e"]
 
 
-def test_what_stands_behind_an_append_that_is_too_large_is_told_to_come_back() -> None:
-    world = World(message_max_bytes=1000)
-    world.log.append(0, (record("a"),), 1)
-    world.log.append(0, (record("too large", bytes(1000)),), 1)
-    world.log.append(0, (record("behind"),), 1)
-    world.log.append(1, (record("elsewhere"),), 1)
-    assert world.told == []
-    world.settle()
-    told = world.take_told()
-    assert sorted(told, key=str) == [(0, 1), (0, 1, ErrorCode.MESSAGE_TOO_LARGE), (1, 1)]
-    assert world.until == [2]
-    assert world.log.next_offset(0) == 1
-    world.log.append(0, (record("b"),), 1)
-    world.settle()
-    assert world.take_told() == [(0, 2)]
-
-
 def test_a_marker_is_a_control_batch_of_its_producer_and_takes_one_offset() -> None:
     world = World()
-    world.log.append(0, (record("a"), record("b")), 1, Producer(7, 3))
-    world.log.append(0, (), 2, Producer(7, 3), marker=True)
-    world.log.append(0, (), 3, Producer(8, 0), marker=False)
-    world.log.append(0, (record("c"),), 4)
+    world.append(0, (record("a"), record("b")), 1, Producer(7, 3))
+    world.append(0, (), 2, Producer(7, 3), marker=True)
+    world.append(0, (), 3, Producer(8, 0), marker=False)
+    world.append(0, (record("c"),), 4)
     assert world.log.next_offset(0) == 5
     world.settle()
     assert world.take_told() == [(0, 5)]
@@ -192,7 +184,7 @@ def test_a_marker_is_a_control_batch_of_its_producer_and_takes_one_offset() -> N
 def test_a_full_queue_is_refused_with_an_error_clients_retry() -> None:
     world = World(log_max_queued_bytes=1 << 20)
     for _ in range(3):
-        world.log.append(0, (record("a", bytes(500_000)),), 1)
+        world.append(0, (record("a", bytes(500_000)),), 1)
     world.settle()
     assert (0, 2, ErrorCode.NOT_ENOUGH_REPLICAS) in world.take_told()
     assert world.log.next_offset(0) == 2
@@ -200,12 +192,12 @@ def test_a_full_queue_is_refused_with_an_error_clients_retry() -> None:
 
 
 def test_a_failure_before_a_refusal_is_told_once_for_both() -> None:
-    world = World(message_max_bytes=1000)
+    world = World(log_max_queued_bytes=1 << 20)
     world.fs.fail("fdatasync")
-    world.log.append(0, (record("a"),), 1)
+    world.append(0, (record("a", bytes(500_000)),), 1)
     world.loop.run_ready()
     world.worker.run()  # it has failed; the loop does not know yet
-    world.log.append(0, (record("too large", bytes(1000)),), 1)
+    world.append(0, (record("the queue is full", bytes(1_000_000)),), 1)
     world.settle()
     assert world.take_told() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)]
     assert world.log.next_offset(0) == 0
@@ -215,16 +207,16 @@ def test_while_the_disk_refuses_every_append_gets_an_error_soon_and_later_succee
     world = World()
     world.fs.fail("fdatasync")
     world.fs.fail("truncate", times=2)
-    world.log.append(0, (record("a"),), 1)
+    world.append(0, (record("a"),), 1)
     world.settle()
-    world.log.append(0, (record("b"),), 1)
+    world.append(0, (record("b"),), 1)
     world.settle()
     assert world.take_told() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)] * 2
     world.loop.advance(1)
     world.settle()
     world.loop.advance(1)
     world.settle()
-    world.log.append(0, (record("c"),), 1)
+    world.append(0, (record("c"),), 1)
     world.settle()
     assert world.take_told() == [(0, 1)]
 
@@ -235,7 +227,6 @@ def test_while_the_disk_refuses_every_append_gets_an_error_soon_and_later_succee
         (OSError(errno.ENOSPC, ""), ErrorCode.NOT_ENOUGH_REPLICAS),
         (OSError(errno.EDQUOT, ""), ErrorCode.NOT_ENOUGH_REPLICAS),
         (OSError(errno.ENOBUFS, ""), ErrorCode.NOT_ENOUGH_REPLICAS),
-        (OSError(errno.EMSGSIZE, ""), ErrorCode.MESSAGE_TOO_LARGE),
         (OSError(errno.ESHUTDOWN, ""), ErrorCode.NOT_LEADER_OR_FOLLOWER),
         (OSError(errno.EIO, ""), ErrorCode.KAFKA_STORAGE_ERROR),
         (OSError(errno.EROFS, ""), ErrorCode.KAFKA_STORAGE_ERROR),
@@ -248,9 +239,9 @@ def test_each_error_of_the_disk_becomes_one_of_the_log(error: Exception, code: E
 
 def test_an_append_is_whole_or_absent_after_a_crash() -> None:
     world = World()
-    world.log.append(0, (record("a"), record("b"), record("c")), 1)
+    world.append(0, (record("a"), record("b"), record("c")), 1)
     world.settle()
-    world.log.append(0, tuple(record(f"{n}") for n in range(20)), 1)
+    world.append(0, tuple(record(f"{n}") for n in range(20)), 1)
     world.loop.run_ready()
     world.fs.crash_after(1)  # the power goes with the write
     world.worker.run()
@@ -280,7 +271,7 @@ async def test_on_real_files_what_was_told_durable_is_there_at_the_next_start(
     assert [log.log(number).directory.name for number in range(4)] == [f"__consumer_offsets-{n}" for n in range(4)]
     await log.drained()
     for number in range(200):
-        log.append(number % 3, (record(f"k{number}"),), number)
+        log.append(Append(number % 3, (record(f"k{number}"),), None, size=10), number)
         if number % 50 == 0:
             await log.drained(number % 3)
             assert log.log(number % 3).high_watermark == log.next_offset(number % 3)

@@ -500,13 +500,12 @@ class Cluster:
                     again = at_most is None
         self.check()
 
-    def fail_appends(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR, *, own_records: int | None = None) -> None:
-        """Everything queued is lost; with `own_records`, the error is that of so many, the rest stood behind them."""
+    def fail_appends(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
+        """Everything queued is lost."""
         for partition in range(len(self.log.partitions)):
             from_offset = self.log.drop_queued(partition)
             if from_offset is not None:
-                until = None if own_records is None else from_offset + own_records
-                self.execute(self.core.append_failed(partition, from_offset, error, self.clock.now_ms, until))
+                self.execute(self.core.append_failed(partition, from_offset, error, self.clock.now_ms))
         self.check()
 
     def written(self, group_id: str) -> list[Written]:
