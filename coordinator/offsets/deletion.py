@@ -12,7 +12,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.group.checks import check_delete_group, check_offset_delete
-from coordinator.group.event import InFlight, client_error
+from coordinator.group.event import RECORD_OVERHEAD, InFlight, client_error
 from coordinator.group.group import CONSUMER, Group
 from coordinator.group.records import group_tombstone
 from coordinator.group.state import DEAD
@@ -26,7 +26,7 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from protocol.offsets_records import encode_offset_key
+from protocol.offsets_records import encode_offset_key, offset_key_prefix
 
 if TYPE_CHECKING:
     from coordinator.effects import Ticket
@@ -42,8 +42,10 @@ if TYPE_CHECKING:
 Positions = Sequence[tuple[str, int]]  # (topic, partition)
 
 # A scan, or a topic that is gone, may concern very many offsets of one group; they need not go in one batch
-# (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried.
+# (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried. DeleteGroups is atomic,
+# as in Kafka.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
+_INDEX_BYTES: Final = 4  # of the partition in a key
 # What tests change is not Final: the compiler would write it into the code.
 RECORDS_PER_STEP = 500  # of DeleteGroups
 GROUPS_PER_STEP = 500  # looked at for a topic that is gone
@@ -191,7 +193,7 @@ def delete_group(group: Group, store: OffsetStore, answer: DeletionAnswer | None
 def expire(group: Group, positions: Positions, *, with_group: bool, event: Event) -> None:
     """What retention found in one group, in as many appends as it takes."""
     event.counters.offset_expirations += len(positions)
-    pieces = _pieces(positions)
+    pieces = _pieces(group.group_id, positions, event)
     if with_group:
         _die(group, event)
         last = pieces.pop() if pieces else []
@@ -202,9 +204,20 @@ def expire(group: Group, positions: Positions, *, with_group: bool, event: Event
         event.append(group, records, DeleteGroup(last, None))
 
 
-def _pieces(positions: Positions) -> list[Positions]:
-    size = MAX_TOMBSTONES_PER_APPEND
-    return [positions[start : start + size] for start in range(0, len(positions), size)]
+def _pieces(group_id: str, positions: Positions, event: Event) -> list[list[tuple[str, int]]]:
+    """Lists of positions whose tombstones, and the group's own, fit in one append."""
+    pieces: list[list[tuple[str, int]]] = []
+    record_bytes = len(offset_key_prefix(group_id, "")) + _INDEX_BYTES + RECORD_OVERHEAD  # beside the topic
+    room = event.max_append_bytes - record_bytes
+    left = 0
+    for position in positions:
+        size = record_bytes + len(position[0].encode())
+        if not pieces or size > left or len(pieces[-1]) >= MAX_TOMBSTONES_PER_APPEND:
+            pieces.append([])
+            left = room
+        pieces[-1].append(position)
+        left -= size
+    return pieces
 
 
 def _die(group: Group, event: Event) -> None:
@@ -433,12 +446,14 @@ def _forget(directory: Directory, timers: GroupTimers, group_id: str, deleted: D
         return
     positions = _positions_of(group, deleted)
     if positions:
-        then = ForgetTopic(positions, timers, again, may_be_more=len(positions) >= MAX_TOMBSTONES_PER_APPEND)
-        event.append(group, offset_tombstones(group_id, positions), then)
+        piece = _pieces(group_id, positions, event)[0]
+        may_be_more = len(piece) < len(positions) or len(positions) >= MAX_TOMBSTONES_PER_APPEND
+        then = ForgetTopic(piece, timers, again, may_be_more=may_be_more)
+        event.append(group, offset_tombstones(group_id, piece), then)
 
 
 def _positions_of(group: Group, deleted: DeletedTopic) -> list[tuple[str, int]]:
-    """As many as go in one append."""
+    """The next ones, about as many as go in one append."""
     store, topic, end = offsets_of(group), deleted.name, deleted.ends[group.shard.partition]
     committed = store.of_group(group.group_id).get(topic, {})
     found = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.config import Config
 from coordinator.offsets.deletion import COST_OF_FORGETTING, GROUPS_PER_STEP, MAX_TOMBSTONES_PER_APPEND
 from protocol.error_codes import ErrorCode
 from protocol.offsets_records import OffsetKey
@@ -307,6 +308,15 @@ class TestADeletedTopic:
         with cluster.log_held():
             cluster.delete_topic("t", range(many))
             assert cluster.core.appends_in_flight == 1, "one after the other"
+        cluster.advance(0)
+        assert cluster.core.offset_count == 0
+
+    def test_of_a_group_with_a_long_name_is_forgotten_in_appends_below_message_max_bytes(self) -> None:
+        cluster = Cluster(Config(message_max_bytes=3_000))
+        group_id = "g" * 1_000
+        for partition in range(20):
+            cluster.commit(group_id, {("t", partition): 1})
+        cluster.delete_topic("t", range(20))
         cluster.advance(0)
         assert cluster.core.offset_count == 0
 

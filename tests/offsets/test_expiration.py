@@ -222,3 +222,18 @@ def test_very_many_expired_offsets_of_one_group_take_several_appends(cluster: Cl
     cluster.crash_and_recover()
     assert cluster.state() == "none"
     assert cluster.core.offset_count == 0
+
+
+def test_expired_offsets_of_a_group_with_a_long_name_go_in_appends_below_message_max_bytes() -> None:
+    cluster = Cluster(
+        Config(
+            offsets_retention_minutes=24 * 60, offsets_retention_check_interval_ms=3_600_000, message_max_bytes=3_000
+        )
+    )
+    group_id = "g" * 1_000
+    for number in range(20):
+        cluster.commit(group_id, {("t", number): 1})
+    cluster.advance("25h")
+    assert cluster.state(group_id) == "none"
+    cluster.crash_and_recover()
+    assert cluster.core.offset_count == 0
