@@ -566,7 +566,7 @@ class Connection(asyncio.Protocol):
         if transport is None or self._is_closed:
             return
         if not quiet:
-            LOG.warning("connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason)
+            LOG.warning("connection closed peer=%s client=%.255s reason=%s", self.peer, self._client_id or "-", reason)
         if self._out:
             transport.write(b"".join(self._out))
         self._forget()

@@ -27,6 +27,7 @@ from coordinator.collector import Collector
 from coordinator.connections import Connections
 from coordinator.dispatch import Routes
 from coordinator.distribution import REBALANCE_BOUNDS_S, Distribution
+from coordinator.line_limit import RARE
 from coordinator.loop_health import NOTABLE_S, LoopHealth
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
 from coordinator.topics.not_controller import refuse_change
@@ -173,9 +174,9 @@ class Runtime:
         known = node_id if node_id in self.cluster.nodes else -1
         if self._problems.get(known) != problem:
             if problem is not None:
-                LOG.error("node refused node=%d reason=%s", node_id, problem[:LONGEST_REASON])
+                LOG.error("node refused node=%d reason=%s", node_id, problem[:LONGEST_REASON], extra=RARE)
             elif known in self._problems:
-                LOG.info("node accepted node=%d", node_id)
+                LOG.info("node accepted node=%d", node_id, extra=RARE)
             self._problems[known] = problem
 
     def now_ms(self) -> int:
@@ -221,12 +222,6 @@ class Runtime:
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
         """The offsets log has dropped everything from `from_offset` on of one partition."""
-        LOG.error(
-            "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry",
-            partition,
-            from_offset,
-            error.name,
-        )
         self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms()))
         self.end_of_event()
 
@@ -244,6 +239,14 @@ class Runtime:
         LOG.info("rebalance %s", rebalance.text())
         if rebalance.join_ms >= 0 and rebalance.sync_ms >= 0:
             self.rebalance_times.observe((rebalance.join_ms + rebalance.sync_ms) / 1000)
+
+    def on_too_large(self, group_id: str, size: int) -> None:
+        """A group asked for an append that the log does not take."""
+        LOG.warning(
+            "append refused group=%.255s: %d bytes of records are more than message.max.bytes=%d; its client hears "
+            "UNKNOWN_SERVER_ERROR. Raise message.max.bytes, or have the group write less at once",
+            group_id, size, self.config.message_max_bytes, extra=RARE,
+        )  # fmt: skip
 
     def _tick(self) -> None:
         self._timer = None

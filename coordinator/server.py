@@ -229,6 +229,7 @@ class Server:
             topic_partition_exists=runtime.topics.partition_exists,
             wall_offset_ms=runtime.wall_offset_ms(),
             on_rebalance=runtime.on_rebalance,
+            on_too_large=runtime.on_too_large,
             owns=cluster.owns_offsets_partition,
         )
         link = runtime.link

@@ -3,8 +3,8 @@
 Operations on a group are functions of (group, request, event). They change the group, and say what must happen by
 `event.reply` and `event.append`; nothing is performed. An append is handed over together with an `InFlight`: data that
 knows what to do when the append is durable, failed, or late. An append that is larger than `message.max.bytes` takes no
-offsets and fails at the end of the event, before others are numbered behind it. Timers are asked for by `event.timers`, which the core
-implements with its purgatories.
+offsets and fails at the end of the event, before others are numbered behind it. Timers are asked for by `event.timers`,
+which the core implements with its purgatories.
 
 Promise: `event.reply` sends at once, so it must promise nothing that is not durable; what depends on an append is
 replied by its `InFlight`.

@@ -158,6 +158,7 @@ class OffsetsLog:
         self._loop = loop
         self._tell_durable = on_durable
         self._tell_failed = on_failed
+        self._failed: dict[int, int] = {}  # by partition: how often appends failed since the last that succeeded
         self._waiting: list[tuple[int | None, asyncio.Future[None]]] = []
         if flusher is not None:
             self._flusher = flusher(self._on_durable, self._on_failed)
@@ -236,11 +237,14 @@ class OffsetsLog:
     def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
         if part.refusing is refusal:  # else a failure before this offset has swept it along
             part.refusing = None
+            self._note_failure(part.number, refusal.offset, refusal.error)
             self._tell_failed(part.number, refusal.offset, refusal.error)
             self._wake_waiting()
 
     def _on_durable(self, durable: list[tuple[int, int]]) -> None:
         for partition, high_watermark in durable:
+            if self._failed:
+                self._note_success(partition)
             try:
                 self._tell_durable(partition, high_watermark)
             except Exception:  # a defect in the groups of one partition never stops the others
@@ -251,8 +255,24 @@ class OffsetsLog:
         part = self._partitions[partition]
         part.next_offset = from_offset
         part.refusing = None
-        self._tell_failed(partition, from_offset, error_code_of(error))
+        code = error_code_of(error)
+        self._note_failure(partition, from_offset, code)
+        self._tell_failed(partition, from_offset, code)
         self._wake_waiting()
+
+    def _note_failure(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        """One line when appends begin to fail; `_note_success` says when it is over, and how often they failed."""
+        if partition not in self._failed:
+            _logger.error(
+                "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry. "
+                "The next line about it comes when appends succeed again",
+                partition, from_offset, error.name,
+            )  # fmt: skip
+        self._failed[partition] = self._failed.get(partition, 0) + 1
+
+    def _note_success(self, partition: int) -> None:
+        if failures := self._failed.pop(partition, 0):
+            _logger.warning("appends succeed again partition=%d failures=%d", partition, failures)
 
     def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
         """Run `act` in the thread that writes the logs, between two rounds; then `then(result, error)` on the loop."""

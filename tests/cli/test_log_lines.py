@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from coordinator.cli.log_lines import BURST, PER_SECOND, LineFormatter, LineLimit
+from coordinator.cli.log_lines import LineFormatter
+from coordinator.line_limit import BURST, PER_SECOND, RARE, LineLimit
 
 
 def record_of(message: str, *arguments: object, error: BaseException | None = None) -> logging.LogRecord:
@@ -60,3 +61,20 @@ def test_a_flood_of_one_kind_is_cut_short_and_counted() -> None:
     assert limit.filter(record)
     assert record.getMessage() == "closed client=y (and 500 lines of this kind that were left out before)"
     assert sum(limit.filter(record_of("closed client=%s", "z")) for _ in range(100)) == PER_SECOND - 1
+
+
+def test_of_a_kind_that_any_client_can_cause_one_line_a_minute_is_left_after_the_first_five() -> None:
+    now = [0.0]
+    limit = LineLimit(lambda: now[0])
+
+    def refused() -> logging.LogRecord:
+        record = record_of("node refused node=%d", -1)
+        record.__dict__.update(RARE)
+        return record
+
+    passed = 0
+    for _ in range(3600):
+        now[0] += 1.0
+        passed += sum(limit.filter(refused()) for _ in range(10))
+    assert 60 <= passed <= 5 + 60
+    assert limit.filter(record_of("something else client=%s", "x"))

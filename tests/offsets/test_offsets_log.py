@@ -191,6 +191,20 @@ def test_a_full_queue_is_refused_with_an_error_clients_retry() -> None:
     assert world.log.queued_bytes == 0
 
 
+def test_appends_that_fail_for_a_while_are_two_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    world = World()
+    world.fs.fail("fdatasync", times=20)
+    for _ in range(20):
+        world.append(0, (record("a"),), 1)
+        world.settle()
+    world.append(0, (record("b"),), 1)
+    world.settle()
+    assert len(world.take_told()) == 21
+    told = [message for message in caplog.messages if "partition=0" in message]
+    assert [message.split(" partition")[0] for message in told] == ["append failed", "appends succeed again"]
+    assert told[1].endswith("failures=20")
+
+
 def test_a_failure_before_a_refusal_is_told_once_for_both() -> None:
     world = World(log_max_queued_bytes=1 << 20)
     world.fs.fail("fdatasync")

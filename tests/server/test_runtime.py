@@ -11,6 +11,7 @@ import pytest
 from coordinator.api.node import Node
 from coordinator.core import GroupCoordinator
 from coordinator.effects import Reply, Ticket
+from coordinator.line_limit import RARE, LineLimit
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.loaded import Harvest
 from coordinator.offsets.store import OffsetStore
@@ -84,6 +85,16 @@ def test_refusals_told_at_once_to_many_clients_do_not_nest(edge: Edge) -> None:
     edge.peer().send(MetadataRequest())
     edge.loop.run_ready()
     assert [len(peer.answers) for peer in peers] == [2] * 300
+
+
+def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(
+    edge: Edge, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.addFilter(LineLimit(lambda: 0.0))
+    for number in range(1000):
+        edge.runtime.met(7, f"it has {number} nodes")
+        edge.runtime.met(7, None)
+    assert len([record for record in caplog.records if "node refused" in record.message]) == RARE["line_rate"].burst
 
 
 @pytest.mark.plain("a method of the compiled build cannot be replaced")
