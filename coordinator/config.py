@@ -110,7 +110,8 @@ class Config:
     )
     http_listen: str = _key(
         "127.0.0.1:9080",
-        "Where /healthz, /readyz and /metrics are served; `off` for nowhere.",
+        "Where /healthz, /readyz and /metrics are served; `off` for nowhere. A daemon that was not given this setting "
+        "serves without HTTP where the port is taken.",
         ours=True,
         check=check_http,
         shape="host:port or off",
@@ -339,6 +340,10 @@ class Config:
         shape="directory",
     )
 
+    # --- no key: where a value comes from ---
+    is_http_given: bool = field(default=False, compare=False, repr=False)
+    """Whether `http.listen` was set by any source, rather than left at its default."""
+
     # --- what others would otherwise work out again ---
     @property
     def listen_address(self) -> Address:
@@ -466,6 +471,8 @@ def keys() -> Mapping[str, Key]:
     table: dict[str, Key] = {}
     for declared in fields(Config):
         facts = dict(declared.metadata)
+        if not facts:
+            continue
         kind = _TYPES[str(declared.type)]
         if facts.pop("long"):
             kind = "long"

@@ -62,7 +62,7 @@ def load(
         warn(f"ignored settings of Kafka's that mean nothing here: {', '.join(sorted(set(unused)))}")
     if unused_variables and warn is not None:
         warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
-    config = Config(**values)
+    config = Config(**values, is_http_given="http_listen" in values)
     _check_together(config)
     return config
 

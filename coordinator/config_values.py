@@ -57,6 +57,8 @@ def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
         name, separator, count = entry.rpartition(":")
         if not separator:
             name, count = entry, ""
+        if name in topics:
+            raise ConfigError(f"the topic {name!r} is named twice; give each topic once")
         if not _LEGAL_TOPIC.fullmatch(name) or name in (".", ".."):
             raise ConfigError(
                 f"{name!r} is not a topic name; use up to 249 letters, digits, dots, dashes and underscores, "

@@ -275,7 +275,7 @@ class Server:
         if nodes := config.node_addresses:
             return Cluster.of(nodes, config.node_id)
         advertised = config.advertised_address
-        host = advertised.host if advertised else reachable(self.host)
+        host = advertised.host if advertised else told_host(self.host)
         return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
 
     async def _join_cluster(self, runtime: Runtime) -> None:
@@ -349,20 +349,13 @@ class Server:
         return bound
 
     async def _start_http(self) -> None:
-        address = self.config.http_address
-        if address is None:
+        if self.config.http_address is None:
             return
         module = await later("coordinator.http.server")
-        http = module.HttpServer(self.config.http_listen, self.status)
         try:
-            host, port = http.start()
-        except OSError as error:
-            raise StartupError(
-                f"the HTTP port {address} cannot be opened ({error.strerror or error}); choose another with"
-                " --http host:port, or switch it off with --http off"
-            ) from None
-        self._http = http
-        LOG.info("http listen=%s:%d", host, port)
+            self._http = module.open_http(self.config, self.status)
+        except module.HttpPortError as error:
+            raise StartupError(str(error)) from None
 
     def status(self) -> Any:
         """What /readyz and /metrics show. Called from the HTTP thread; reads counters only."""
@@ -430,6 +423,14 @@ async def _agreed(asking: Awaitable[None]) -> None:
         raise StartupError(f"{error}; every node of a cluster must have the same settings") from None
 
 
-def reachable(host: str) -> str:
-    """What clients can connect to when all interfaces are bound: the host's own name."""
-    return socket.gethostname() if host in ("0.0.0.0", "::") else host
+def told_host(host: str) -> str:
+    """The host that clients are told without advertised.listeners: where all interfaces are bound, the host's name."""
+    if host not in ("0.0.0.0", "::"):
+        return host
+    name = socket.gethostname()
+    LOG.warning(
+        "listening on all interfaces, and clients are told to connect to %s, the name of this host: a client that cannot"
+        " resolve it fails after its first request; set the address that clients can reach with --advertised host:port",
+        name,
+    )
+    return name

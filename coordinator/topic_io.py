@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cluster import Cluster
+from coordinator.config_values import parse_topics
 from coordinator.log.errors import CorruptLogError, LogError
 from coordinator.log.flusher import Flusher
 from coordinator.pool import Pool, ThreadPool
@@ -142,6 +143,7 @@ class TopicIO:
         store.finish_deletions(stored.deleted, [row.name for row in stored.topics])
         partitions = topics.restore(stored)
         is_new, wanted = topics.begin(self._config.preloaded_topics)
+        self._report_other_counts()
         if is_new or stored.deleted:
             store.save_catalogue(topics.catalogue.document())
         checkpoint = store.load_producers()
@@ -168,6 +170,22 @@ class TopicIO:
         except (CorruptLogError, ProtocolError, OSError) as error:
             LOG.error("partition offline partition=%s error=%s", partition.directory, error)
             self.topics.went_offline(partition)
+
+    def _report_other_counts(self) -> None:
+        """Warn of topics that were there already with another number of partitions than topics.preload gives."""
+        for name, wanted in parse_topics(self._config.topics_preload, default_partitions=0).items():
+            topic = self.topics.catalogue.topics.get(name)
+            if not wanted or topic is None or len(topic.partitions) == wanted:
+                continue
+            LOG.warning(
+                "topic %s has %d partitions and keeps them, although %d were asked for (--topic, topics.preload); %s",
+                name,
+                len(topic.partitions),
+                wanted,
+                f"add partitions with kafka-topics.sh --alter --topic {name} --partitions {wanted}"
+                if wanted > len(topic.partitions)
+                else "partitions cannot be removed: ask for as many as there are, or delete the topic first",
+            )
 
     def _report_unknown(self) -> None:
         known = [partition.directory for partition in self._logs]

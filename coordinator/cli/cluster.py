@@ -102,6 +102,8 @@ def owners(directory: Path, ids: list[int]) -> list[Row]:
         owner = rule.owner_of_offsets_partition(index) if is_offsets else rule.owner_of_topic_partition(topic, index)
         size = sum(segment.stat().st_size for segment in path.glob("*.log"))
         rows.append({"DIRECTORY": path.name, "OWNER": owner, "BYTES": size})
+    if not rows:
+        raise CliError(f"{directory} holds no directory of a partition; give the data directory of a node", 1)
     return rows
 
 

@@ -10,6 +10,7 @@ import argparse
 import json
 import sys
 import textwrap
+from collections.abc import Iterable
 from typing import Final
 
 from coordinator.cli.errors import CliError
@@ -38,7 +39,7 @@ def run(arguments: argparse.Namespace) -> int:
         json.dump([as_json(key) for key in chosen], sys.stdout, indent=2)
         print()
     elif arguments.markdown:
-        print(as_markdown(), end="")
+        print(as_markdown(chosen), end="")
     else:
         print("\n".join(as_text(key) for key in chosen))
     return 0
@@ -65,7 +66,8 @@ def as_json(key: Key) -> dict[str, object]:
     }
 
 
-def as_markdown() -> str:
+def as_markdown(chosen: Iterable[Key] | None = None) -> str:
+    """The page, with all settings or those chosen."""
     lines = [
         "# Configuration",
         "",
@@ -81,7 +83,7 @@ def as_markdown() -> str:
         "| Setting | Type | Default | Valid | Meaning |",
         "| --- | --- | --- | --- | --- |",
     ]
-    for key in keys().values():
+    for key in keys().values() if chosen is None else chosen:
         default = f"`{shown(key)}`" if shown(key) else "(empty)"
         mark = " *(ours)*" if key.ours else ""
         lines.append(f"| `{key.name}`{mark} | {key.type} | {default} | {key.valid} | {key.help} |")

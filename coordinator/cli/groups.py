@@ -14,6 +14,7 @@ from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError, explain
 from coordinator.cli.described import Group, Member, TopicPartition, describe
 from coordinator.cli.log_ends import log_end_offsets
+from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, Value, as_columns, as_json
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
@@ -25,6 +26,18 @@ examples:
   coordinator groups list --state Stable
   coordinator groups describe orders-service
   coordinator groups describe orders-service --members --json"""
+
+# Of both kinds of group: org.apache.kafka.common.GroupState, without UNKNOWN.
+STATES: Final = (
+    "PreparingRebalance",
+    "CompletingRebalance",
+    "Stable",
+    "Empty",
+    "Dead",
+    "Assigning",
+    "Reconciling",
+    "NotReady",
+)
 
 LIST_COLUMNS: Final = ("GROUP", "TYPE", "STATE")
 OFFSETS_COLUMNS: Final = (
@@ -46,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
 
     listing = actions.add_parser("list", help="all groups of the cluster", allow_abbrev=False)
-    listing.add_argument("--state", metavar="STATE,...", help="only groups in these states: Stable, Empty, ...")
+    listing.add_argument("--state", metavar="STATE,...", help=f"only groups in these states: {', '.join(STATES)}")
     add_common(listing)
 
     describing = actions.add_parser("describe", help="one group", allow_abbrev=False)
@@ -62,10 +75,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     missing: list[str] = []
+    wanted = _states(arguments.state) if arguments.action == "list" and arguments.state is not None else None
     with Client(arguments.bootstrap_server, arguments.timeout) as client:
         if arguments.action == "list":
             columns: tuple[str, ...] = LIST_COLUMNS
-            rows = list_groups(client, arguments.state, missing)
+            rows = list_groups(client, wanted, missing)
         else:
             group = describe(client, arguments.group)
             _tell_state(group)
@@ -80,15 +94,24 @@ def run(arguments: argparse.Namespace) -> int:
     elif rows:
         print(as_columns(columns, rows))
     elif arguments.action == "list" and not missing:
-        print("no groups", file=sys.stderr)
+        print("no groups" if wanted is None else f"no groups in state {arguments.state}", file=sys.stderr)
     for problem in missing:
         print(f"coordinator: the groups of one node are not listed: {problem}", file=sys.stderr)
     return 1 if missing else 0
 
 
-def list_groups(client: Client, states: str | None, missing: list[str]) -> list[Row]:
-    """The groups of all nodes that answer; why another does not is added to `missing`."""
-    wanted = {state.strip().lower() for state in (states or "").split(",") if state.strip()}
+def _states(text: str) -> frozenset[str]:
+    """The states that `--state` names, in lower case."""
+    names = [name for name in (part.strip() for part in text.split(",")) if name]
+    unknown = [name for name in names if name.lower() not in {state.lower() for state in STATES}]
+    if unknown or not names:
+        what = f"--state {', '.join(unknown)}: there is no such state" if unknown else "--state names no state"
+        raise CliError(f"{what}; choose from {', '.join(STATES)}")
+    return frozenset(name.lower() for name in names)
+
+
+def list_groups(client: Client, wanted: frozenset[str] | None, missing: list[str]) -> list[Row]:
+    """The groups of all nodes that answer, in the wanted states; why a node does not answer is added to `missing`."""
     rows: list[Row] = []
     for node_id in client.node_ids():
 
@@ -101,8 +124,10 @@ def list_groups(client: Client, states: str | None, missing: list[str]) -> list[
         except UnreachableError as error:
             missing.append(str(error))
             continue
+        if wanted is not None and any(not group.group_state for group in groups):
+            raise CliError("these brokers do not tell the states of groups (Kafka before 2.6); leave --state out", 1)
         # Filtered here: brokers before 2.6 know no filter, and tell no state.
-        rows += [_listed(group) for group in groups if not wanted or group.group_state.lower() in wanted]
+        rows += [_listed(group) for group in groups if wanted is None or group.group_state.lower() in wanted]
     return sorted(rows, key=lambda row: str(row["GROUP"]))
 
 

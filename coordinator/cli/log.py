@@ -51,12 +51,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     damaged = False
-    for segment in [each for path in arguments.paths for each in segments(path)]:
-        if not arguments.json:
-            print(segment)
+    has_found = False
+    found = [each for path in arguments.paths for each in segments(path)]
+    for segment in found:
+        is_named = arguments.json
         for line, is_good in dumped(segment, group=arguments.group, as_json=arguments.json):
             damaged = damaged or not is_good
+            has_found = has_found or is_good
+            if not is_named:
+                print(segment)
+                is_named = True
             print(line)
+        if not is_named and arguments.group is None:
+            print(segment)
+    if arguments.group is not None and not has_found:
+        raise CliError(
+            f"no record of a group {arguments.group!r} in {len(found)} segment{'s' * (len(found) != 1)}; check its "
+            "name, or leave out --group to see every record (compaction removes those of deleted groups)",
+            1,
+        )
     return int(damaged)
 
 

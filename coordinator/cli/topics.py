@@ -99,4 +99,13 @@ def create_topics(client: Client, arguments: argparse.Namespace) -> list[Row]:
             )
     if failures:
         raise CliError("; ".join(failures), 1)
-    return list_topics(client, list(wanted), controller)  # the other nodes learn of them a moment later
+    rows = list_topics(client, list(wanted), controller)  # the other nodes learn of them a moment later
+    for row in rows:
+        asked, there = wanted[str(row["TOPIC"])], row["PARTITIONCOUNT"]
+        if asked not in (BROKERS_CHOICE, there):
+            print(
+                f"coordinator: topic {row['TOPIC']!r} was there already with {there} partitions and keeps them; "
+                "kafka-topics.sh --alter --partitions adds some",
+                file=sys.stderr,
+            )
+    return rows

@@ -23,6 +23,7 @@ from http.server import BaseHTTPRequestHandler
 from socketserver import BaseServer, TCPServer
 from typing import Any, Final, Protocol
 
+from coordinator.config import Config
 from coordinator.config_values import parse_address
 from coordinator.http.status import ServerStatus
 
@@ -38,6 +39,10 @@ INDEX: Final = "/healthz   is the process alive\n/readyz    does it serve groups
 BUSY: Final = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
 
 Status = Callable[[], ServerStatus]
+
+
+class HttpPortError(Exception):
+    """The HTTP port cannot be opened, although it was asked for. One sentence that says what to do."""
 
 
 class Answer(Protocol):
@@ -76,6 +81,30 @@ class HttpServer:
         thread.join()
         server.server_close()
         server.hang_up()
+
+
+def open_http(config: Config, status: Status) -> HttpServer | None:
+    """Serve where `http.listen` says. None: it says `off`, or it is the default and another process has that port."""
+    address = config.http_address
+    if address is None:
+        return None
+    server = HttpServer(config.http_listen, status)
+    try:
+        host, port = server.start()
+    except OSError as error:
+        reason = f"the HTTP port {address} cannot be opened ({error.strerror or error})"
+        if config.is_http_given:
+            raise HttpPortError(
+                f"{reason}; choose another with --http host:port, or switch it off with --http off"
+            ) from None
+        LOG.warning(
+            "%s: this daemon serves no /healthz, /readyz and /metrics; give it a port of its own with --http host:port,"
+            " or --http off",
+            reason,
+        )
+        return None
+    LOG.info("http listen=%s:%d", host, port)
+    return server
 
 
 class _Server(TCPServer):

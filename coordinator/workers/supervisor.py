@@ -32,7 +32,7 @@ from coordinator.config_values import Address, parse_address
 from coordinator.data_dir import DataDir, DataDirError
 from coordinator.http.status import Histogram, Sample, ServerStatus
 from coordinator.log.fs import RealFileSystem
-from coordinator.server import STOP_SIGNALS, StartupError, bind, reachable
+from coordinator.server import STOP_SIGNALS, StartupError, bind, told_host
 from coordinator.workers.layout import arrange, worker_dir
 from coordinator.workers.talk import EXIT_CANNOT_START, READY, Order, parse_status
 
@@ -190,7 +190,7 @@ class Supervisor:
         self._sockets = [bind(Address(listen.host, port)) for port in ports]
         bound = [each.getsockname()[1] for each in self._sockets]
         advertised = config.advertised_address
-        host = advertised.host if advertised else reachable(listen.host)
+        host = advertised.host if advertised else told_host(listen.host)
         told = [advertised.port + number for number in range(count)] if advertised and advertised.port else bound
         ids = [config.node_id + number for number in range(count)]
         nodes = ",".join(f"{node}@{Address(host, port)}" for node, port in zip(ids, told, strict=True))
@@ -284,17 +284,12 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
     try:
         supervisor.prepare(data_dir)
         if config.http_address is not None:
-            from coordinator.http.server import HttpServer
+            from coordinator.http.server import HttpPortError, open_http
 
-            http = HttpServer(config.http_listen, supervisor.status)
             try:
-                host, port = http.start()
-            except OSError as error:
-                raise StartupError(
-                    f"the HTTP port {config.http_address} cannot be opened ({error.strerror or error}); choose another "
-                    "with --http host:port, or switch it off with --http off"
-                ) from None
-            LOG.info("http listen=%s:%d", host, port)
+                http = open_http(config, supervisor.status)
+            except HttpPortError as error:
+                raise StartupError(str(error)) from None
 
         def tell(addresses: Sequence[str]) -> None:
             if port_file is not None:

@@ -198,6 +198,24 @@ def test_a_broker_that_tells_no_state_gets_a_dash(cluster: Cluster, capsys: pyte
     assert cluster.run("list") == 0
     assert lines(capsys.readouterr().out)[1] == ["api", "-", "-"]
     assert cluster.nodes[0].versions_seen(ListGroupsRequest) == [2]
+    assert cluster.run("list", "--state", "Stable") == 1
+    assert "do not tell the states of groups" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("states", ["Foo", "Stable,Foo", ",", ""])
+def test_a_state_that_does_not_exist_is_refused_with_those_that_do(
+    cluster: Cluster, capsys: pytest.CaptureFixture[str], states: str
+) -> None:
+    assert cluster.run("list", "--state", states) == 2
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "choose from PreparingRebalance, CompletingRebalance, Stable, Empty, Dead, " in printed.err
+    assert ("Foo" in printed.err) == ("Foo" in states)
+
+
+def test_no_groups_in_a_state_names_the_state(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cluster.run("list", "--state", "Assigning") == 0
+    assert capsys.readouterr() == ("", "no groups in state Assigning\n")
 
 
 def test_no_groups_is_said_on_stderr_and_is_an_empty_list_in_json(

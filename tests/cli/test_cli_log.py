@@ -95,6 +95,14 @@ def test_one_group_can_be_asked_for(segment: Path, capsys: pytest.CaptureFixture
     assert json.loads(line)["generation"] == 4
 
 
+def test_a_group_that_is_not_there_is_said_to_be_so(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ([], ["--json"]):
+        assert main(["log", "dump", str(segment), "--group", "nosuch", *form]) == 1
+        printed = capsys.readouterr()
+        assert printed.out == ""
+        assert "no record of a group 'nosuch' in 1 segment; check its name" in printed.err
+
+
 def test_damage_is_named_and_what_follows_is_still_shown(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = bytearray(segment.read_bytes())
     data[100] ^= 0xFF

@@ -155,6 +155,12 @@ def test_the_page_about_settings_is_up_to_date() -> None:
     assert page == config_command.as_markdown(), "run: make generate"
 
 
+def test_the_page_can_be_had_for_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "history.dir", "--markdown"]) == 0
+    printed = capsys.readouterr().out
+    assert "| `history.dir`" in printed and "| `node.id`" not in printed
+
+
 @pytest.mark.integration
 def test_a_reader_that_has_enough_ends_the_command_quietly() -> None:
     with subprocess.Popen(

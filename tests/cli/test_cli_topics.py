@@ -97,12 +97,16 @@ def test_a_topic_that_exists_is_an_error_unless_that_is_fine(
     assert broker.run("create", "orders:3") == 1
     assert "topic 'orders' was not created: TOPIC_ALREADY_EXISTS" in capsys.readouterr().err
     assert broker.run("create", "orders:3", "--if-not-exists") == 0
+    assert capsys.readouterr().err == ""
+    assert broker.run("create", "orders:6", "--if-not-exists") == 0
+    assert "topic 'orders' was there already with 3 partitions and keeps them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
         (["create", "a:b"], "'a:b' must give a number of partitions of at least 1, as in orders:12"),
+        (["create", "a:1", "a:2"], "the topic 'a' is named twice; give each topic once"),
         (["create", "a b"], "'a b' is not a topic name"),
         (["create", "a", "--topic-config", "x"], "--topic-config 'x' has no value; write --topic-config key=value"),
     ],

@@ -99,6 +99,9 @@ def test_the_owner_of_each_directory_is_told_for_any_list_of_nodes(
     assert main(["cluster", "owners", str(nodes[1].data_dir), "--nodes", "1,x"]) == 2
     assert "must be the ids of the nodes" in capsys.readouterr().err
     assert main(["cluster", "owners", str(nodes[1].data_dir / "nowhere"), "--nodes", "1"]) == 2
+    capsys.readouterr()
+    assert main(["cluster", "owners", str(nodes[1].data_dir / "__consumer_offsets-0"), "--nodes", "1"]) == 1
+    assert "holds no directory of a partition" in capsys.readouterr().err
 
 
 def led_by(nodes: Nodes, number: int) -> int:

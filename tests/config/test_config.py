@@ -315,6 +315,15 @@ def test_http_is_off_when_told_so() -> None:
     assert load(flags={"http.listen": ":8080"}).http_address == ("0.0.0.0", 8080)
 
 
+def test_whether_the_http_port_was_asked_for_is_known_from_every_source() -> None:
+    default = Config().http_listen
+    assert not load().is_http_given
+    assert load(f"http.listen={default}").is_http_given
+    assert load(environ={"COORDINATOR_HTTP_LISTEN": default}).is_http_given
+    assert load(overrides=[f"http.listen={default}"]).is_http_given
+    assert load(flags={"http.listen": default}).is_http_given
+
+
 def test_preloaded_topics_are_names_with_partitions() -> None:
     assert load(flags={"topics.preload": "orders:12, pay.ments:3 ,x"}).preloaded_topics == {
         "orders": 12,

@@ -6,7 +6,6 @@ What differs from the text of the page is here and nowhere else:
 * `.venv` is made before make looks for it: the code comes from the clone, all else from the environment that runs the
   tests. Its `pip` installs nothing, and fails where something is asked for that this environment does not have.
 * The ports 9092 and 9080 are free ones. The command line tool is told so where its default would do for a reader.
-* `pgrep` finds the daemons of this clone only.
 * A screen is a file, and what Python writes to a file waits: here it goes out line by line, as to a terminal. (With no
   buffer at all, lines of two programs would end up inside each other.)
 """
@@ -72,7 +71,6 @@ class Stage:
         text = text.replace("127.0.0.1:9092", f"127.0.0.1:{self.port}").replace(
             "127.0.0.1:9080", f"127.0.0.1:{self.http_port}"
         )
-        text = text.replace("pgrep -f 'coordinator serve'", f"pgrep -f '{self.clone}/.*coordinator serve'")
         return _ASKS_A_BROKER.sub(rf"\1 --bootstrap-server 127.0.0.1:{self.port}\2", text)
 
     # -- what a page does ----------------------------------------------------------------------------------------------

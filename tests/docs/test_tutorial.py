@@ -75,7 +75,7 @@ TUTORIAL: Final = Script(
         "ann reads [0, 2, 4] #3": workers_say,
         "kill -9 $! #2": typed,
         "cid reads [1, 3, 5]": workers_say,
-        "kill -9 $(pgrep -f 'coordinator serve')": daemon_killed(START),
+        'kill -9 $(pgrep -f "$PWD/.*coordinator serve")': daemon_killed(START),
         "seq 61 90 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": typed,
         "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #2": ends_without_a_rebalance,
         ".venv/bin/coordinator log dump data/__consumer_offsets-6 --g": typed,

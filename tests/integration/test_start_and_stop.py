@@ -7,11 +7,13 @@ with exit code 0 after everything acknowledged is on disk and everybody who wait
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ import pytest
 from coordinator.log.fs import RealFileSystem
 from coordinator.log.log import Log, LogConfig
 from coordinator.log.segment import Entry
+from coordinator.server import told_host
 from protocol.error_codes import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
@@ -34,8 +37,8 @@ pytestmark = pytest.mark.integration
 FAST = ("group.initial.rebalance.delay.ms=0",)
 
 
-def refused(*arguments: str, environment: dict[str, str] | None = None) -> str:
-    """Start a daemon that must not start; its one sentence."""
+def refused(*arguments: str, environment: dict[str, str] | None = None, is_alone: bool = True) -> str:
+    """Start a daemon that must not start; its one sentence, which is the last one where it `is_alone` not."""
     done = subprocess.run(
         [sys.executable, "-m", "coordinator", "serve", "--http", "off", *arguments],
         cwd=REPOSITORY,
@@ -47,8 +50,8 @@ def refused(*arguments: str, environment: dict[str, str] | None = None) -> str:
     assert done.returncode == 2, (done.returncode, done.stdout, done.stderr)
     assert "Traceback" not in done.stderr
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    assert len(lines) == 1, done.stderr
-    return lines[0]
+    assert len(lines) == 1 or not is_alone, done.stderr
+    return lines[-1]
 
 
 def test_it_says_where_it_listens_and_writes_the_port_file_when_it_is_ready(tmp_path: Path) -> None:
@@ -63,6 +66,55 @@ def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
         port = taken.getsockname()[1]
         sentence = refused("--listen", f"127.0.0.1:{port}", "--data-dir", str(tmp_path / "data"))
     assert str(port) in sentence and "in use" in sentence
+
+
+@pytest.fixture
+def taken_http_port() -> Iterator[None]:
+    """The default HTTP port is in use: by this test, or already by another process."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            stack.enter_context(socket.create_server(("127.0.0.1", 9080)))
+        yield
+
+
+@pytest.mark.usefixtures("taken_http_port")
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_default_http_port_in_use_is_a_warning_and_the_daemon_serves(tmp_path: Path, workers: str) -> None:
+    with Daemon(tmp_path / "d", http=None, arguments=["--workers", workers]) as daemon:
+        assert call(daemon.port, ApiVersionsRequest(), 0).error_code == 0
+        (line,) = [line for line in daemon.log_lines() if "HTTP port" in line]
+        assert "WARNING" in line and "127.0.0.1:9080" in line and "--http host:port" in line
+
+
+@pytest.mark.usefixtures("taken_http_port")
+def test_an_http_port_in_use_that_was_asked_for_is_refused(tmp_path: Path) -> None:
+    sentence = refused(
+        "--listen", "127.0.0.1:0", "--data-dir", str(tmp_path / "data"), "--http", "127.0.0.1:9080", is_alone=False
+    )
+    assert "the HTTP port 127.0.0.1:9080 cannot be opened" in sentence and "--http off" in sentence
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_what_clients_are_told_where_all_interfaces_are_bound_is_a_warning(
+    host: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert told_host("127.0.0.1") == "127.0.0.1"
+    assert not caplog.records
+    assert told_host(host) == socket.gethostname()
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert socket.gethostname() in record.getMessage() and "--advertised host:port" in record.getMessage()
+
+
+def test_another_number_of_partitions_than_a_topic_has_is_a_warning(tmp_path: Path) -> None:
+    with Daemon(tmp_path / "d", topics=["orders:4", "payments:4", "refunds:4"]) as daemon:
+        assert "although" not in daemon.log_text()
+    arguments = ["--topic", "orders:6", "--topic", "payments:2", "--topic", "refunds"]
+    with Daemon(tmp_path / "d", arguments=arguments) as daemon:
+        more, fewer = (line for line in daemon.log_lines() if "although" in line)
+        assert "WARNING topic orders has 4 partitions and keeps them, although 6 were asked for" in more
+        assert "kafka-topics.sh --alter --topic orders --partitions 6" in more
+        assert "WARNING topic payments has 4 partitions" in fewer and "cannot be removed" in fewer
 
 
 def test_a_second_daemon_on_the_same_data_directory_is_refused_and_the_first_goes_on(tmp_path: Path) -> None:

@@ -35,6 +35,7 @@ class Daemon:
         topics: Sequence[str] = (),
         arguments: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        http: str | None = "off",
     ) -> None:
         directory.mkdir(parents=True, exist_ok=True)
         self.directory = directory
@@ -46,6 +47,7 @@ class Daemon:
         self._topics = tuple(topics)
         self._arguments = tuple(arguments)
         self._environment = dict(environment or {})
+        self._http = ["--http", http] if http is not None else []
         self._process: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Daemon:
@@ -77,7 +79,7 @@ class Daemon:
         return self.process.pid
 
     def command(self) -> list[str]:
-        command = [sys.executable, "-m", "coordinator", "serve", "--listen", self.address, "--http", "off"]
+        command = [sys.executable, "-m", "coordinator", "serve", "--listen", self.address, *self._http]
         command += ["--port-file", str(self.port_file), "--data-dir", str(self.data_dir)]
         for override in self._overrides:
             command += ["--override", override]
