@@ -181,6 +181,14 @@ class Config:
         long=True,
         minimum=-1,
     )
+    queued_max_response_bytes: int = _key(
+        268435456,
+        "How many bytes of answers that clients have not read all connections may hold together; beyond that the one "
+        "that holds the most is cut off. -1: no limit.",
+        ours=True,
+        long=True,
+        minimum=-1,
+    )
     connection_request_max_bytes: int = _key(
         16777216,
         "The largest request that carries no records (any but Produce). Decoding one stops everybody else meanwhile: "
@@ -197,7 +205,8 @@ class Config:
     )
     connection_frame_timeout_ms: int = _key(
         60000,
-        "How long a request may take to arrive once its first byte has; then its connection is closed.",
+        "How long a request may take to arrive once its first byte has, and how long a client may read nothing of "
+        "answers that wait for it; then its connection is closed.",
         ours=True,
         minimum=1,
     )

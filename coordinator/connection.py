@@ -66,7 +66,10 @@ WAITS_FOR_LOG: Final = frozenset({PRODUCE, OFFSET_COMMIT, SYNC_GROUP})
 MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
 MAX_KEPT_COMMIT_BYTES: Final = 16_384  # of a frame that is remembered
 MAX_UNUSED_COMMITS: Final = 8  # remembered in a row and never met again: this client's are always different
-TURN_S: Final = 0.002  # how long requests of one connection run on end while others may be waiting
+STEP_S: Final = 0.001  # how long requests of one connection run on end while other connections have much to do, too
+CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two looks at the clock; a power of two
+SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
+UNCOUNTED_UNSENT: Final = 65_536  # bytes that a connection may have unsent before they are counted
 _CORRELATION: Final = struct.Struct(">i")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
@@ -83,11 +86,12 @@ class Connection(asyncio.Protocol):
         "_commit_bytes",
         "_commits_unused",
         "_frames",
-        "_has_yielded",
         "_heartbeat",
         "_host",
         "_is_closed",
         "_is_dirty",
+        "_is_draining",
+        "_is_queued",
         "_is_running",
         "_is_stopping",
         "_largest_request",
@@ -100,7 +104,8 @@ class Connection(asyncio.Protocol):
         "_runtime",
         "_tickets",
         "_transport",
-        "_turn_ends",
+        "_turns",
+        "_unread",
         "_waiting",
         "_waiting_bytes",
         "_writing_paused",
@@ -110,6 +115,9 @@ class Connection(asyncio.Protocol):
         "held_bytes",
         "last_activity_ms",
         "peer",
+        "preparing_bytes",
+        "unsent_bytes",
+        "unsent_since_ms",
     )
 
     def __init__(self, runtime: Runtime) -> None:
@@ -133,8 +141,9 @@ class Connection(asyncio.Protocol):
         self._most_out_bytes = runtime.config.connection_max_unsent_bytes
         self._is_dirty = False
         self._is_running = False
-        self._turn_ends = 0.0  # when the others must have theirs; 0: one request alone, which has no others behind it
-        self._has_yielded = False  # its turn is over; the next one is scheduled
+        self._turns = runtime.request_turns
+        self._is_queued = False  # what it has to do is done in turns with other connections; it reads nothing meanwhile
+        self._unread = b""  # a read that has not been cut into frames yet
         self._is_closed = False  # nothing more is read, handled or answered; the transport may still be sending
         self._closed_ms = 0
         self._is_stopping = False
@@ -146,6 +155,10 @@ class Connection(asyncio.Protocol):
         self._heartbeat: HeartbeatFrame | None = None
         self.last_activity_ms = 0
         self.held_bytes = 0  # of requests that are not whole or wait, as `Connections` has counted them
+        self._is_draining = False  # the peer does not read as fast as it is answered: what is unsent is counted
+        self.unsent_bytes = 0  # of answers, as `Connections` has counted them
+        self.preparing_bytes = 0  # those of an answer that is being encoded
+        self.unsent_since_ms = 0  # when the peer last read some of them
         self.frame_started_ms = -1  # when the frame that is still incomplete began; -1: none is
 
     # -- asyncio.Protocol ----------------------------------------------------------------------------------------
@@ -165,12 +178,13 @@ class Connection(asyncio.Protocol):
         if refusal:
             self.close(refusal)
             return
-        self._transport.set_write_buffer_limits(high=self._runtime.config.connection_max_unsent_bytes)
+        self._transport.set_write_buffer_limits(high=min(UNCOUNTED_UNSENT, self._most_out_bytes))
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._runtime.connections.remove(self)
         self._transport = None
         self._forget()
+        self.count_unsent()
+        self._runtime.connections.remove(self)
 
     def eof_received(self) -> None:
         """The peer sends nothing more: as Kafka does, drop what is waiting and hang up once what is out has left."""
@@ -181,8 +195,10 @@ class Connection(asyncio.Protocol):
         self._closed_ms = self._runtime.now_ms()
         self._waiting.clear()
         self._waiting_bytes = 0
+        self._unread = b""
         self._out.clear()
         self._out_bytes = 0
+        self.preparing_bytes = 0
         self._tickets.clear()
         self._parked = None
         self._heartbeat = None
@@ -191,15 +207,18 @@ class Connection(asyncio.Protocol):
         self._count_held()
 
     def _count_held(self) -> None:
-        held_bytes = self._frames.buffered + self._waiting_bytes
+        held_bytes = self._frames.buffered + self._waiting_bytes + len(self._unread)
         if held_bytes != self.held_bytes:
             self._runtime.connections.holds(self, held_bytes)
 
     def pause_writing(self) -> None:
-        self._writing_paused = True
+        self._is_draining = True
+        self.unsent_since_ms = self._runtime.now_ms()
+        self.count_unsent()
 
     def resume_writing(self) -> None:
-        self._writing_paused = False
+        self._is_draining = self._writing_paused = False
+        self.count_unsent()
         self._runtime.mark_dirty(self)
         self._runtime.end_of_event()
 
@@ -214,8 +233,8 @@ class Connection(asyncio.Protocol):
             and not self._tickets
             and not self._waiting
             and not self._is_dirty
-            and not self._has_yielded
-            and not self._writing_paused
+            and not self._is_queued
+            and not self._is_draining
             and self.frame_started_ms < 0
             and transport is not None
         ):
@@ -224,6 +243,23 @@ class Connection(asyncio.Protocol):
                 runtime.heartbeats_by_memo += 1
                 transport.write(answer)
                 return
+        if len(data) <= SMALL_READ and not self._is_queued:
+            self._receive(data, now_ms, 0.0)
+        elif not self._is_queued and (turn_ends := self._turns.begin()):
+            self._receive(data, now_ms, turn_ends)
+            if monotonic() > turn_ends:
+                self._turns.spent()
+        else:
+            self._unread += data
+            self._pause_reading()  # or libuv reads the same socket up to 32 times on end
+            self._queue()
+            self._count_held()
+        runtime.end_of_event()
+
+    # -- requests ------------------------------------------------------------------------------------------------
+
+    def _receive(self, data: bytes, now_ms: int, turn_ends: float) -> None:
+        """Cut a read into frames and run what may run until `turn_ends`; 0: ask for a turn if there are several."""
         broken = ""
         try:
             frames = self._frames.feed(data)
@@ -239,52 +275,78 @@ class Connection(asyncio.Protocol):
         if len(frames) == 1 and not self._waiting and self._may_run(frames[0]):  # by far the most frequent case
             self._run(frames[0], now_ms)
         elif frames:
-            self._run_in_turn(frames, now_ms)
+            self._run_frames(frames, now_ms, turn_ends or self._turns.begin())
         self._is_running = False
         if self.frame_started_ms >= 0 or self._waiting or self.held_bytes:
             self._count_held()
-        runtime.end_of_event()
         if broken:
             self.close(f"bad frame: {broken}")
 
-    # -- requests ------------------------------------------------------------------------------------------------
-
-    def _run_in_turn(self, frames: list[bytes], now_ms: int) -> None:
-        """Run what may run until the turn is over; the rest waits."""
-        self._turn_ends = monotonic() + TURN_S
-        for frame in frames:
-            if self._waiting or not self._may_run(frame):
+    def _run_frames(self, frames: list[bytes], now_ms: int, turn_ends: float) -> None:
+        """Run what may run until `turn_ends`; the rest waits. 0: there is no time, all of it waits."""
+        ran = 0
+        if turn_ends and not self._waiting:
+            tickets = self._tickets
+            for frame in frames:
+                if (tickets or self._writing_paused) and not self._may_run(frame):
+                    break
+                ran += 1
+                ended_s = self._run(frame, now_ms)
+                if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
+                    break
+        if ran < len(frames):
+            for frame in frames[ran:]:
                 self._wait(frame)
-            else:
-                self._run(frame, now_ms)
-        self._turn_ends = 0.0
+            if self._waiting and self._may_run(self._waiting[0]):
+                self._queue()
 
-    def _run_waiting(self) -> None:
-        """The same for the frames that have waited."""
+    def _run_waiting(self, turn_ends: float) -> None:
+        """Run frames that have waited until `turn_ends`."""
         waiting = self._waiting
         now_ms = self._runtime.now_ms()
-        self._turn_ends = monotonic() + TURN_S
+        ran = 0
         self._is_running = True
         while waiting and self._may_run(waiting[0]):
             frame = waiting.popleft()
             self._waiting_bytes -= len(frame)
-            self._run(frame, now_ms)
+            ran += 1
+            ended_s = self._run(frame, now_ms)
+            if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
+                break
         self._is_running = False
-        self._turn_ends = 0.0
 
-    def _yield(self) -> None:
-        """Let the others run. The next turn comes after what the event loop has ready now."""
-        if not self._has_yielded:
-            self._has_yielded = True
-            self._runtime.call_soon(self._take_turn)
+    def _is_over(self, ended_s: float, turn_ends: float) -> bool:
+        """Whether other connections come next, after a request that ended at `ended_s` (0: look at the clock)."""
+        if (ended_s or monotonic()) <= turn_ends and self._out_bytes + self.unsent_bytes <= self._most_out_bytes:
+            return False
+        self._turns.spent()
+        return True
 
-    def _take_turn(self) -> None:
-        self._has_yielded = False
+    def _queue(self) -> None:
+        """Do the rest in turns with other connections."""
+        if not self._is_queued:
+            self._is_queued = True
+            self._turns.add(self._take_turns())
+
+    def _take_turns(self) -> Iterator[None]:
+        """Serve what waits, a step in each turn, until nothing may run."""
+        while not self._is_closed:
+            step_ends = monotonic() + STEP_S
+            data, self._unread = self._unread, b""
+            if data:
+                self._receive(data, self._runtime.now_ms(), step_ends)
+            else:
+                self._run_waiting(step_ends)
+                self._count_held()
+            self.settle()  # before the next step, which may be in the same turn: answers must not pile up
+            if not self._unread and not (self._waiting and self._may_run(self._waiting[0])):
+                break
+            yield
+        self._is_queued = False
         self._runtime.mark_dirty(self)
-        self._runtime.end_of_event()
 
     def _may_run(self, frame: bytes) -> bool:
-        if self._parked is not None or self._writing_paused or self._has_yielded:
+        if self._parked is not None or self._writing_paused:
             return False
         tickets = self._tickets
         return not tickets or (
@@ -299,15 +361,22 @@ class Connection(asyncio.Protocol):
         if (
             self._waiting_bytes > self._runtime.config.connection_max_buffered_bytes
             or len(self._waiting) > MAX_IN_FLIGHT
-        ) and not self._reading_paused:
+        ):
+            self._pause_reading()
+
+    def _pause_reading(self) -> None:
+        if not self._reading_paused:
             self._reading_paused = True
             if self._transport is not None:
                 self._transport.pause_reading()
 
-    def _run(self, frame: bytes, now_ms: int) -> None:
-        """Handle one frame: its answer is in `_out`, or its ticket in `_tickets`, when this returns."""
+    def _run(self, frame: bytes, now_ms: int) -> float:
+        """Handle one frame: its answer is in `_out`, or its ticket in `_tickets`, when this returns.
+
+        Returns when that was, on the clock of `monotonic`; 0 where it took too little for a look at the clock.
+        """
         if self._is_closed:
-            return
+            return 0.0
         heartbeat = self._heartbeat
         if heartbeat is not None and len(frame) == heartbeat.size:
             answer = heartbeat.answer(frame, now_ms)
@@ -319,16 +388,16 @@ class Connection(asyncio.Protocol):
                     self._tickets.append(ticket)
                 else:
                     self._emit(answer)
-                return
+                return 0.0
         try:
             route = self._routes[frame[:4]]
         except KeyError:
             self._run_unknown(frame)
-            return
+            return 0.0
         if len(frame) > self._largest_request and route.key != PRODUCE:
             limit = self._largest_request
             self.close(f"{route.name} of {len(frame)} bytes is over connection.request.max.bytes={limit}")
-            return
+            return 0.0
         body = 0
         request: Any = None
         commit = self._commit
@@ -340,10 +409,10 @@ class Connection(asyncio.Protocol):
                 request = route.decode(frame, body)
             except DecodeError as error:
                 self.close(f"malformed {route.name} v{route.version}: {error}")
-                return
+                return 0.0
             except Exception as error:
                 self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
-                return
+                return 0.0
         ticket = Ticket(
             self,
             api_key=route.key,
@@ -364,12 +433,10 @@ class Connection(asyncio.Protocol):
             route.handle(runtime, request, ticket, now_ms)
         except Exception as error:
             self._failed(f"{route.name} v{route.version} could not be handled", error)
-            return
+            return 0.0
         ended_s = monotonic()
         if ended_s - started_s > NOTABLE_S:
             runtime.health.did(route.name, ended_s - started_s)
-        if self._turn_ends and (ended_s > self._turn_ends or self._out_bytes > self._most_out_bytes):
-            self._yield()
         if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
             if runtime.saw_append and route.key in WAITS_FOR_LOG:  # only durability is missing
                 if route.key == OFFSET_COMMIT:
@@ -378,6 +445,7 @@ class Connection(asyncio.Protocol):
                 self._parked = ticket
         elif route.key == HEARTBEAT:
             self._remember_heartbeat(frame, request, route)
+        return ended_s
 
     def _read_header(self, frame: bytes, route: Route) -> int:
         """The position of the body. The client id rarely changes on a connection, so its bytes are only compared."""
@@ -474,12 +542,15 @@ class Connection(asyncio.Protocol):
         try:
             for piece in pieces:
                 parts.append(piece)
+                self.preparing_bytes += len(piece)
+                self.count_unsent()
                 yield
                 if self._is_closed:
                     return
         except Exception as error:
             self._unencodable(ticket, error)
             return
+        self.preparing_bytes -= sum(map(len, parts))
         self._answered(ticket, self._frame(ticket, route, b"".join(parts)))
 
     def _frame(self, ticket: Ticket, route: Route, body: bytes) -> bytes:
@@ -507,8 +578,11 @@ class Connection(asyncio.Protocol):
 
     def settle(self) -> None:
         """End of an event: run what may run now, then write all answers at once."""
-        if self._waiting and not self._is_running:
-            self._run_waiting()
+        if self._waiting and not self._is_running and not self._is_queued:
+            if turn_ends := self._turns.begin():
+                self._run_waiting(turn_ends)
+            if self._waiting and self._may_run(self._waiting[0]):
+                self._queue()
             self._count_held()
         self._is_dirty = False  # only now: the answers of what just ran are written below
         transport = self._transport
@@ -519,7 +593,9 @@ class Connection(asyncio.Protocol):
             transport.write(out[0] if len(out) == 1 else b"".join(out))
             out.clear()
             self._out_bytes = 0
-        if not self._reading_paused or self._is_stopping:
+            if self._is_draining:
+                self.count_unsent()
+        if not self._reading_paused or self._is_stopping or self._is_queued:
             return
         if self._waiting_bytes * 2 <= self._runtime.config.connection_max_buffered_bytes:
             self._reading_paused = False
@@ -545,20 +621,40 @@ class Connection(asyncio.Protocol):
         ):
             limit_ms = config.connection_frame_timeout_ms
             return f"a request did not arrive whole within connection.frame.timeout.ms={limit_ms}"
-        if now_ms - self.last_activity_ms > config.connections_max_idle_ms and (
-            self._writing_paused or not self.is_busy
-        ):
+        if now_ms - self.last_activity_ms > config.connections_max_idle_ms and not self.is_busy:
             return "idle"
         return ""
+
+    def count_unsent(self) -> None:
+        """Have the answers counted that are encoded and not sent; few that the socket will take are not."""
+        unsent_bytes = self.preparing_bytes
+        transport = self._transport
+        if self._is_draining and transport is not None:
+            waiting_bytes = transport.get_write_buffer_size()
+            self._writing_paused = waiting_bytes > self._most_out_bytes
+            unsent_bytes += waiting_bytes
+        if unsent_bytes != self.unsent_bytes:
+            if unsent_bytes < self.unsent_bytes:
+                self.unsent_since_ms = self._runtime.now_ms()
+            self._runtime.connections.owes(self, unsent_bytes)
+
+    def reads_nothing(self, now_ms: int) -> str:
+        """Why this connection should be cut off at `now_ms`: its peer does not read its answers. Empty: it does."""
+        if not self._is_draining:
+            return ""
+        self.count_unsent()
+        limit_ms = self._runtime.config.connection_frame_timeout_ms
+        if now_ms - self.unsent_since_ms <= limit_ms:
+            return ""
+        return f"{self.unsent_bytes} bytes of answers, none of which it has read within connection.frame.timeout.ms={limit_ms}"
 
     def stop_reading(self) -> None:
         """Take no further request; answers in preparation still leave (shutdown)."""
         self._is_stopping = True
         self._waiting.clear()
         self._waiting_bytes = 0
-        if self._transport is not None and not self._reading_paused:
-            self._reading_paused = True
-            self._transport.pause_reading()
+        self._unread = b""
+        self._pause_reading()
 
     def close(self, reason: str, *, quiet: bool = False) -> None:
         """Close after what is written has left. One log line, unless the end is an ordinary one."""
@@ -572,11 +668,16 @@ class Connection(asyncio.Protocol):
         self._forget()
         transport.close()
 
-    def abort(self) -> None:
-        """Close now, whatever has not been sent."""
-        if self._transport is not None:
+    def abort(self, reason: str = "") -> None:
+        """Close now, whatever has not been sent. One log line if there is a reason."""
+        transport = self._transport
+        if transport is not None:
+            if reason:
+                LOG.warning("connection cut off peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason)
             self._forget()
-            self._transport.abort()
+            self._is_draining = False
+            self.count_unsent()
+            transport.abort()
 
     def lingers(self, now_ms: int) -> bool:
         """Whether it was closed long ago, and the peer still has not read what was written before."""

@@ -42,6 +42,7 @@ class Connections:
         self.accepted = 0
         self.refused = 0
         self.held_bytes = 0  # of requests that cannot run yet, in all connections
+        self.unsent_bytes = 0  # of answers, in all connections whose peers do not read them as fast as they come
 
     def __len__(self) -> int:
         return len(self._open)
@@ -92,6 +93,18 @@ class Connections:
                 f"{greatest.held_bytes} of them; queued.max.request.bytes={limit}"
             )
 
+    def owes(self, connection: Connection, unsent_bytes: int) -> None:
+        """A connection has so many bytes of answers unsent. If all have too many, the greatest is cut off."""
+        self.unsent_bytes += unsent_bytes - connection.unsent_bytes
+        connection.unsent_bytes = unsent_bytes
+        limit = self._config.queued_max_response_bytes
+        if unsent_bytes and self.unsent_bytes > limit >= 0:
+            greatest = max(self._open, key=attrgetter("unsent_bytes"))
+            greatest.abort(
+                f"all connections have {self.unsent_bytes} bytes of answers that were not read, this one "
+                f"{greatest.unsent_bytes} of them; queued.max.response.bytes={limit}"
+            )
+
     async def emptied(self) -> None:
         """Return when no connection is open."""
         await self._empty.wait()
@@ -105,5 +118,7 @@ class Connections:
         for connection in self.all():
             if connection.lingers(now_ms):
                 connection.abort()
+            elif reason := connection.reads_nothing(now_ms):
+                connection.abort(reason)
             elif reason := connection.overdue(now_ms):
                 connection.close(reason, quiet=reason == "idle")

@@ -95,6 +95,8 @@ class Runtime:
         )
         self.collector = Collector(self.health.did)
         self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        # Apart from the turns of long answers: these do not wait behind clients that push requests.
+        self.request_turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
         self._loop = loop
         self._touched = False  # the end of the event has to look at what is due, and at what broke
@@ -266,10 +268,6 @@ class Runtime:
     def mark_dirty(self, connection: Connection) -> None:
         """Let a connection settle at the end of this event."""
         self.dirty.append(connection)
-
-    def call_soon(self, callback: Callable[[], None]) -> None:
-        """Call after what the event loop has ready now."""
-        self._loop.call_soon(callback)
 
     def end_of_event(self) -> None:
         """Write what was answered, run what may now run, arm the timer."""

@@ -9,7 +9,7 @@ from coordinator.api.node import Node
 from coordinator.api.pieces import PER_PIECE
 from coordinator.effects import Effects, Reply, Ticket
 from coordinator.runtime import REPLIES_AT_ONCE
-from coordinator.turns import TURN_S, Turns
+from coordinator.turns import AT_ONCE_S, TURN_S, Turns
 from protocol.api_keys import ApiKey
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -167,3 +167,26 @@ class _Nothing:
 
     def take_broken_partitions(self) -> list[int]:
         return []
+
+
+def test_those_who_work_at_once_share_the_time_of_one_round() -> None:
+    world = World()
+    ends = world.turns.begin()
+    assert ends == world.loop.now + AT_ONCE_S
+    world.loop.now += AT_ONCE_S / 2
+    assert world.turns.begin() == ends, "the next one has what the first left"
+    world.turns.spent()
+    assert world.turns.begin() == 0
+    world.round()
+    assert world.turns.begin() > world.loop.now, "in the next round there is time again"
+
+
+def test_nobody_works_at_once_while_others_wait_for_their_turn() -> None:
+    world = World()
+    world.turns.add(world.work("a", 2, TURN_S))
+    assert world.turns.begin() == 0
+    world.round()
+    assert world.turns.begin() == 0
+    world.round()
+    world.round()
+    assert world.turns.begin() > world.loop.now

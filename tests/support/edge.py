@@ -40,7 +40,10 @@ class Transport(asyncio.Transport):
         self.received = b""
         self.writes = 0
         self.is_reading_paused = False
+        self.is_writing_paused = False
         self.is_full = False
+        self.high = 0  # how much may be unsent before the protocol is told to stop
+        self.unsent = 0
         self.is_closed = False
         self.is_aborted = False
         self._loop = loop
@@ -51,18 +54,24 @@ class Transport(asyncio.Transport):
             self.writes += 1
             self.received += data
             if self.is_full:
-                self._protocol.pause_writing()
+                self.unsent += len(data)
+                if self.unsent > self.high and not self.is_writing_paused:
+                    self.is_writing_paused = True
+                    self._protocol.pause_writing()
 
     def drain(self) -> None:
         """The peer reads again."""
         self.is_full = False
-        self._protocol.resume_writing()
+        self.unsent = 0
+        if self.is_writing_paused:
+            self.is_writing_paused = False
+            self._protocol.resume_writing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        pass
+        self.high = high or 0
 
     def get_write_buffer_size(self) -> int:
-        return 0
+        return self.unsent
 
     def pause_reading(self) -> None:
         self.is_reading_paused = True
