@@ -152,10 +152,14 @@ TOPICS: Final[dict[ApiKey, tuple[str, str]]] = {
     ApiKey.DELETE_TOPICS: ("Names, from 6 on ids as well; committed offsets go with their topic.", ""),
     ApiKey.DELETE_RECORDS: ("", "Of a topic with `cleanup.policy=compact` alone: POLICY_VIOLATION."),
     ApiKey.DESCRIBE_CONFIGS: ("Of topics and of this node.", ""),
+    ApiKey.ALTER_CONFIGS: (
+        "Of topics: what is not named goes back to the server's value. IncrementalAlterConfigs changes what it names.",
+        "As IncrementalAlterConfigs. What cannot be changed stays, named or not.",
+    ),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (
         "Of topics.",
-        "Of a node: INVALID_CONFIG, its settings are read at start. Of a topic, what has no effect here or is fixed at "
-        "its creation: INVALID_CONFIG.",
+        "Of a node: INVALID_CONFIG, its settings are read at start. Of a topic, another value of what has no effect "
+        "here or is fixed at its creation: INVALID_CONFIG.",
     ),
     ApiKey.DESCRIBE_CLUSTER: ("", ""),
 }
@@ -179,7 +183,7 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("replicas, their placement and elections", (34, 35, 43, 45, 46)),
     ("the controller quorum, features and nodes that come and go", (55, 57, 64, 80, 81, 94)),
     ("metrics of clients", (71, 72)),
-    ("older or newer forms of what is served (IncrementalAlterConfigs, DescribeConfigs, Metadata)", (33, 74, 75)),
+    ("older or newer forms of what is served (DescribeConfigs, Metadata)", (74, 75)),
 )
 
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from coordinator.api import (
+    alter_configs,
     api_versions,
     create_partitions,
     create_topics,
@@ -63,6 +64,7 @@ HANDLERS: Final[Mapping[int, Api]] = MappingProxyType(
             init_producer_id,
             offset_for_leader_epoch,
             describe_configs,
+            alter_configs,
             create_partitions,
             delete_groups,
             incremental_alter_configs,

@@ -1,25 +1,27 @@
-"""Changing the settings of topics while they are in use (IncrementalAlterConfigs).
+"""Changing the settings of topics while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
 What takes effect at once may be changed: retention, the largest message, the cleanup policy. A setting that is fixed
 when a topic is created, or that means nothing here, is refused with the reason: an answer of "done" would be untrue.
-The broker's own settings come from its configuration file.
+The value that such a setting has already is accepted, because tools send settings back that they have read.
+IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: what it does not name and
+can be changed goes back to the server's value. The checks and their order are those of Kafka's ConfigAdminManager and
+ControllerConfigurationValidator. The broker's own settings come from its configuration file.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.topics import names
 from coordinator.topics.describe import BROKER, TOPIC
-from coordinator.topics.settings import TOPIC_KEYS, ConfigType, Effect, server_value, split_list
+from coordinator.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
 from protocol.error_codes import ErrorCode
-from protocol.messages.incremental_alter_configs import (
-    AlterableConfig,
-    AlterConfigsResource,
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+from protocol.messages import alter_configs, incremental_alter_configs
+from protocol.messages.alter_configs import AlterConfigsRequest
+from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 if TYPE_CHECKING:
     from coordinator.config import Config
@@ -34,14 +36,28 @@ DELETE: Final = 1
 APPEND: Final = 2
 SUBTRACT: Final = 3
 
+AnyRequest = IncrementalAlterConfigsRequest | AlterConfigsRequest
+
+# The answer to each of the two requests, and the entry of it for one resource.
+ANSWERS: Final[Mapping[type, tuple[Any, Any]]] = MappingProxyType(
+    {
+        IncrementalAlterConfigsRequest: (
+            incremental_alter_configs.IncrementalAlterConfigsResponse,
+            incremental_alter_configs.AlterConfigsResourceResponse,
+        ),
+        AlterConfigsRequest: (alter_configs.AlterConfigsResponse, alter_configs.AlterConfigsResourceResponse),
+    }
+)
+
 
 class AlterConfigs:
-    """One IncrementalAlterConfigs request."""
+    """One IncrementalAlterConfigs or AlterConfigs request."""
 
-    def __init__(self, request: IncrementalAlterConfigsRequest, ticket: Ticket) -> None:
+    def __init__(self, request: AnyRequest, ticket: Ticket) -> None:
+        response, self._result = ANSWERS[type(request)]
         self._request = request
         self._ticket = ticket
-        self._response = IncrementalAlterConfigsResponse()
+        self._response = response()
         self._altered: list[tuple[Topic, dict[str, str]]] = []
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
@@ -52,7 +68,7 @@ class AlterConfigs:
             if key in answered:
                 continue
             answered.add(key)
-            result = AlterConfigsResourceResponse(
+            result = self._result(
                 error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
             )
             self._response.responses.append(result)
@@ -60,7 +76,7 @@ class AlterConfigs:
             if times[key] > 1:
                 refusal = ErrorCode.INVALID_REQUEST, "the resource is in the request more than once"
             else:
-                refusal = self._alter_one(asked, parts)
+                refusal = self._alter_one(asked.resource_type, asked.resource_name, operations(asked.configs), parts)
             if refusal is not None:
                 result.error_code, result.error_message = refusal
         if self._request.validate_only or not self._altered:
@@ -68,26 +84,35 @@ class AlterConfigs:
             return None
         return parts.plan(configs={topic.name: configs for topic, configs in self._altered})
 
-    def _alter_one(self, asked: AlterConfigsResource, parts: Parts) -> Refusal | None:
-        if asked.resource_type == BROKER:
+    def _alter_one(self, kind: int, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        refusal = check_form(asked)
+        if refusal is not None:
+            return refusal
+        if kind == BROKER:
             return (
                 ErrorCode.INVALID_CONFIG,
                 "the broker's settings are read from its configuration at start; change them there and restart",
             )
-        if asked.resource_type != TOPIC:
-            return ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
-        topic = parts.catalogue.topics.get(asked.resource_name)
-        if topic is None:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{asked.resource_name}'"
-        if topic.is_internal:
-            return ErrorCode.INVALID_TOPIC_EXCEPTION, f"the settings of '{topic.name}' are the server's"
-        if len({config.name for config in asked.configs}) != len(asked.configs):
-            return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
-        configs = dict(topic.configs)
-        for config in asked.configs:
-            refusal = apply_operation(configs, config, parts.config)
+        if kind != TOPIC:
+            return ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
+        if not name:
+            return ErrorCode.INVALID_REQUEST, "name a topic: there are no settings for all topics together"
+        reason = names.why_invalid(name)
+        if reason is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION, reason
+        topic = parts.catalogue.topics.get(name)
+        if topic is not None and topic.is_internal:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION, f"the settings of '{name}' are the server's"
+        own = topic.configs if topic is not None else {}
+        configs = dict(own)
+        if isinstance(self._request, AlterConfigsRequest):
+            configs = {key: value for key, value in own.items() if key not in LIVE}
+        for each in asked:
+            refusal = apply_operation(configs, each, own, parts.config)
             if refusal is not None:
                 return refusal
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{name}'"
         self._altered.append((topic, configs))
         return None
 
@@ -104,33 +129,63 @@ class AlterConfigs:
         out.reply(self._ticket, self._response)
 
 
-def apply_operation(configs: dict[str, str], asked: AlterableConfig, config: Config) -> Refusal | None:
-    """Apply one operation to the settings that a topic has of its own, or say why not."""
+class Operation(NamedTuple):
+    """One operation on one setting."""
+
+    name: str
+    kind: int
+    value: str | None
+
+
+def operations(configs: Sequence[Any]) -> list[Operation]:
+    """The operations on one resource; every entry of an AlterConfigs request sets a value."""
+    return [Operation(each.name, getattr(each, "config_operation", SET), each.value) for each in configs]
+
+
+def check_form(asked: Sequence[Operation]) -> Refusal | None:
+    """What is wrong with the operations on one resource, whichever resource it is."""
+    if len({each.name for each in asked}) != len(asked):
+        return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
+    for each in asked:
+        if each.kind not in (SET, DELETE, APPEND, SUBTRACT):
+            return ErrorCode.INVALID_REQUEST, f"{each.kind} is not an operation on settings"
+        if each.value is None and each.kind != DELETE:
+            return ErrorCode.INVALID_REQUEST, f"{each.name[:80]} needs a value"
+    return None
+
+
+def apply_operation(
+    configs: dict[str, str], asked: Operation, own: Mapping[str, str], config: Config
+) -> Refusal | None:
+    """Apply one operation to `configs`, or say why not. `own` are the settings that the topic has of its own so far."""
     key = TOPIC_KEYS.get(asked.name)
     if key is None:
         return ErrorCode.INVALID_CONFIG, f"there is no topic setting {asked.name[:80]!r}"
-    if asked.config_operation not in (SET, DELETE, APPEND, SUBTRACT):
-        return ErrorCode.INVALID_REQUEST, f"{asked.config_operation} is not an operation on settings"
-    if key.effect is not Effect.LIVE:
-        when = "is fixed when a topic is created" if key.effect is Effect.CREATION else "has no effect on this server"
-        return ErrorCode.INVALID_CONFIG, f"{key.name} {when} and cannot be changed"
-    if asked.config_operation == DELETE:
-        configs.pop(key.name, None)
-        return None
-    if asked.value is None:
-        return ErrorCode.INVALID_REQUEST, f"{key.name} needs a value"
-    value = asked.value
-    if asked.config_operation != SET:
-        if key.type is not ConfigType.LIST:
-            return ErrorCode.INVALID_CONFIG, f"{key.name} is not a list: it can be set, but not appended to"
-        present = split_list(configs.get(key.name, server_value(key, config)))
-        entries = split_list(value)
-        if asked.config_operation == APPEND:
-            value = ",".join(dict.fromkeys([*present, *entries]))
-        else:
-            value = ",".join(entry for entry in present if entry not in entries)
+    held = own.get(key.name, server_value(key, config))
+    if asked.kind == DELETE or asked.value is None:
+        value = server_value(key, config)
+    elif asked.kind == SET:
+        value = asked.value
+    elif key.type is not ConfigType.LIST:
+        return ErrorCode.INVALID_CONFIG, f"{key.name} is not a list: it can be set, but not appended to"
+    else:
+        value = _changed_list(held, asked)
     reason = key.why_invalid(value)
     if reason is not None:
         return ErrorCode.INVALID_CONFIG, reason
-    configs[key.name] = value
+    value = key.normal(value)
+    if key.name not in LIVE and value != key.normal(held):
+        when = "is fixed when a topic is created" if key.effect is Effect.CREATION else "has no effect on this server"
+        return ErrorCode.INVALID_CONFIG, f"{key.name} {when} and cannot be changed; leave it out, or send {held!r}"
+    if asked.kind == DELETE:
+        configs.pop(key.name, None)
+    else:
+        configs[key.name] = value
     return None
+
+
+def _changed_list(held: str, asked: Operation) -> str:
+    present, entries = split_list(held), [entry.strip() for entry in (asked.value or "").split(",")]
+    if asked.kind == APPEND:
+        return ",".join(dict.fromkeys([*present, *entries]))
+    return ",".join(entry for entry in present if entry not in entries)

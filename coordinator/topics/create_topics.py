@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.topics import names
 from coordinator.topics.describe import creatable_configs
-from coordinator.topics.settings import why_invalid
+from coordinator.topics.settings import normal, why_invalid
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,
@@ -68,7 +68,7 @@ class CreateTopics:
         if refusal:
             result.error_code, result.error_message = refusal
             return
-        configs = {config.name: config.value for config in asked.configs if config.value is not None}
+        configs = {each.name: normal(each.name, each.value) for each in asked.configs if each.value is not None}
         topic = parts.catalogue.make(asked.name, parts.new_topic_id(), count, configs)
         result.num_partitions = count
         result.replication_factor = REPLICATION_FACTOR

@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from coordinator.topics.alter_configs import ANSWERS, AnyRequest
 from protocol.error_codes import ErrorCode
+from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.create_partitions import (
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -18,11 +20,7 @@ from protocol.messages.create_partitions import (
 )
 from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsRequest, CreateTopicsResponse
 from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
-from protocol.messages.incremental_alter_configs import (
-    AlterConfigsResourceResponse,
-    IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsResponse,
-)
+from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 
 def _create_topics(request: CreateTopicsRequest, error: ErrorCode, reason: str) -> CreateTopicsResponse:
@@ -52,12 +50,11 @@ def _create_partitions(request: CreatePartitionsRequest, error: ErrorCode, reaso
     )
 
 
-def _alter_configs(
-    request: IncrementalAlterConfigsRequest, error: ErrorCode, reason: str
-) -> IncrementalAlterConfigsResponse:
-    return IncrementalAlterConfigsResponse(
+def _alter_configs(request: AnyRequest, error: ErrorCode, reason: str) -> Any:
+    response, result = ANSWERS[type(request)]
+    return response(
         responses=[
-            AlterConfigsResourceResponse(error_code=error, error_message=reason, resource_type=kind, resource_name=name)
+            result(error_code=error, error_message=reason, resource_type=kind, resource_name=name)
             for kind, name in dict.fromkeys((each.resource_type, each.resource_name) for each in request.resources)
         ]
     )
@@ -69,6 +66,7 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode, str], Any]]] = MappingP
         DeleteTopicsRequest: _delete_topics,
         CreatePartitionsRequest: _create_partitions,
         IncrementalAlterConfigsRequest: _alter_configs,
+        AlterConfigsRequest: _alter_configs,
     }
 )
 

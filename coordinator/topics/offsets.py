@@ -219,7 +219,7 @@ def _check_deletion(partition: Partition, offset: int) -> ErrorCode:
     topic = partition.topic
     if topic.is_internal:
         return ErrorCode.INVALID_TOPIC_EXCEPTION
-    if not topic.settings.deletes:
+    if topic.settings.compacts and not topic.settings.deletes:
         return ErrorCode.POLICY_VIOLATION  # a compacted topic keeps the newest record of each key
     if offset != HIGH_WATERMARK and not 0 <= offset <= partition.high_watermark:
         return ErrorCode.OFFSET_OUT_OF_RANGE

@@ -7,7 +7,7 @@ sizes, cleaner threads): they are kept and shown, so that tools which set them o
 What would change what a client sees, and is not done here, is refused: `only` names the values that are true.
 
 Compaction is not done by the server, so `cleanup.policy=compact` means that nothing is deleted: a reader of a compacted
-topic may always find more than the newest record of a key.
+topic may always find more than the newest record of a key. An empty `cleanup.policy` means the same to Kafka, too.
 """
 
 from __future__ import annotations
@@ -80,11 +80,16 @@ class TopicKey(NamedTuple):
             if not 0 <= number <= 1:
                 return f"{self.name} must be a number from 0 to 1, not {value!r}"
         elif self.choices:
-            entries = split_list(text) if self.type is ConfigType.LIST else [text]
-            unknown = [entry for entry in entries if entry not in self.choices]
-            if unknown or not entries:
-                return f"{self.name} knows {', '.join(self.choices)}, not {value!r}"
+            entries = _parts(text) if self.type is ConfigType.LIST else [text]
+            if any(entry not in self.choices for entry in entries):
+                return f"{self.name} knows {', '.join(self.choices)}, not {value[:80]!r}"
         return None
+
+    def normal(self, value: str) -> str:
+        """A valid value in the form that Kafka's ConfigDef.parseType gives it: trimmed, each entry of a list once."""
+        if self.type is ConfigType.LIST:
+            return ",".join(dict.fromkeys(_parts(value.strip())))
+        return value.strip().lower() if self.type is ConfigType.BOOLEAN else value.strip()
 
     def _why_not_whole(self, text: str) -> str | None:
         ceiling = INT32_MAX if self.type is ConfigType.INT else INT64_MAX
@@ -96,9 +101,14 @@ class TopicKey(NamedTuple):
         return None
 
 
+def _parts(text: str) -> list[str]:
+    """What the commas of a list separate: an empty text has no parts, "a,," has three."""
+    return [part.strip() for part in text.split(",")] if text else []
+
+
 def split_list(value: str) -> list[str]:
     """The entries of a setting of type LIST."""
-    return [entry for entry in (part.strip() for part in value.split(",")) if entry]
+    return [entry for entry in _parts(value) if entry]
 
 
 _B, _S, _I, _L = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG
@@ -108,7 +118,7 @@ _TABLE: Final = (
         "cleanup.policy",
         ConfigType.LIST,
         "delete",
-        "delete: old segments go by retention.ms and retention.bytes. compact: nothing is ever deleted here.",
+        "delete: old segments go by retention.ms and retention.bytes. compact, or empty: nothing is ever deleted here.",
         Effect.LIVE,
         "log.cleanup.policy",
         choices=("delete", "compact"),
@@ -264,6 +274,7 @@ _TABLE: Final = (
     TopicKey("follower.replication.throttled.replicas", ConfigType.LIST, "", "There is no replication."),
 )
 TOPIC_KEYS: Final[Mapping[str, TopicKey]] = {key.name: key for key in _TABLE}
+LIVE: Final = frozenset(key.name for key in _TABLE if key.effect is Effect.LIVE)  # what may change at any time
 
 
 class TopicSettings(NamedTuple):
@@ -275,6 +286,7 @@ class TopicSettings(NamedTuple):
     segment_bytes: int
     segment_ms: int
     deletes: bool  # cleanup.policy contains delete
+    compacts: bool  # cleanup.policy contains compact; with neither, all records are kept for ever (KIP-1161)
 
 
 def server_value(key: TopicKey, config: Config) -> str:
@@ -289,13 +301,15 @@ def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
         value = configs.get(name)
         return int(value if value is not None else server_value(TOPIC_KEYS[name], config))
 
+    policy = split_list(configs.get("cleanup.policy", "delete"))
     return TopicSettings(
         retention_ms=number("retention.ms"),
         retention_bytes=number("retention.bytes"),
         max_message_bytes=number("max.message.bytes"),
         segment_bytes=number("segment.bytes"),
         segment_ms=number("segment.ms"),
-        deletes="delete" in split_list(configs.get("cleanup.policy", "delete")),
+        deletes="delete" in policy,
+        compacts="compact" in policy,
     )
 
 
@@ -307,3 +321,8 @@ def why_invalid(name: str, value: str | None) -> str | None:
     if value is None:
         return f"{name} needs a value"
     return key.why_invalid(value)
+
+
+def normal(name: str, value: str) -> str:
+    """A valid value of one setting of a topic, in the form in which it is kept."""
+    return TOPIC_KEYS[name].normal(value)

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from coordinator.cluster import Cluster
     from coordinator.config import Config
     from coordinator.effects import Ticket
+    from coordinator.topics.alter_configs import AnyRequest
     from coordinator.topics.changes import Change
     from coordinator.topics.effects import Changed, Lookup, Read, TrimLog
     from coordinator.topics.partition import LogView, Partition
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
     from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
     from protocol.messages.fetch import FetchRequest
     from protocol.messages.follow_catalogue import FollowCatalogueRequest
-    from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
     from protocol.messages.init_producer_id import InitProducerIdRequest
     from protocol.messages.list_offsets import ListOffsetsRequest
     from protocol.messages.metadata import MetadataRequestTopic, MetadataResponseTopic
@@ -315,8 +315,8 @@ class Topics:
         """CreatePartitions."""
         return self._change_if_controller(request, CreatePartitions(request, ticket), ticket, now_ms)
 
-    def alter_configs(self, request: IncrementalAlterConfigsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """IncrementalAlterConfigs."""
+    def alter_configs(self, request: AnyRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """IncrementalAlterConfigs and AlterConfigs."""
         return self._change_if_controller(request, AlterConfigs(request, ticket), ticket, now_ms)
 
     def follow(self, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> TopicEffects:

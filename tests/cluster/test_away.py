@@ -12,6 +12,7 @@ from tests.support.admin import (
     create_topic,
     delete_topic,
     grow_topic,
+    replace_topic_configs,
     set_topic_config,
     topic_metadata,
 )
@@ -88,6 +89,7 @@ def test_without_the_controller_the_others_serve_what_they_own(nodes: Nodes) -> 
         assert committed_offsets(port, group) == {("orders", 0): 1}
         assert create_topic(port, "later") is ErrorCode.NOT_CONTROLLER
         assert set_topic_config(port, "orders", "retention.ms", "5000") is ErrorCode.NOT_CONTROLLER
+        assert replace_topic_configs(port, "orders", retention_ms="5000") is ErrorCode.NOT_CONTROLLER
         topic_metadata(port, "wanted", may_create=True)
     nodes[1].start()
     assert nodes.partitions(1, "wanted") is None, "what could not be passed on is dropped"

@@ -11,7 +11,15 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.support.admin import TOPIC, create_topic, delete_topic, grow_topic, set_topic_config, topic_metadata
+from tests.support.admin import (
+    TOPIC,
+    create_topic,
+    delete_topic,
+    grow_topic,
+    replace_topic_configs,
+    set_topic_config,
+    topic_metadata,
+)
 from tests.support.eventually import eventually
 from tests.support.nodes import Nodes
 from tests.support.questions import commit_offsets, committed_offsets
@@ -80,6 +88,9 @@ def test_settings_of_a_topic_may_be_changed_at_any_node_and_hold_on_all(nodes: N
     assert set_topic_config(nodes[number].port, topic, "retention.ms", "1234567") is ErrorCode.NONE
     for each in nodes:
         eventually(lambda each=each: retention(nodes, each, topic) == "1234567", f"node {each} has the setting")
+    assert replace_topic_configs(nodes[number].port, topic, retention_ms="77") is ErrorCode.NONE
+    for each in nodes:
+        eventually(lambda each=each: retention(nodes, each, topic) == "77", f"node {each} has the new settings")
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])

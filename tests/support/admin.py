@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from protocol.error_codes import ErrorCode
+from protocol.messages import alter_configs
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -41,6 +42,15 @@ def set_topic_config(port: int, topic: str, name: str, value: str) -> ErrorCode:
         resource_type=TOPIC, resource_name=topic, configs=[AlterableConfig(name=name, value=value)]
     )
     (answer,) = call(port, IncrementalAlterConfigsRequest(resources=[change]), 1).responses
+    assert answer.resource_name == topic
+    return ErrorCode(answer.error_code)
+
+
+def replace_topic_configs(port: int, topic: str, **configs: str) -> ErrorCode:
+    """AlterConfigs; underscores in names stand for dots."""
+    settings = [alter_configs.AlterableConfig(name=k.replace("_", "."), value=v) for k, v in configs.items()]
+    change = alter_configs.AlterConfigsResource(resource_type=TOPIC, resource_name=topic, configs=settings)
+    (answer,) = call(port, alter_configs.AlterConfigsRequest(resources=[change]), 2).responses
     assert answer.resource_name == topic
     return ErrorCode(answer.error_code)
 

@@ -175,6 +175,11 @@ def test_the_answer_waits_until_it_is_true(world: TopicsWorld) -> None:
     assert world.answer(ticket).topics[0].partitions[0].low_watermark == 4
 
 
+def test_records_of_a_topic_with_an_empty_cleanup_policy_can_be_deleted(world: TopicsWorld) -> None:
+    world.create("kept", cleanup_policy="")
+    assert delete(world, 0, topic="kept") == (0, 0)
+
+
 def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
     world.create("compacted", cleanup_policy="compact")
     world.topics.add_internal(OFFSETS_TOPIC, b"i" * 16, [MemoryLog()])

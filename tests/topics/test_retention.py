@@ -100,8 +100,9 @@ def test_a_changed_setting_holds_at_the_next_round(world: TopicsWorld) -> None:
     assert fetch(world, 4).log_start_offset == 2
 
 
-def test_a_compacted_topic_keeps_everything(world: TopicsWorld) -> None:
-    world.create("orders", cleanup_policy="compact", retention_bytes="1", retention_ms="1")
+@pytest.mark.parametrize("policy", ["compact", ""])
+def test_a_topic_that_deletes_nothing_keeps_everything(world: TopicsWorld, policy: str) -> None:
+    world.create("orders", cleanup_policy=policy, retention_bytes="1", retention_ms="1")
     for _ in range(4):
         produce(world)
     world.advance(600_000)

@@ -149,14 +149,42 @@ def test_entries_of_a_list_can_be_added_and_taken_away(world: TopicsWorld) -> No
     assert alter(world, ("cleanup.policy", SUBTRACT, "delete")) == 0
     assert world.partition("orders").topic.configs["cleanup.policy"] == "compact"
     assert not world.partition("orders").topic.settings.deletes
-    assert alter(world, ("cleanup.policy", SUBTRACT, "compact")) == ErrorCode.INVALID_CONFIG
+
+
+@pytest.mark.parametrize("way", [("cleanup.policy", SET, ""), ("cleanup.policy", SUBTRACT, "delete")])
+def test_the_cleanup_policy_may_be_empty(world: TopicsWorld, way: tuple[str, int, str]) -> None:
+    """KIP-1161: nothing is deleted and nothing compacted; it can be appended to, and reset."""
+    assert alter(world, way) == 0
+    assert describe(world, TOPIC, "orders", "cleanup.policy")[1]["cleanup.policy"].value == ""
+    settings = world.partition("orders").topic.settings
+    assert (settings.deletes, settings.compacts) == (False, False)
+    assert alter(world, ("cleanup.policy", APPEND, "compact")) == 0
+    assert world.partition("orders").topic.configs["cleanup.policy"] == "compact"
+    assert alter(world, ("cleanup.policy", DELETE, None)) == 0
+    assert world.partition("orders").topic.settings.deletes
+
+
+def test_a_value_is_kept_in_kafkas_form(world: TopicsWorld) -> None:
+    assert alter(world, ("cleanup.policy", SET, " compact , delete,compact "), ("retention.ms", SET, " 12 ")) == 0
+    assert world.partition("orders").topic.configs == {"cleanup.policy": "compact,delete", "retention.ms": "12"}
+
+
+@pytest.mark.parametrize(("name", "value"), [("min.insync.replicas", "1"), ("segment.bytes", "104857600")])
+def test_a_fixed_setting_may_be_sent_with_the_value_it_has(world: TopicsWorld, name: str, value: str) -> None:
+    """Tools send back what they have read, with one setting changed."""
+    assert alter(world, (name, SET, value), ("retention.ms", SET, "7")) == 0
+    assert world.partition("orders").topic.configs == {name: value, "retention.ms": "7"}
+    assert alter(world, (name, DELETE, None)) == 0
 
 
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
         (("segment.bytes", SET, "2000"), ErrorCode.INVALID_CONFIG),
-        (("min.insync.replicas", SET, "1"), ErrorCode.INVALID_CONFIG),
+        (("min.insync.replicas", SET, "2"), ErrorCode.INVALID_CONFIG),
+        (("cleanup.policy", SET, ",delete"), ErrorCode.INVALID_CONFIG),
+        (("cleanup.policy", APPEND, ""), ErrorCode.INVALID_CONFIG),
+        (("retention.ms", APPEND, None), ErrorCode.INVALID_REQUEST),
         (("no.such", SET, "1"), ErrorCode.INVALID_CONFIG),
         (("retention.ms", SET, "soon"), ErrorCode.INVALID_CONFIG),
         (("retention.ms", SET, "-2"), ErrorCode.INVALID_CONFIG),
@@ -175,6 +203,9 @@ def test_changes_that_are_refused_change_nothing(
 def test_resources_that_cannot_be_changed(world: TopicsWorld) -> None:
     change = ("retention.ms", SET, "1")
     assert alter(world, change, name="nowhere") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert alter(world, ("no.such", SET, "1"), name="nowhere") == ErrorCode.INVALID_CONFIG
+    assert alter(world, change, name="a b") == ErrorCode.INVALID_TOPIC_EXCEPTION
+    assert alter(world, change, name="") == ErrorCode.INVALID_REQUEST
     assert alter(world, change, name=OFFSETS_TOPIC) == ErrorCode.INVALID_TOPIC_EXCEPTION
     assert alter(world, change, name="1", resource=BROKER) == ErrorCode.INVALID_CONFIG
     assert alter(world, change, name="1", resource=99) == ErrorCode.INVALID_REQUEST
@@ -239,7 +270,10 @@ def test_every_default_is_valid_and_known_to_the_server(name: str, world: Topics
         ("min.cleanable.dirty.ratio", "1.7", False),
         ("min.cleanable.dirty.ratio", "nan", False),
         ("cleanup.policy", "compact, delete", True),
-        ("cleanup.policy", "", False),
+        ("cleanup.policy", "", True),
+        ("cleanup.policy", " ", True),
+        ("cleanup.policy", ",", False),
+        ("cleanup.policy", "delete,", False),
         ("compression.type", "lz4", True),
         ("compression.type", "rar", False),
         ("message.timestamp.type", "CreateTime", True),
