@@ -159,6 +159,10 @@ class Runtime:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
 
+    def in_turns(self, steps: Iterator[None]) -> None:
+        """Do what takes long a step at a time."""
+        self.turns.add(steps)
+
     @property
     def facts(self) -> Facts:
         """What the other nodes must know alike."""

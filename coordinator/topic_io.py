@@ -34,11 +34,14 @@ from coordinator.topic_producers import ProducerCheckpoint, replay_producers
 from coordinator.topic_store import TopicStore
 from coordinator.topic_work import close_logs, facts_of, look_up, read_logs, retain, trim_log
 from coordinator.topics.effects import (
+    NOTHING,
     ChangeCatalogue,
     Changed,
+    DiskSpace,
     EnforceRetention,
     Job,
     Lookup,
+    MeasureDisk,
     Opened,
     Read,
     ReadFailure,
@@ -283,6 +286,8 @@ class TopicIO:
         elif isinstance(job, TrimLog):
             log = self._logs.get(job.partition)
             self.flusher.run(partial(trim_log, log, job.offset), partial(self._trimmed, job))
+        elif isinstance(job, MeasureDisk):
+            self._readers.run(self.store.disk_space, partial(self._measured, job))
         else:
             items = [(partition, self._logs.get(partition), policy) for partition, policy in job.items]
             self.flusher.run(partial(retain, items), partial(self._retained, job))
@@ -373,6 +378,12 @@ class TopicIO:
             LOG.error("records were not deleted partition=%s error=%s", job.partition.directory, error)
         outcome = opened if opened is not None else ReadFailure(ErrorCode.KAFKA_STORAGE_ERROR)
         self._on_effects(self.topics.log_trimmed(job, outcome, self._now_ms()))
+
+    def _measured(self, job: MeasureDisk, space: DiskSpace | None, error: BaseException | None) -> None:
+        if error is not None:
+            LOG.error("the space of the data directory is not known error=%s", error)
+        job.then(space)
+        self._on_effects(NOTHING)
 
     def _retained(
         self, job: EnforceRetention, results: list[tuple[Partition, Opened]] | None, error: Exception | None

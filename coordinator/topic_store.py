@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.log.fs import FileSystem, read_whole, write_atomically
 from coordinator.log.log import Log, LogConfig, remove_tree
 from coordinator.topics.catalogue import CatalogueError, DeletedTopic, Document, parse_document
+from coordinator.topics.effects import DiskSpace
 from coordinator.topics.names import (
     DELETED_SUFFIX,
     STRAY_SUFFIX,
@@ -70,6 +71,11 @@ class TopicStore:
     def save_catalogue(self, document: str) -> None:
         """Make `document` the catalogue."""
         write_atomically(self._fs, self.data_dir / CATALOGUE_NAME, document.encode())
+
+    def disk_space(self) -> DiskSpace:
+        """The data directory's path, and the space of its file system."""
+        path = self.data_dir.absolute()
+        return DiskSpace(str(path), self._fs.total_bytes(path), self._fs.free_bytes(path))
 
     def load_producer_ids(self) -> int:
         """Producer ids below this may be in use."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from coordinator.effects import Effects, Ticket
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.cluster import Cluster, Facts
     from coordinator.config import Config
     from coordinator.core import GroupCoordinator
@@ -35,6 +37,9 @@ class Node(Protocol):
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
+
+    def in_turns(self, steps: Iterator[None]) -> None:
+        """Do what takes long a step at a time; other requests are handled between two steps."""
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""

@@ -45,7 +45,13 @@ LONG: Final[dict[int, Array]] = {
     ApiKey.JOIN_GROUP: Array("members"),
     ApiKey.DESCRIBE_GROUPS: Array("groups", of=Array("members", tail_bytes=4)),
     ApiKey.OFFSET_FETCH: Array("groups", of=Array("topics", tail_bytes=2, of=PARTITIONS)),
+    ApiKey.DESCRIBE_LOG_DIRS: Array("results", of=Array("topics", tail_bytes=17, of=PARTITIONS)),
+    ApiKey.ELECT_LEADERS: Array("replica_election_results", is_ours=True, of=Array("partition_result", is_ours=True)),
+    ApiKey.LIST_CONFIG_RESOURCES: Array("config_resources", is_ours=True),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: Array("topics", is_ours=True, of=Array("partitions", tail_bytes=4, is_ours=True)),
 }
+FIRST_WITH_SPACE: Final = 4  # of DescribeLogDirs: 16 bytes behind the topics, and one more from the next version on
+BEFORE_TOPICS: Final = 4  # bytes of DescribeTopicPartitions before the topics
 FIRST_WITH_OPERATIONS: Final = 3  # of DescribeGroups: four bytes behind the members
 OFFSETS_OF_ONE_GROUP: Final = Array("topics", tail_bytes=2, of=PARTITIONS)  # OffsetFetch 2 to 7
 FIRST_WITH_ERROR: Final = 2  # of OffsetFetch: two bytes behind the topics
@@ -64,6 +70,12 @@ def in_pieces(
         return None
     if key == ApiKey.DESCRIBE_GROUPS and version < FIRST_WITH_OPERATIONS:
         array = Array("groups", of=Array("members"))
+    if key == ApiKey.DESCRIBE_LOG_DIRS and version <= FIRST_WITH_SPACE:
+        tail_bytes = 16 if version == FIRST_WITH_SPACE else 0
+        array = Array("results", of=Array("topics", tail_bytes=tail_bytes, of=PARTITIONS))
+    if key == ApiKey.DESCRIBE_TOPIC_PARTITIONS:  # the next cursor is behind the topics
+        empty = encode(changed(response, topics=[]))
+        array = array._replace(tail_bytes=len(empty) - BEFORE_TOPICS - len(_count(0, is_flexible=True)) - 1)
     if key == ApiKey.OFFSET_FETCH and version < FIRST_WITH_GROUPS:
         (group,) = response.groups
         if group.error_code:

@@ -162,6 +162,19 @@ TOPICS: Final[dict[ApiKey, tuple[str, str]]] = {
         "here or is fixed at its creation: INVALID_CONFIG.",
     ),
     ApiKey.DESCRIBE_CLUSTER: ("", ""),
+    ApiKey.DESCRIBE_LOG_DIRS: (
+        "The one log directory of this node, the space of its file system, and the sizes of the logs of this node.",
+        "",
+    ),
+    ApiKey.ELECT_LEADERS: (
+        "Nothing is ever elected: ELECTION_NOT_NEEDED for each partition that is named.",
+        "A partition whose log cannot be used: PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.",
+    ),
+    ApiKey.LIST_CONFIG_RESOURCES: (
+        "Topics, nodes, and the loggers of nodes. There are no settings of groups and none of client metrics.",
+        "A type that is not known: UNSUPPORTED_VERSION.",
+    ),
+    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("At most 2,000 partitions in a page.", ""),
 }
 OTHERS: Final[dict[ApiKey, tuple[str, str]]] = {
     ApiKey.API_VERSIONS: (
@@ -180,10 +193,9 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("authentication and delegation tokens", (17, 36, 38, 39, 40, 41, 50, 51)),
     ("ACLs", (29, 30, 31)),
     ("quotas", (48, 49)),
-    ("replicas, their placement and elections", (34, 35, 43, 45, 46)),
+    ("replicas and their placement", (34, 45, 46)),
     ("the controller quorum, features and nodes that come and go", (55, 57, 64, 80, 81, 94)),
     ("metrics of clients", (71, 72)),
-    ("older or newer forms of what is served (DescribeConfigs, Metadata)", (74, 75)),
 )
 
 

@@ -76,6 +76,9 @@ class FileSystem(Protocol):
     def free_bytes(self, path: Path) -> int:
         """Bytes an ordinary user may still write to the file system that holds `path`."""
 
+    def total_bytes(self, path: Path) -> int:
+        """The size of the file system that holds `path`."""
+
     def lock(self, path: Path) -> File:
         """Hold `path` (made if absent) until the handle is closed; BlockingIOError when another one holds it."""
 
@@ -170,6 +173,10 @@ class RealFileSystem:
     def free_bytes(self, path: Path) -> int:
         facts = os.statvfs(path)
         return facts.f_bavail * facts.f_frsize
+
+    def total_bytes(self, path: Path) -> int:
+        facts = os.statvfs(path)
+        return facts.f_blocks * facts.f_frsize
 
     def lock(self, path: Path) -> File:
         file = RealFile(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))

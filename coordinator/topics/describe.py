@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Resource types and sources, by their numbers on the wire.
 TOPIC: Final = 2
 BROKER: Final = 4
-_BROKER_LOGGER: Final = 8
+BROKER_LOGGER: Final = 8
 FROM_TOPIC: Final = 1
 FROM_SERVER: Final = 4
 FROM_DEFAULT: Final = 5
@@ -205,7 +205,7 @@ def _entries_of(
         if topic is None:
             return [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{name}'"
         return list(_topic_entries(topic, config)), ErrorCode.NONE, None
-    if asked.resource_type in (BROKER, _BROKER_LOGGER):
+    if asked.resource_type in (BROKER, BROKER_LOGGER):
         if name == "" and asked.resource_type == BROKER:
             return [], ErrorCode.NONE, None  # defaults for all brokers, set while they run: there are none
         if name != str(node_id):

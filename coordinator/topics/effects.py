@@ -8,7 +8,7 @@ producer that something went wrong.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -132,7 +132,22 @@ class EnforceRetention:
     items: tuple[tuple[Partition, Policy], ...]
 
 
-Job: TypeAlias = "ChangeCatalogue | ReserveProducerIds | TrimLog | EnforceRetention"
+class DiskSpace(NamedTuple):
+    """The directory of all logs, and the file system that it is on."""
+
+    path: str
+    total_bytes: int
+    usable_bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class MeasureDisk:
+    """Look how much space there is (DescribeLogDirs). `then` gets it, or None if the directory cannot be used."""
+
+    then: Callable[[DiskSpace | None], None]
+
+
+Job: TypeAlias = "ChangeCatalogue | ReserveProducerIds | TrimLog | EnforceRetention | MeasureDisk"
 
 
 class Disconnect(NamedTuple):

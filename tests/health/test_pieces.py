@@ -12,7 +12,21 @@ from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsResponse
+from protocol.messages.describe_log_dirs import (
+    DescribeLogDirsPartition,
+    DescribeLogDirsResponse,
+    DescribeLogDirsResult,
+    DescribeLogDirsTopic,
+)
+from protocol.messages.describe_topic_partitions import (
+    Cursor,
+    DescribeTopicPartitionsResponse,
+    DescribeTopicPartitionsResponsePartition,
+    DescribeTopicPartitionsResponseTopic,
+)
+from protocol.messages.elect_leaders import ElectLeadersResponse, PartitionResult, ReplicaElectionResult
 from protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMember
+from protocol.messages.list_config_resources import ConfigResource, ListConfigResourcesResponse
 from protocol.messages.list_groups import ListedGroup, ListGroupsResponse
 from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
@@ -70,6 +84,40 @@ def fetched(*groups: tuple[int, ...], error: int = 0) -> OffsetFetchResponse:
     )
 
 
+def log_dirs(*topics: int) -> DescribeLogDirsResponse:
+    """Each topic is given as the number of its partitions."""
+    described = [
+        DescribeLogDirsTopic(f"topic-{t}", [DescribeLogDirsPartition(p, p * 1000, 0, False) for p in range(count)])
+        for t, count in enumerate(topics)
+    ]
+    return DescribeLogDirsResponse(results=[DescribeLogDirsResult(0, "/data", described, 1 << 40, 1 << 39, False)])
+
+
+def elected(*topics: int) -> ElectLeadersResponse:
+    results = [
+        ReplicaElectionResult(f"topic-{t}", [PartitionResult(p, 84, "not needed") for p in range(count)])
+        for t, count in enumerate(topics)
+    ]
+    return ElectLeadersResponse(replica_election_results=results)
+
+
+def topic_page(*topics: int, cursor: str | None = None) -> DescribeTopicPartitionsResponse:
+    described = [
+        DescribeTopicPartitionsResponseTopic(
+            0, f"topic-{t}", b"i" * 16, False,
+            [DescribeTopicPartitionsResponsePartition(0, p, 1, 0, [1], [1], [], [], []) for p in range(count)],
+            3576,
+        )
+        for t, count in enumerate(topics)
+    ]  # fmt: skip
+    following = None if cursor is None else Cursor(cursor, 7)
+    return DescribeTopicPartitionsResponse(topics=described, next_cursor=following)
+
+
+def resources(count: int) -> ListConfigResourcesResponse:
+    return ListConfigResourcesResponse(config_resources=[ConfigResource(f"topic-{n}", 2) for n in range(count)])
+
+
 ANSWERS = [
     (ApiKey.LIST_GROUPS, lambda: listed(MANY)),
     (ApiKey.LIST_GROUPS, lambda: listed(20_000)),  # whose number takes three bytes as a varint
@@ -80,6 +128,13 @@ ANSWERS = [
     (ApiKey.OFFSET_FETCH, lambda: fetched((MANY,))),
     (ApiKey.OFFSET_FETCH, lambda: fetched((1,) * MANY)),
     (ApiKey.OFFSET_FETCH, lambda: fetched((2, PER_PIECE + 1, 3, 200, 200, 0))),
+    (ApiKey.DESCRIBE_LOG_DIRS, lambda: log_dirs(2, MANY, 0, 200, 200)),
+    (ApiKey.DESCRIBE_LOG_DIRS, lambda: log_dirs(*([1] * MANY))),
+    (ApiKey.ELECT_LEADERS, lambda: elected(2, MANY, 0, 200, 200)),
+    (ApiKey.ELECT_LEADERS, lambda: elected(*([0] * MANY))),
+    (ApiKey.DESCRIBE_TOPIC_PARTITIONS, lambda: topic_page(2, MANY, 0, 200, 200)),
+    (ApiKey.DESCRIBE_TOPIC_PARTITIONS, lambda: topic_page(*([1] * MANY), cursor="t" * 200)),
+    (ApiKey.LIST_CONFIG_RESOURCES, lambda: resources(MANY)),
 ]
 
 

@@ -197,6 +197,9 @@ class LossyFileSystem:
     def free_bytes(self, path: Path) -> int:
         return 1 << 40 if self.capacity is None else self.capacity - _bytes_in(self.root)
 
+    def total_bytes(self, path: Path) -> int:
+        return 1 << 40 if self.capacity is None else self.capacity
+
     def lock(self, path: Path) -> LossyFile:
         with self._lock:
             if path in self._held:

@@ -9,7 +9,7 @@ twice is an error.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
@@ -25,8 +25,10 @@ from coordinator.topics.effects import (
     Changed,
     DeletedPartitions,
     Disconnect,
+    DiskSpace,
     EnforceRetention,
     Lookup,
+    MeasureDisk,
     Opened,
     Read,
     ReadFailure,
@@ -85,6 +87,8 @@ class TopicsWorld:
         self.fail_appends = False
         self.fail_reads = False
         self.reads = 0
+        self.steps = 0  # of long work, those after which it was not over
+        self.disk: DiskSpace | None = DiskSpace("/data", 1000, 400)
         self._work: deque[Any] = deque()
         self._correlation = count(1)
 
@@ -114,6 +118,10 @@ class TopicsWorld:
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         self.asked_controller.append(request)
+
+    def in_turns(self, steps: Iterator[None]) -> None:
+        for _ in steps:
+            self.steps += 1
 
     def execute_topics(self, effects: TopicEffects) -> None:
         for ticket, response in effects.replies:
@@ -219,6 +227,9 @@ class TopicsWorld:
             log = self.logs[work.partition]
             log.delete_up_to(work.offset)
             return self.topics.log_trimmed(work, _opened(log), self.now_ms)
+        if isinstance(work, MeasureDisk):
+            work.then(self.disk)
+            return TopicEffects()
         assert isinstance(work, EnforceRetention)
         return self.topics.retention_enforced(self._retain(work), self.now_ms)
 
