@@ -43,7 +43,7 @@ from coordinator.heartbeat_frame import HeartbeatFrame
 from coordinator.loop_health import NOTABLE_S
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.errors import DecodeError, EncodeError
+from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.frames import FrameError, FrameReader
 from protocol.headers import decode_request_header
 
@@ -406,7 +406,13 @@ class Connection(asyncio.Protocol):
         if request is None:
             try:
                 body = self._read_header(frame, route)
-                request = route.decode(frame, body)
+                request = route.decode(frame, body, route.max_elements)
+            except TooManyElementsError:
+                most = route.max_elements
+                self.close(
+                    f"{route.name} v{route.version} of {len(frame)} bytes has over {most} elements: send several"
+                )
+                return None
             except DecodeError as error:
                 self.close(f"malformed {route.name} v{route.version}: {error}")
                 return 0.0

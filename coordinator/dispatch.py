@@ -32,6 +32,7 @@ class Route:
         "is_flexible",
         "key",
         "latency",
+        "max_elements",
         "name",
         "requests",
         "sample_mask",
@@ -49,6 +50,7 @@ class Route:
         self.answer_is_flexible = self.is_flexible and api.key is not ApiKey.API_VERSIONS  # its header never is
         self.decode = codec.request_decoder(self.key, version)
         self.encode = codec.response_encoder(self.key, version)
+        self.max_elements = api.max_elements
         self.handle = api.handle
         self.shape = api.shape
         self.requests = 0  # how many were decoded and handled

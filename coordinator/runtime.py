@@ -35,7 +35,7 @@ from coordinator.turns import Turns
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
     from coordinator.api.handler import Api
     from coordinator.cluster import Cluster

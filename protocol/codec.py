@@ -4,7 +4,8 @@ The generated module of an API is loaded when the API is first used, so that a c
 for the rest. A server asks once for the function of each (key, version) it serves and keeps it: `request_decoder` and
 `response_encoder`. The other functions look it up each time, for tests and tools.
 
-Decoders read a body from `position` to its end, ignore what follows, and raise DecodeError and nothing else.
+Decoders read a body from `position` to its end, ignore what follows, and raise DecodeError and nothing else. The decoder
+of a request takes at most as many elements as it is told, and raises TooManyElementsError for more.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from typing import Any, TypeAlias
 
 from protocol.errors import ProtocolError, UnsupportedVersionError
 from protocol.generated.index import APIS
+from protocol.primitives import UNLIMITED
 from protocol.schema import Message, message_spec
 
 Decoder: TypeAlias = Callable[[bytes, int], Message]
+RequestDecoder: TypeAlias = Callable[[bytes, int, int], Message]
 Encoder: TypeAlias = Callable[[Message], bytes]
 
 
@@ -41,10 +44,10 @@ def is_flexible(api_key: int, version: int) -> bool:
     return version >= APIS[api_key][3]
 
 
-def request_decoder(api_key: int, version: int) -> Decoder:
-    """The function that reads a request body: (data, position) -> message."""
+def request_decoder(api_key: int, version: int) -> RequestDecoder:
+    """The function that reads a request body: (data, position, most elements) -> message."""
     _check(api_key, version)
-    decoder: Decoder = _generated(api_key).DECODE_REQUEST[version]
+    decoder: RequestDecoder = _generated(api_key).DECODE_REQUEST[version]
     return decoder
 
 
@@ -71,7 +74,7 @@ def response_encoder(api_key: int, version: int) -> Encoder:
 
 def decode_request(api_key: int, version: int, data: bytes, position: int) -> Message:
     """The request whose body starts at `position`."""
-    return request_decoder(api_key, version)(data, position)
+    return request_decoder(api_key, version)(data, position, UNLIMITED)
 
 
 def encode_request(message: Message, version: int) -> bytes:

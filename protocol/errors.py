@@ -16,6 +16,10 @@ class DecodeError(ProtocolError):
     """Bytes that are not what they claim to be: cut short, a length that lies, a null that may not be."""
 
 
+class TooManyElementsError(DecodeError):
+    """A request with more elements than its decoder was told to take."""
+
+
 class CorruptBatchError(DecodeError):
     """A record batch whose checksum, size, count or compressed data is wrong."""
 

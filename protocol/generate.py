@@ -86,10 +86,12 @@ class ModuleWriter:
         """Both directions of one class, and the tables that find the function of a version."""
         spec = message_spec(cls)
         name = snake_case(cls.__name__)
-        self._table("DECODE", table_suffix, f"Callable[[bytes, int], {cls.__name__}]", self._decoders(cls, name, spec))
+        arguments = "bytes, int, int" if table_suffix == "REQUEST" else "bytes, int"
+        decoders = self._decoders(cls, name, spec, is_bounded=table_suffix == "REQUEST")
+        self._table("DECODE", table_suffix, f"Callable[[{arguments}], {cls.__name__}]", decoders)
         self._table("ENCODE", table_suffix, f"Callable[[{cls.__name__}], bytes]", self._encoders(cls, name, spec))
 
-    def _decoders(self, cls: type, name: str, spec: MessageSpec) -> dict[int, str]:
+    def _decoders(self, cls: type, name: str, spec: MessageSpec, *, is_bounded: bool) -> dict[int, str]:
         written: dict[Struct, str] = {}
         functions: dict[int, str] = {}
         for version in spec.versions:
@@ -98,7 +100,8 @@ class ModuleWriter:
                 written[layout] = f"decode_{name}_v{version}"
                 self._source.line()
                 self._source.line()
-                DecoderWriter(self._source, self._structs).function(written[layout], layout)
+                writer = DecoderWriter(self._source, self._structs, is_bounded=is_bounded)
+                writer.function(written[layout], layout)
             functions[version] = written[layout]
         return functions
 
@@ -147,7 +150,7 @@ class ModuleWriter:
             yield f"from struct import {', '.join(from_struct)}"
         yield "from typing import Final"
         yield ""
-        errors = [each for each in ("DecodeError", "EncodeError") if each in words]
+        errors = [each for each in ("DecodeError", "EncodeError", "TooManyElementsError") if each in words]
         if errors:
             yield f"from protocol.errors import {', '.join(errors)}"
         module = importlib.import_module(self._origin)

@@ -15,8 +15,9 @@ from protocol.api_keys import ApiKey
 from protocol.codec import is_flexible
 from protocol.errors import DecodeError, UnsupportedVersionError
 from protocol.generated.index import APIS
-from protocol.primitives import TOO_SHORT, skip_tags
+from protocol.primitives import TOO_SHORT, read_uvarint, skip_tags
 
+MAX_TAGS: Final = 1000  # of a request header, for which Kafka has none so far
 _FIXED: Final = struct.Struct(">hhi")
 _LENGTH: Final = struct.Struct(">h")
 _CORRELATION: Final = struct.Struct(">i")
@@ -48,8 +49,10 @@ def decode_request_header(data: bytes, position: int = 0) -> tuple[RequestHeader
             client_id = data[position : position + length].decode("utf-8", "replace")
             position += length
         if version >= api[3]:
-            tags = data[position]
-            position = skip_tags(data, position + 1, tags) if tags else position + 1
+            tags, position = read_uvarint(data, position)
+            if tags > MAX_TAGS:
+                raise DecodeError(f"the request header has {tags} tagged fields, more than {MAX_TAGS}")
+            position = skip_tags(data, position, tags)
     except (struct.error, IndexError):
         raise DecodeError("the request header ends early") from None
     if position > len(data):
@@ -75,7 +78,10 @@ def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int
     """The correlation id of a response to a request of this version, and the position of the body."""
     try:
         (correlation_id,) = _CORRELATION.unpack_from(data, 0)
-        position = skip_tags(data, 5, data[4]) if _has_tags(api_key, version) else 4
+        position = 4
+        if _has_tags(api_key, version):
+            tags, position = read_uvarint(data, position)
+            position = skip_tags(data, position, tags)
     except (struct.error, IndexError):
         raise DecodeError(TOO_SHORT) from None
     return correlation_id, position

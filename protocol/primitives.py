@@ -17,6 +17,7 @@ from protocol.errors import DecodeError, EncodeError
 
 ZERO_UUID: Final = bytes(16)
 TOO_SHORT: Final = "the data ends early"
+UNLIMITED: Final = 2**62 - 1  # elements of a request, for tests and tools
 MALFORMED: Final = (IndexError, struct.error)
 UNENCODABLE: Final = (AttributeError, TypeError, struct.error, UnicodeEncodeError)
 
@@ -86,9 +87,7 @@ def read_tag(data: bytes, position: int, previous: int) -> tuple[int, int, int]:
 
 
 def skip_tags(data: bytes, position: int, count: int) -> int:
-    """The position behind a tag section of which nothing is known; `count` is its first byte, already read."""
-    if count > 127:
-        count, position = read_uvarint_tail(data, position, count)
+    """The position behind the `count` fields of a tag section of which nothing is known."""
     previous = -1
     for _ in range(count):
         previous, position, _ = read_tag(data, position, previous)

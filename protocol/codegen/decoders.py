@@ -7,6 +7,10 @@ the same function, so that a request costs one call.
 Safety comes from three rules. Reading a fixed run or a byte past the end raises by itself. A slice past the end does
 not, but then `position` has passed `size`, and whatever comes next fails, at the latest the check before the return.
 A count is compared with the bytes that remain before the first element is read.
+
+The decoder of a request takes at most `left` elements: entries of arrays, nested ones too, and fields of tag sections.
+Each one becomes a Python object, and a server decodes on its event loop, so a frame of the smallest elements would
+stop it for long. Plain numbers are unpacked by one call: eight of them, or a rest, count as one element.
 """
 
 from __future__ import annotations
@@ -19,18 +23,20 @@ LENIENT = '.decode("utf-8", "replace")'
 
 
 class DecoderWriter:
-    """Writes the body of one decoder."""
+    """Writes the body of one decoder. With `is_bounded` it takes a limit of elements from its caller."""
 
-    def __init__(self, source: Source, structs: Structs) -> None:
+    def __init__(self, source: Source, structs: Structs, *, is_bounded: bool = False) -> None:
         self._source = source
         self._structs = structs
+        self._is_bounded = is_bounded
         self._run: list[tuple[str, str]] = []  # fixed-width values not yet read: format, variable
         self._counter = 0
         self._scopes = 0
 
     def function(self, name: str, layout: Struct) -> None:
         source = self._source
-        with source.block(f"def {name}(data: bytes, position: int) -> {layout.class_name}:"):
+        limit = ", left: int" if self._is_bounded else ""
+        with source.block(f"def {name}(data: bytes, position: int{limit}) -> {layout.class_name}:"):
             with source.block("try:"):
                 if _varies(layout):
                     source.line("size = len(data)")
@@ -169,6 +175,8 @@ class DecoderWriter:
         needed = count if smallest == 1 else f"{count} * {smallest}"
         with source.block(f"if {count} < 0 or {needed} > size - position:"):
             source.line(f'raise DecodeError("{each.name} has more elements than bytes, or is null")')
+        is_numbers = isinstance(kind.element, Fixed) and kind.element.format != "16s"
+        self._count(f"{count} + 7 >> 3" if is_numbers else count)
         if isinstance(kind.element, Fixed) and kind.element.format != "16s":
             source.line(f'{target} = list(unpack_from(f">{{{count}}}{kind.element.format}", data, position))')
             source.line(f"position += {needed}")
@@ -178,6 +186,13 @@ class DecoderWriter:
         with source.block(f"for _ in range({count}):"):
             source.line(f"{elements}.append({self._element(each, kind.element)})")
         source.line(f"{target} = {elements}")
+
+    def _count(self, elements: str) -> None:
+        """Take elements off what is left, before the first of them is read."""
+        if self._is_bounded:
+            self._source.line(f"left -= {elements}")
+            with self._source.block("if left < 0:"):
+                self._source.line("raise TooManyElementsError")
 
     def _element(self, each: Field, kind: Kind) -> str:
         if isinstance(kind, Struct):
@@ -197,14 +212,14 @@ class DecoderWriter:
         self._flush()
         for each in layout.tagged:
             source.line(f"{scope.name(each.name)}: {each.type} = {each.default}")
-        if not layout.tagged:
-            with source.block(f"if {tags}:"):
-                source.line(f"position = skip_tags(data, position, {tags})")
-            return
-        tag, previous, end = self._temporary("tag"), self._temporary("previous"), self._temporary("end")
         with source.block(f"if {tags}:"):
             with source.block(f"if {tags} > 127:"):
                 source.line(f"{tags}, position = read_uvarint_tail(data, position, {tags})")
+            self._count(tags)
+            if not layout.tagged:
+                source.line(f"position = skip_tags(data, position, {tags})")
+                return
+            tag, previous, end = self._temporary("tag"), self._temporary("previous"), self._temporary("end")
             source.line(f"{previous} = -1")
             with source.block(f"for _ in range({tags}):"):
                 source.line(f"{tag}, {end}, position = read_tag(data, position, {previous})")

@@ -11,6 +11,7 @@ RESERVED: Final = frozenset(keyword.kwlist) | {
     "data",
     "position",
     "size",
+    "left",
     "message",
     "parts",
     "tags",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.add_offsets_to_txn import (
     AddOffsetsToTxnRequest,
     AddOffsetsToTxnResponse,
@@ -40,7 +40,7 @@ _unpack_qhB = Struct(">qhB").unpack_from
 _unpack_qhh = Struct(">qhh").unpack_from
 
 
-def decode_add_offsets_to_txn_request_v0(data: bytes, position: int) -> AddOffsetsToTxnRequest:
+def decode_add_offsets_to_txn_request_v0(data: bytes, position: int, left: int) -> AddOffsetsToTxnRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -62,7 +62,7 @@ def decode_add_offsets_to_txn_request_v0(data: bytes, position: int) -> AddOffse
         raise unreadable(error) from None
 
 
-def decode_add_offsets_to_txn_request_v3(data: bytes, position: int) -> AddOffsetsToTxnRequest:
+def decode_add_offsets_to_txn_request_v3(data: bytes, position: int, left: int) -> AddOffsetsToTxnRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -84,6 +84,11 @@ def decode_add_offsets_to_txn_request_v3(data: bytes, position: int) -> AddOffse
         tags3 = data[position]
         position += 1
         if tags3:
+            if tags3 > 127:
+                tags3, position = read_uvarint_tail(data, position, tags3)
+            left -= tags3
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -129,6 +134,8 @@ def decode_add_offsets_to_txn_response_v3(data: bytes, position: int) -> AddOffs
         throttle_time_ms, error_code, tags1 = _unpack_ihB(data, position)
         position += 7
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -151,7 +158,7 @@ def encode_add_offsets_to_txn_response_v3(message: AddOffsetsToTxnResponse) -> b
         raise unwritable("AddOffsetsToTxnResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], AddOffsetsToTxnRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], AddOffsetsToTxnRequest]]] = {
     0: decode_add_offsets_to_txn_request_v0,
     1: decode_add_offsets_to_txn_request_v0,
     2: decode_add_offsets_to_txn_request_v0,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.add_partitions_to_txn import (
     AddPartitionsToTxnPartitionResult,
     AddPartitionsToTxnRequest,
@@ -55,7 +55,7 @@ _unpack_qhi = Struct(">qhi").unpack_from
 _unpack_qhoB = Struct(">qh?B").unpack_from
 
 
-def decode_add_partitions_to_txn_request_v0(data: bytes, position: int) -> AddPartitionsToTxnRequest:
+def decode_add_partitions_to_txn_request_v0(data: bytes, position: int, left: int) -> AddPartitionsToTxnRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -69,6 +69,9 @@ def decode_add_partitions_to_txn_request_v0(data: bytes, position: int) -> AddPa
         v3_and_below_topics: list[AddPartitionsToTxnTopic]
         if n2 < 0 or n2 * 6 > size - position:
             raise DecodeError("v3_and_below_topics has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[AddPartitionsToTxnTopic] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -82,6 +85,9 @@ def decode_add_partitions_to_txn_request_v0(data: bytes, position: int) -> AddPa
             partitions_1: list[int]
             if n5 < 0 or n5 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n5 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_1 = list(unpack_from(f">{n5}i", data, position))
             position += n5 * 4
             list3.append(AddPartitionsToTxnTopic(name_1, partitions_1))
@@ -93,7 +99,7 @@ def decode_add_partitions_to_txn_request_v0(data: bytes, position: int) -> AddPa
         raise unreadable(error) from None
 
 
-def decode_add_partitions_to_txn_request_v3(data: bytes, position: int) -> AddPartitionsToTxnRequest:
+def decode_add_partitions_to_txn_request_v3(data: bytes, position: int, left: int) -> AddPartitionsToTxnRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -112,6 +118,9 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int) -> AddPa
         n2 -= 1
         if n2 < 0 or n2 * 3 > size - position:
             raise DecodeError("v3_and_below_topics has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[AddPartitionsToTxnTopic] = []
         for _ in range(n2):
             n4 = data[position]
@@ -130,17 +139,30 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int) -> AddPa
             n5 -= 1
             if n5 < 0 or n5 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n5 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_1 = list(unpack_from(f">{n5}i", data, position))
             position += n5 * 4
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list3.append(AddPartitionsToTxnTopic(name_1, partitions_1))
         v3_and_below_topics = list3
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -149,7 +171,7 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int) -> AddPa
         raise unreadable(error) from None
 
 
-def decode_add_partitions_to_txn_request_v4(data: bytes, position: int) -> AddPartitionsToTxnRequest:
+def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: int) -> AddPartitionsToTxnRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -160,6 +182,9 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int) -> AddPa
         n1 -= 1
         if n1 < 0 or n1 * 14 > size - position:
             raise DecodeError("transactions has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AddPartitionsToTxnTransaction] = []
         for _ in range(n1):
             n3 = data[position]
@@ -178,6 +203,9 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int) -> AddPa
             n4 -= 1
             if n4 < 0 or n4 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[AddPartitionsToTxnTopic] = []
             for _ in range(n4):
                 n6 = data[position]
@@ -196,23 +224,41 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int) -> AddPa
                 n7 -= 1
                 if n7 < 0 or n7 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n7 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_2 = list(unpack_from(f">{n7}i", data, position))
                 position += n7 * 4
                 tags8 = data[position]
                 position += 1
                 if tags8:
+                    if tags8 > 127:
+                        tags8, position = read_uvarint_tail(data, position, tags8)
+                    left -= tags8
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags8)
                 list5.append(AddPartitionsToTxnTopic(name_2, partitions_2))
             topics_1 = list5
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(AddPartitionsToTxnTransaction(transactional_id_1, producer_id_1, producer_epoch_1, verify_only_1, topics_1))
         transactions = list2
         tags10 = data[position]
         position += 1
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -352,18 +398,24 @@ def decode_add_partitions_to_txn_response_v3(data: bytes, position: int) -> AddP
                 partition_index_2, partition_error_code_2, tags6 = _unpack_ihB(data, position)
                 position += 7
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(AddPartitionsToTxnPartitionResult(partition_index_2, partition_error_code_2))
             results_by_partition_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(AddPartitionsToTxnTopicResult(name_1, results_by_partition_1))
         results_by_topic_v3_and_below = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -424,24 +476,32 @@ def decode_add_partitions_to_txn_response_v4(data: bytes, position: int) -> AddP
                     partition_index_3, partition_error_code_3, tags9 = _unpack_ihB(data, position)
                     position += 7
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(AddPartitionsToTxnPartitionResult(partition_index_3, partition_error_code_3))
                 results_by_partition_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(AddPartitionsToTxnTopicResult(name_2, results_by_partition_2))
             topic_results_1 = list5
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(AddPartitionsToTxnResult(transactional_id_1, topic_results_1))
         results_by_transaction = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -515,7 +575,7 @@ def encode_add_partitions_to_txn_response_v4(message: AddPartitionsToTxnResponse
         raise unwritable("AddPartitionsToTxnResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], AddPartitionsToTxnRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], AddPartitionsToTxnRequest]]] = {
     0: decode_add_partitions_to_txn_request_v0,
     1: decode_add_partitions_to_txn_request_v0,
     2: decode_add_partitions_to_txn_request_v0,

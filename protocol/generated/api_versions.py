@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -51,14 +51,14 @@ _unpack_o = Struct(">?").unpack_from
 _unpack_q = Struct(">q").unpack_from
 
 
-def decode_api_versions_request_v0(data: bytes, position: int) -> ApiVersionsRequest:
+def decode_api_versions_request_v0(data: bytes, position: int, left: int) -> ApiVersionsRequest:
     try:
         return ApiVersionsRequest("", "")
     except MALFORMED as error:
         raise unreadable(error) from None
 
 
-def decode_api_versions_request_v3(data: bytes, position: int) -> ApiVersionsRequest:
+def decode_api_versions_request_v3(data: bytes, position: int, left: int) -> ApiVersionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -80,6 +80,11 @@ def decode_api_versions_request_v3(data: bytes, position: int) -> ApiVersionsReq
         tags3 = data[position]
         position += 1
         if tags3:
+            if tags3 > 127:
+                tags3, position = read_uvarint_tail(data, position, tags3)
+            left -= tags3
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -166,6 +171,8 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
             api_key_1, min_version_1, max_version_1, tags3 = _unpack_hhhB(data, position)
             position += 7
             if tags3:
+                if tags3 > 127:
+                    tags3, position = read_uvarint_tail(data, position, tags3)
                 position = skip_tags(data, position, tags3)
             list2.append(ApiVersion(api_key_1, min_version_1, max_version_1))
         api_keys = list2
@@ -203,6 +210,8 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
                         min_version_2, max_version_2, tags11 = _unpack_hhB(data, position)
                         position += 5
                         if tags11:
+                            if tags11 > 127:
+                                tags11, position = read_uvarint_tail(data, position, tags11)
                             position = skip_tags(data, position, tags11)
                         list9.append(SupportedFeatureKey(name_2, min_version_2, max_version_2))
                     supported_features = list9
@@ -234,6 +243,8 @@ def decode_api_versions_response_v3(data: bytes, position: int) -> ApiVersionsRe
                         max_version_level_3, min_version_level_3, tags15 = _unpack_hhB(data, position)
                         position += 5
                         if tags15:
+                            if tags15 > 127:
+                                tags15, position = read_uvarint_tail(data, position, tags15)
                             position = skip_tags(data, position, tags15)
                         list13.append(FinalizedFeatureKey(name_3, max_version_level_3, min_version_level_3))
                     finalized_features = list13
@@ -325,7 +336,7 @@ def encode_api_versions_response_v3(message: ApiVersionsResponse) -> bytes:
         raise unwritable("ApiVersionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ApiVersionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ApiVersionsRequest]]] = {
     0: decode_api_versions_request_v0,
     1: decode_api_versions_request_v0,
     2: decode_api_versions_request_v0,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.consumer_group_describe import (
     Assignment,
     ConsumerGroupDescribeRequest,
@@ -49,7 +49,7 @@ _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_consumer_group_describe_request_v0(data: bytes, position: int) -> ConsumerGroupDescribeRequest:
+def decode_consumer_group_describe_request_v0(data: bytes, position: int, left: int) -> ConsumerGroupDescribeRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -60,6 +60,9 @@ def decode_consumer_group_describe_request_v0(data: bytes, position: int) -> Con
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("group_ids has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -75,6 +78,11 @@ def decode_consumer_group_describe_request_v0(data: bytes, position: int) -> Con
         include_authorized_operations, tags5 = _unpack_oB(data, position)
         position += 2
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -260,12 +268,16 @@ def decode_consumer_group_describe_response_v0(data: bytes, position: int) -> Co
                     tags23 = data[position]
                     position += 1
                     if tags23:
+                        if tags23 > 127:
+                            tags23, position = read_uvarint_tail(data, position, tags23)
                         position = skip_tags(data, position, tags23)
                     list20.append(TopicPartitions(topic_id_4, topic_name_4, partitions_4))
                 topic_partitions_3 = list20
                 tags24 = data[position]
                 position += 1
                 if tags24:
+                    if tags24 > 127:
+                        tags24, position = read_uvarint_tail(data, position, tags24)
                     position = skip_tags(data, position, tags24)
                 assignment_2 = Assignment(topic_partitions_3)
                 n25 = data[position]
@@ -299,29 +311,39 @@ def decode_consumer_group_describe_response_v0(data: bytes, position: int) -> Co
                     tags29 = data[position]
                     position += 1
                     if tags29:
+                        if tags29 > 127:
+                            tags29, position = read_uvarint_tail(data, position, tags29)
                         position = skip_tags(data, position, tags29)
                     list26.append(TopicPartitions(topic_id_6, topic_name_6, partitions_6))
                 topic_partitions_5 = list26
                 tags30 = data[position]
                 position += 1
                 if tags30:
+                    if tags30 > 127:
+                        tags30, position = read_uvarint_tail(data, position, tags30)
                     position = skip_tags(data, position, tags30)
                 target_assignment_2 = Assignment(topic_partitions_5)
                 tags31 = data[position]
                 position += 1
                 if tags31:
+                    if tags31 > 127:
+                        tags31, position = read_uvarint_tail(data, position, tags31)
                     position = skip_tags(data, position, tags31)
                 list8.append(Member(member_id_2, instance_id_2, rack_id_2, member_epoch_2, client_id_2, client_host_2, subscribed_topic_names_2, subscribed_topic_regex_2, assignment_2, target_assignment_2))
             members_1 = list8
             authorized_operations_1, tags32 = _unpack_iB(data, position)
             position += 5
             if tags32:
+                if tags32 > 127:
+                    tags32, position = read_uvarint_tail(data, position, tags32)
                 position = skip_tags(data, position, tags32)
             list2.append(DescribedGroup(error_code_1, error_message_1, group_id_1, group_state_1, group_epoch_1, assignment_epoch_1, assignor_name_1, members_1, authorized_operations_1))
         groups = list2
         tags33 = data[position]
         position += 1
         if tags33:
+            if tags33 > 127:
+                tags33, position = read_uvarint_tail(data, position, tags33)
             position = skip_tags(data, position, tags33)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -399,7 +421,7 @@ def encode_consumer_group_describe_response_v0(message: ConsumerGroupDescribeRes
         raise unwritable("ConsumerGroupDescribeResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ConsumerGroupDescribeRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ConsumerGroupDescribeRequest]]] = {
     0: decode_consumer_group_describe_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.consumer_group_heartbeat import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -44,7 +44,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iib = Struct(">iib").unpack_from
 
 
-def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int) -> ConsumerGroupHeartbeatRequest:
+def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left: int) -> ConsumerGroupHeartbeatRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -94,6 +94,9 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int) -> Co
             n5 -= 1
             if n5 < 0 or n5 > size - position:
                 raise DecodeError("subscribed_topic_names has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[str] = []
             for _ in range(n5):
                 n8 = data[position]
@@ -127,6 +130,9 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int) -> Co
             n10 -= 1
             if n10 < 0 or n10 * 18 > size - position:
                 raise DecodeError("topic_partitions has more elements than bytes, or is null")
+            left -= n10
+            if left < 0:
+                raise TooManyElementsError
             list11: list[TopicPartitions] = []
             for _ in range(n10):
                 topic_id_1, n12 = _unpack_16sB(data, position)
@@ -137,17 +143,30 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int) -> Co
                 n12 -= 1
                 if n12 < 0 or n12 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n12 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n12}i", data, position))
                 position += n12 * 4
                 tags13 = data[position]
                 position += 1
                 if tags13:
+                    if tags13 > 127:
+                        tags13, position = read_uvarint_tail(data, position, tags13)
+                    left -= tags13
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags13)
                 list11.append(TopicPartitions(topic_id_1, partitions_1))
             topic_partitions = list11
         tags14 = data[position]
         position += 1
         if tags14:
+            if tags14 > 127:
+                tags14, position = read_uvarint_tail(data, position, tags14)
+            left -= tags14
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -156,7 +175,7 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int) -> Co
         raise unreadable(error) from None
 
 
-def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int) -> ConsumerGroupHeartbeatRequest:
+def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left: int) -> ConsumerGroupHeartbeatRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -206,6 +225,9 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int) -> Co
             n5 -= 1
             if n5 < 0 or n5 > size - position:
                 raise DecodeError("subscribed_topic_names has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[str] = []
             for _ in range(n5):
                 n8 = data[position]
@@ -249,6 +271,9 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int) -> Co
             n11 -= 1
             if n11 < 0 or n11 * 18 > size - position:
                 raise DecodeError("topic_partitions has more elements than bytes, or is null")
+            left -= n11
+            if left < 0:
+                raise TooManyElementsError
             list12: list[TopicPartitions] = []
             for _ in range(n11):
                 topic_id_1, n13 = _unpack_16sB(data, position)
@@ -259,17 +284,30 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int) -> Co
                 n13 -= 1
                 if n13 < 0 or n13 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n13 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n13}i", data, position))
                 position += n13 * 4
                 tags14 = data[position]
                 position += 1
                 if tags14:
+                    if tags14 > 127:
+                        tags14, position = read_uvarint_tail(data, position, tags14)
+                    left -= tags14
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags14)
                 list12.append(TopicPartitions(topic_id_1, partitions_1))
             topic_partitions = list12
         tags15 = data[position]
         position += 1
         if tags15:
+            if tags15 > 127:
+                tags15, position = read_uvarint_tail(data, position, tags15)
+            left -= tags15
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags15)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -415,17 +453,23 @@ def decode_consumer_group_heartbeat_response_v0(data: bytes, position: int) -> C
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(TopicPartitions(topic_id_2, partitions_2))
             topic_partitions_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             assignment = Assignment(topic_partitions_1)
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -461,7 +505,7 @@ def encode_consumer_group_heartbeat_response_v0(message: ConsumerGroupHeartbeatR
         raise unwritable("ConsumerGroupHeartbeatResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ConsumerGroupHeartbeatRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ConsumerGroupHeartbeatRequest]]] = {
     0: decode_consumer_group_heartbeat_request_v0,
     1: decode_consumer_group_heartbeat_request_v1,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.create_acls import (
     AclCreation,
     AclCreationResult,
@@ -52,7 +52,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def decode_create_acls_request_v0(data: bytes, position: int) -> CreateAclsRequest:
+def decode_create_acls_request_v0(data: bytes, position: int, left: int) -> CreateAclsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -60,6 +60,9 @@ def decode_create_acls_request_v0(data: bytes, position: int) -> CreateAclsReque
         creations: list[AclCreation]
         if n1 < 0 or n1 * 9 > size - position:
             raise DecodeError("creations has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AclCreation] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -91,7 +94,7 @@ def decode_create_acls_request_v0(data: bytes, position: int) -> CreateAclsReque
         raise unreadable(error) from None
 
 
-def decode_create_acls_request_v1(data: bytes, position: int) -> CreateAclsRequest:
+def decode_create_acls_request_v1(data: bytes, position: int, left: int) -> CreateAclsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -99,6 +102,9 @@ def decode_create_acls_request_v1(data: bytes, position: int) -> CreateAclsReque
         creations: list[AclCreation]
         if n1 < 0 or n1 * 10 > size - position:
             raise DecodeError("creations has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AclCreation] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -130,7 +136,7 @@ def decode_create_acls_request_v1(data: bytes, position: int) -> CreateAclsReque
         raise unreadable(error) from None
 
 
-def decode_create_acls_request_v2(data: bytes, position: int) -> CreateAclsRequest:
+def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> CreateAclsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -141,6 +147,9 @@ def decode_create_acls_request_v2(data: bytes, position: int) -> CreateAclsReque
         n1 -= 1
         if n1 < 0 or n1 * 8 > size - position:
             raise DecodeError("creations has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AclCreation] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bB(data, position)
@@ -170,12 +179,22 @@ def decode_create_acls_request_v2(data: bytes, position: int) -> CreateAclsReque
             operation_1, permission_type_1, tags6 = _unpack_bbB(data, position)
             position += 3
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list2.append(AclCreation(resource_type_1, resource_name_1, resource_pattern_type_1, principal_1, host_1, operation_1, permission_type_1))
         creations = list2
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -292,12 +311,16 @@ def decode_create_acls_response_v2(data: bytes, position: int) -> CreateAclsResp
             tags4 = data[position]
             position += 1
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(AclCreationResult(error_code_1, error_message_1))
         results = list2
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -337,7 +360,7 @@ def encode_create_acls_response_v2(message: CreateAclsResponse) -> bytes:
         raise unwritable("CreateAclsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], CreateAclsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], CreateAclsRequest]]] = {
     0: decode_create_acls_request_v0,
     1: decode_create_acls_request_v1,
     2: decode_create_acls_request_v2,

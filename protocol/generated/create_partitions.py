@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.create_partitions import (
     CreatePartitionsAssignment,
     CreatePartitionsRequest,
@@ -48,7 +48,7 @@ _unpack_io = Struct(">i?").unpack_from
 _unpack_ioB = Struct(">i?B").unpack_from
 
 
-def decode_create_partitions_request_v0(data: bytes, position: int) -> CreatePartitionsRequest:
+def decode_create_partitions_request_v0(data: bytes, position: int, left: int) -> CreatePartitionsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -56,6 +56,9 @@ def decode_create_partitions_request_v0(data: bytes, position: int) -> CreatePar
         topics: list[CreatePartitionsTopic]
         if n1 < 0 or n1 * 10 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[CreatePartitionsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -72,6 +75,9 @@ def decode_create_partitions_request_v0(data: bytes, position: int) -> CreatePar
             else:
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("assignments has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[CreatePartitionsAssignment] = []
                 for _ in range(n4):
                     (n6,) = _unpack_i(data, position)
@@ -79,6 +85,9 @@ def decode_create_partitions_request_v0(data: bytes, position: int) -> CreatePar
                     broker_ids_2: list[int]
                     if n6 < 0 or n6 * 4 > size - position:
                         raise DecodeError("broker_ids has more elements than bytes, or is null")
+                    left -= n6 + 7 >> 3
+                    if left < 0:
+                        raise TooManyElementsError
                     broker_ids_2 = list(unpack_from(f">{n6}i", data, position))
                     position += n6 * 4
                     list5.append(CreatePartitionsAssignment(broker_ids_2))
@@ -94,7 +103,7 @@ def decode_create_partitions_request_v0(data: bytes, position: int) -> CreatePar
         raise unreadable(error) from None
 
 
-def decode_create_partitions_request_v2(data: bytes, position: int) -> CreatePartitionsRequest:
+def decode_create_partitions_request_v2(data: bytes, position: int, left: int) -> CreatePartitionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -105,6 +114,9 @@ def decode_create_partitions_request_v2(data: bytes, position: int) -> CreatePar
         n1 -= 1
         if n1 < 0 or n1 * 7 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[CreatePartitionsTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -126,6 +138,9 @@ def decode_create_partitions_request_v2(data: bytes, position: int) -> CreatePar
                 n4 -= 1
                 if n4 < 0 or n4 * 2 > size - position:
                     raise DecodeError("assignments has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[CreatePartitionsAssignment] = []
                 for _ in range(n4):
                     n6 = data[position]
@@ -136,23 +151,41 @@ def decode_create_partitions_request_v2(data: bytes, position: int) -> CreatePar
                     n6 -= 1
                     if n6 < 0 or n6 * 4 > size - position:
                         raise DecodeError("broker_ids has more elements than bytes, or is null")
+                    left -= n6 + 7 >> 3
+                    if left < 0:
+                        raise TooManyElementsError
                     broker_ids_2 = list(unpack_from(f">{n6}i", data, position))
                     position += n6 * 4
                     tags7 = data[position]
                     position += 1
                     if tags7:
+                        if tags7 > 127:
+                            tags7, position = read_uvarint_tail(data, position, tags7)
+                        left -= tags7
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags7)
                     list5.append(CreatePartitionsAssignment(broker_ids_2))
                 assignments_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list2.append(CreatePartitionsTopic(name_1, count_1, assignments_1))
         topics = list2
         timeout_ms, validate_only, tags9 = _unpack_ioB(data, position)
         position += 6
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -277,12 +310,16 @@ def decode_create_partitions_response_v2(data: bytes, position: int) -> CreatePa
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(CreatePartitionsTopicResult(name_1, error_code_1, error_message_1))
         results = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -326,7 +363,7 @@ def encode_create_partitions_response_v2(message: CreatePartitionsResponse) -> b
         raise unwritable("CreatePartitionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], CreatePartitionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], CreatePartitionsRequest]]] = {
     0: decode_create_partitions_request_v0,
     1: decode_create_partitions_request_v0,
     2: decode_create_partitions_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.create_topics import (
     CreatableReplicaAssignment,
     CreatableTopic,
@@ -62,7 +62,7 @@ _unpack_ioB = Struct(">i?B").unpack_from
 _unpack_oboB = Struct(">?b?B").unpack_from
 
 
-def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsRequest:
+def decode_create_topics_request_v0(data: bytes, position: int, left: int) -> CreateTopicsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -70,6 +70,9 @@ def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsR
         topics: list[CreatableTopic]
         if n1 < 0 or n1 * 16 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[CreatableTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -83,6 +86,9 @@ def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsR
             assignments_1: list[CreatableReplicaAssignment]
             if n4 < 0 or n4 * 8 > size - position:
                 raise DecodeError("assignments has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[CreatableReplicaAssignment] = []
             for _ in range(n4):
                 partition_index_2, n6 = _unpack_ii(data, position)
@@ -90,6 +96,9 @@ def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsR
                 broker_ids_2: list[int]
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("broker_ids has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 broker_ids_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 list5.append(CreatableReplicaAssignment(partition_index_2, broker_ids_2))
@@ -99,6 +108,9 @@ def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsR
             configs_1: list[CreatableTopicConfig]
             if n7 < 0 or n7 * 4 > size - position:
                 raise DecodeError("configs has more elements than bytes, or is null")
+            left -= n7
+            if left < 0:
+                raise TooManyElementsError
             list8: list[CreatableTopicConfig] = []
             for _ in range(n7):
                 (n9,) = _unpack_h(data, position)
@@ -128,7 +140,7 @@ def decode_create_topics_request_v0(data: bytes, position: int) -> CreateTopicsR
         raise unreadable(error) from None
 
 
-def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsRequest:
+def decode_create_topics_request_v1(data: bytes, position: int, left: int) -> CreateTopicsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -136,6 +148,9 @@ def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsR
         topics: list[CreatableTopic]
         if n1 < 0 or n1 * 16 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[CreatableTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -149,6 +164,9 @@ def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsR
             assignments_1: list[CreatableReplicaAssignment]
             if n4 < 0 or n4 * 8 > size - position:
                 raise DecodeError("assignments has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[CreatableReplicaAssignment] = []
             for _ in range(n4):
                 partition_index_2, n6 = _unpack_ii(data, position)
@@ -156,6 +174,9 @@ def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsR
                 broker_ids_2: list[int]
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("broker_ids has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 broker_ids_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 list5.append(CreatableReplicaAssignment(partition_index_2, broker_ids_2))
@@ -165,6 +186,9 @@ def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsR
             configs_1: list[CreatableTopicConfig]
             if n7 < 0 or n7 * 4 > size - position:
                 raise DecodeError("configs has more elements than bytes, or is null")
+            left -= n7
+            if left < 0:
+                raise TooManyElementsError
             list8: list[CreatableTopicConfig] = []
             for _ in range(n7):
                 (n9,) = _unpack_h(data, position)
@@ -194,7 +218,7 @@ def decode_create_topics_request_v1(data: bytes, position: int) -> CreateTopicsR
         raise unreadable(error) from None
 
 
-def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsRequest:
+def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> CreateTopicsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -205,6 +229,9 @@ def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsR
         n1 -= 1
         if n1 < 0 or n1 * 10 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[CreatableTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -223,6 +250,9 @@ def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsR
             n4 -= 1
             if n4 < 0 or n4 * 6 > size - position:
                 raise DecodeError("assignments has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[CreatableReplicaAssignment] = []
             for _ in range(n4):
                 partition_index_2, n6 = _unpack_iB(data, position)
@@ -233,11 +263,19 @@ def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsR
                 n6 -= 1
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("broker_ids has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 broker_ids_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
+                    left -= tags7
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags7)
                 list5.append(CreatableReplicaAssignment(partition_index_2, broker_ids_2))
             assignments_1 = list5
@@ -249,6 +287,9 @@ def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsR
             n8 -= 1
             if n8 < 0 or n8 * 3 > size - position:
                 raise DecodeError("configs has more elements than bytes, or is null")
+            left -= n8
+            if left < 0:
+                raise TooManyElementsError
             list9: list[CreatableTopicConfig] = []
             for _ in range(n8):
                 n10 = data[position]
@@ -272,18 +313,33 @@ def decode_create_topics_request_v5(data: bytes, position: int) -> CreateTopicsR
                 tags12 = data[position]
                 position += 1
                 if tags12:
+                    if tags12 > 127:
+                        tags12, position = read_uvarint_tail(data, position, tags12)
+                    left -= tags12
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags12)
                 list9.append(CreatableTopicConfig(name_3, value_3))
             configs_1 = list9
             tags13 = data[position]
             position += 1
             if tags13:
+                if tags13 > 127:
+                    tags13, position = read_uvarint_tail(data, position, tags13)
+                left -= tags13
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags13)
             list2.append(CreatableTopic(name_1, num_partitions_1, replication_factor_1, assignments_1, configs_1))
         topics = list2
         timeout_ms, validate_only, tags14 = _unpack_ioB(data, position)
         position += 6
         if tags14:
+            if tags14 > 127:
+                tags14, position = read_uvarint_tail(data, position, tags14)
+            left -= tags14
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -544,6 +600,8 @@ def decode_create_topics_response_v5(data: bytes, position: int) -> CreateTopics
                     read_only_2, config_source_2, is_sensitive_2, tags9 = _unpack_oboB(data, position)
                     position += 4
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list6.append(CreatableTopicConfigs(name_2, value_2, read_only_2, config_source_2, is_sensitive_2))
                 configs_1 = list6
@@ -568,6 +626,8 @@ def decode_create_topics_response_v5(data: bytes, position: int) -> CreateTopics
         tags14 = data[position]
         position += 1
         if tags14:
+            if tags14 > 127:
+                tags14, position = read_uvarint_tail(data, position, tags14)
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -641,6 +701,8 @@ def decode_create_topics_response_v7(data: bytes, position: int) -> CreateTopics
                     read_only_2, config_source_2, is_sensitive_2, tags9 = _unpack_oboB(data, position)
                     position += 4
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list6.append(CreatableTopicConfigs(name_2, value_2, read_only_2, config_source_2, is_sensitive_2))
                 configs_1 = list6
@@ -665,6 +727,8 @@ def decode_create_topics_response_v7(data: bytes, position: int) -> CreateTopics
         tags14 = data[position]
         position += 1
         if tags14:
+            if tags14 > 127:
+                tags14, position = read_uvarint_tail(data, position, tags14)
             position = skip_tags(data, position, tags14)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -797,7 +861,7 @@ def encode_create_topics_response_v7(message: CreateTopicsResponse) -> bytes:
         raise unwritable("CreateTopicsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], CreateTopicsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], CreateTopicsRequest]]] = {
     0: decode_create_topics_request_v0,
     1: decode_create_topics_request_v1,
     2: decode_create_topics_request_v1,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.delete_acls import (
     DeleteAclsFilter,
     DeleteAclsFilterResult,
@@ -53,7 +53,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def decode_delete_acls_request_v0(data: bytes, position: int) -> DeleteAclsRequest:
+def decode_delete_acls_request_v0(data: bytes, position: int, left: int) -> DeleteAclsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -61,6 +61,9 @@ def decode_delete_acls_request_v0(data: bytes, position: int) -> DeleteAclsReque
         filters: list[DeleteAclsFilter]
         if n1 < 0 or n1 * 9 > size - position:
             raise DecodeError("filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteAclsFilter] = []
         for _ in range(n1):
             resource_type_filter_1, n3 = _unpack_bh(data, position)
@@ -98,7 +101,7 @@ def decode_delete_acls_request_v0(data: bytes, position: int) -> DeleteAclsReque
         raise unreadable(error) from None
 
 
-def decode_delete_acls_request_v1(data: bytes, position: int) -> DeleteAclsRequest:
+def decode_delete_acls_request_v1(data: bytes, position: int, left: int) -> DeleteAclsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -106,6 +109,9 @@ def decode_delete_acls_request_v1(data: bytes, position: int) -> DeleteAclsReque
         filters: list[DeleteAclsFilter]
         if n1 < 0 or n1 * 10 > size - position:
             raise DecodeError("filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteAclsFilter] = []
         for _ in range(n1):
             resource_type_filter_1, n3 = _unpack_bh(data, position)
@@ -143,7 +149,7 @@ def decode_delete_acls_request_v1(data: bytes, position: int) -> DeleteAclsReque
         raise unreadable(error) from None
 
 
-def decode_delete_acls_request_v2(data: bytes, position: int) -> DeleteAclsRequest:
+def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> DeleteAclsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -154,6 +160,9 @@ def decode_delete_acls_request_v2(data: bytes, position: int) -> DeleteAclsReque
         n1 -= 1
         if n1 < 0 or n1 * 8 > size - position:
             raise DecodeError("filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteAclsFilter] = []
         for _ in range(n1):
             resource_type_filter_1, n3 = _unpack_bB(data, position)
@@ -189,12 +198,22 @@ def decode_delete_acls_request_v2(data: bytes, position: int) -> DeleteAclsReque
             operation_1, permission_type_1, tags6 = _unpack_bbB(data, position)
             position += 3
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list2.append(DeleteAclsFilter(resource_type_filter_1, resource_name_filter_1, pattern_type_filter_1, principal_filter_1, host_filter_1, operation_1, permission_type_1))
         filters = list2
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -465,18 +484,24 @@ def decode_delete_acls_response_v2(data: bytes, position: int) -> DeleteAclsResp
                 operation_2, permission_type_2, tags10 = _unpack_bbB(data, position)
                 position += 3
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DeleteAclsMatchingAcl(error_code_2, error_message_2, resource_type_2, resource_name_2, pattern_type_2, principal_2, host_2, operation_2, permission_type_2))
             matching_acls_1 = list5
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DeleteAclsFilterResult(error_code_1, error_message_1, matching_acls_1))
         filter_results = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -571,7 +596,7 @@ def encode_delete_acls_response_v2(message: DeleteAclsResponse) -> bytes:
         raise unwritable("DeleteAclsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DeleteAclsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DeleteAclsRequest]]] = {
     0: decode_delete_acls_request_v0,
     1: decode_delete_acls_request_v1,
     2: decode_delete_acls_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.delete_groups import (
     DeletableGroupResult,
     DeleteGroupsRequest,
@@ -40,7 +40,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def decode_delete_groups_request_v0(data: bytes, position: int) -> DeleteGroupsRequest:
+def decode_delete_groups_request_v0(data: bytes, position: int, left: int) -> DeleteGroupsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -48,6 +48,9 @@ def decode_delete_groups_request_v0(data: bytes, position: int) -> DeleteGroupsR
         groups_names: list[str]
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("groups_names has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             (n4,) = _unpack_h(data, position)
@@ -65,7 +68,7 @@ def decode_delete_groups_request_v0(data: bytes, position: int) -> DeleteGroupsR
         raise unreadable(error) from None
 
 
-def decode_delete_groups_request_v2(data: bytes, position: int) -> DeleteGroupsRequest:
+def decode_delete_groups_request_v2(data: bytes, position: int, left: int) -> DeleteGroupsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -76,6 +79,9 @@ def decode_delete_groups_request_v2(data: bytes, position: int) -> DeleteGroupsR
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("groups_names has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -91,6 +97,11 @@ def decode_delete_groups_request_v2(data: bytes, position: int) -> DeleteGroupsR
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -179,12 +190,16 @@ def decode_delete_groups_response_v2(data: bytes, position: int) -> DeleteGroups
             error_code_1, tags4 = _unpack_hB(data, position)
             position += 3
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(DeletableGroupResult(group_id_1, error_code_1))
         results = list2
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -222,7 +237,7 @@ def encode_delete_groups_response_v2(message: DeleteGroupsResponse) -> bytes:
         raise unwritable("DeleteGroupsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DeleteGroupsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DeleteGroupsRequest]]] = {
     0: decode_delete_groups_request_v0,
     1: decode_delete_groups_request_v0,
     2: decode_delete_groups_request_v2,

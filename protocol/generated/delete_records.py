@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.delete_records import (
     DeleteRecordsPartition,
     DeleteRecordsPartitionResult,
@@ -50,7 +50,7 @@ _unpack_iqh = Struct(">iqh").unpack_from
 _unpack_iqhB = Struct(">iqhB").unpack_from
 
 
-def decode_delete_records_request_v0(data: bytes, position: int) -> DeleteRecordsRequest:
+def decode_delete_records_request_v0(data: bytes, position: int, left: int) -> DeleteRecordsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -58,6 +58,9 @@ def decode_delete_records_request_v0(data: bytes, position: int) -> DeleteRecord
         topics: list[DeleteRecordsTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteRecordsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -71,6 +74,9 @@ def decode_delete_records_request_v0(data: bytes, position: int) -> DeleteRecord
             partitions_1: list[DeleteRecordsPartition]
             if n4 < 0 or n4 * 12 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[DeleteRecordsPartition] = []
             for _ in range(n4):
                 partition_index_2, offset_2 = _unpack_iq(data, position)
@@ -88,7 +94,7 @@ def decode_delete_records_request_v0(data: bytes, position: int) -> DeleteRecord
         raise unreadable(error) from None
 
 
-def decode_delete_records_request_v2(data: bytes, position: int) -> DeleteRecordsRequest:
+def decode_delete_records_request_v2(data: bytes, position: int, left: int) -> DeleteRecordsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -99,6 +105,9 @@ def decode_delete_records_request_v2(data: bytes, position: int) -> DeleteRecord
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteRecordsTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -117,23 +126,41 @@ def decode_delete_records_request_v2(data: bytes, position: int) -> DeleteRecord
             n4 -= 1
             if n4 < 0 or n4 * 13 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[DeleteRecordsPartition] = []
             for _ in range(n4):
                 partition_index_2, offset_2, tags6 = _unpack_iqB(data, position)
                 position += 13
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list5.append(DeleteRecordsPartition(partition_index_2, offset_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list2.append(DeleteRecordsTopic(name_1, partitions_1))
         topics = list2
         timeout_ms, tags8 = _unpack_iB(data, position)
         position += 5
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -251,18 +278,24 @@ def decode_delete_records_response_v2(data: bytes, position: int) -> DeleteRecor
                 partition_index_2, low_watermark_2, error_code_2, tags6 = _unpack_iqhB(data, position)
                 position += 15
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(DeleteRecordsPartitionResult(partition_index_2, low_watermark_2, error_code_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(DeleteRecordsTopicResult(name_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -309,7 +342,7 @@ def encode_delete_records_response_v2(message: DeleteRecordsResponse) -> bytes:
         raise unwritable("DeleteRecordsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DeleteRecordsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DeleteRecordsRequest]]] = {
     0: decode_delete_records_request_v0,
     1: decode_delete_records_request_v0,
     2: decode_delete_records_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError, EncodeError
+from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.messages.delete_topics import (
     DeletableTopicResult,
     DeleteTopicsRequest,
@@ -49,7 +49,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def decode_delete_topics_request_v0(data: bytes, position: int) -> DeleteTopicsRequest:
+def decode_delete_topics_request_v0(data: bytes, position: int, left: int) -> DeleteTopicsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -57,6 +57,9 @@ def decode_delete_topics_request_v0(data: bytes, position: int) -> DeleteTopicsR
         topic_names: list[str]
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("topic_names has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             (n4,) = _unpack_h(data, position)
@@ -76,7 +79,7 @@ def decode_delete_topics_request_v0(data: bytes, position: int) -> DeleteTopicsR
         raise unreadable(error) from None
 
 
-def decode_delete_topics_request_v4(data: bytes, position: int) -> DeleteTopicsRequest:
+def decode_delete_topics_request_v4(data: bytes, position: int, left: int) -> DeleteTopicsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -87,6 +90,9 @@ def decode_delete_topics_request_v4(data: bytes, position: int) -> DeleteTopicsR
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("topic_names has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -102,6 +108,11 @@ def decode_delete_topics_request_v4(data: bytes, position: int) -> DeleteTopicsR
         timeout_ms, tags5 = _unpack_iB(data, position)
         position += 5
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -110,7 +121,7 @@ def decode_delete_topics_request_v4(data: bytes, position: int) -> DeleteTopicsR
         raise unreadable(error) from None
 
 
-def decode_delete_topics_request_v6(data: bytes, position: int) -> DeleteTopicsRequest:
+def decode_delete_topics_request_v6(data: bytes, position: int, left: int) -> DeleteTopicsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -121,6 +132,9 @@ def decode_delete_topics_request_v6(data: bytes, position: int) -> DeleteTopicsR
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DeleteTopicState] = []
         for _ in range(n1):
             n3 = data[position]
@@ -136,12 +150,22 @@ def decode_delete_topics_request_v6(data: bytes, position: int) -> DeleteTopicsR
             topic_id_1, tags4 = _unpack_16sB(data, position)
             position += 17
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
+                left -= tags4
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags4)
             list2.append(DeleteTopicState(name_1, topic_id_1))
         topics = list2
         timeout_ms, tags5 = _unpack_iB(data, position)
         position += 5
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -274,12 +298,16 @@ def decode_delete_topics_response_v4(data: bytes, position: int) -> DeleteTopics
             error_code_1, tags4 = _unpack_hB(data, position)
             position += 3
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(DeletableTopicResult(name_1, ZERO_UUID, error_code_1, None))
         responses = list2
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -322,12 +350,16 @@ def decode_delete_topics_response_v5(data: bytes, position: int) -> DeleteTopics
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(DeletableTopicResult(name_1, ZERO_UUID, error_code_1, error_message_1))
         responses = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -372,12 +404,16 @@ def decode_delete_topics_response_v6(data: bytes, position: int) -> DeleteTopics
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(DeletableTopicResult(name_1, topic_id_1, error_code_1, error_message_1))
         responses = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -478,7 +514,7 @@ def encode_delete_topics_response_v6(message: DeleteTopicsResponse) -> bytes:
         raise unwritable("DeleteTopicsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DeleteTopicsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DeleteTopicsRequest]]] = {
     0: decode_delete_topics_request_v0,
     1: decode_delete_topics_request_v0,
     2: decode_delete_topics_request_v0,

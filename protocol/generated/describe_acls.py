@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_acls import (
     AclDescription,
     DescribeAclsRequest,
@@ -51,7 +51,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 
 
-def decode_describe_acls_request_v0(data: bytes, position: int) -> DescribeAclsRequest:
+def decode_describe_acls_request_v0(data: bytes, position: int, left: int) -> DescribeAclsRequest:
     try:
         size = len(data)
         resource_type_filter, n1 = _unpack_bh(data, position)
@@ -87,7 +87,7 @@ def decode_describe_acls_request_v0(data: bytes, position: int) -> DescribeAclsR
         raise unreadable(error) from None
 
 
-def decode_describe_acls_request_v1(data: bytes, position: int) -> DescribeAclsRequest:
+def decode_describe_acls_request_v1(data: bytes, position: int, left: int) -> DescribeAclsRequest:
     try:
         size = len(data)
         resource_type_filter, n1 = _unpack_bh(data, position)
@@ -123,7 +123,7 @@ def decode_describe_acls_request_v1(data: bytes, position: int) -> DescribeAclsR
         raise unreadable(error) from None
 
 
-def decode_describe_acls_request_v2(data: bytes, position: int) -> DescribeAclsRequest:
+def decode_describe_acls_request_v2(data: bytes, position: int, left: int) -> DescribeAclsRequest:
     try:
         size = len(data)
         resource_type_filter, n1 = _unpack_bB(data, position)
@@ -159,6 +159,11 @@ def decode_describe_acls_request_v2(data: bytes, position: int) -> DescribeAclsR
         operation, permission_type, tags4 = _unpack_bbB(data, position)
         position += 3
         if tags4:
+            if tags4 > 127:
+                tags4, position = read_uvarint_tail(data, position, tags4)
+            left -= tags4
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags4)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -387,18 +392,24 @@ def decode_describe_acls_response_v2(data: bytes, position: int) -> DescribeAcls
                 operation_2, permission_type_2, tags9 = _unpack_bbB(data, position)
                 position += 3
                 if tags9:
+                    if tags9 > 127:
+                        tags9, position = read_uvarint_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list6.append(AclDescription(principal_2, host_2, operation_2, permission_type_2))
             acls_1 = list6
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list3.append(DescribeAclsResource(resource_type_1, resource_name_1, pattern_type_1, acls_1))
         resources = list3
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -484,7 +495,7 @@ def encode_describe_acls_response_v2(message: DescribeAclsResponse) -> bytes:
         raise unwritable("DescribeAclsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeAclsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeAclsRequest]]] = {
     0: decode_describe_acls_request_v0,
     1: decode_describe_acls_request_v1,
     2: decode_describe_acls_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_cluster import (
     DescribeClusterBroker,
     DescribeClusterRequest,
@@ -46,12 +46,17 @@ _unpack_obB = Struct(">?bB").unpack_from
 _unpack_oboB = Struct(">?b?B").unpack_from
 
 
-def decode_describe_cluster_request_v0(data: bytes, position: int) -> DescribeClusterRequest:
+def decode_describe_cluster_request_v0(data: bytes, position: int, left: int) -> DescribeClusterRequest:
     try:
         size = len(data)
         include_cluster_authorized_operations, tags1 = _unpack_oB(data, position)
         position += 2
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -60,12 +65,17 @@ def decode_describe_cluster_request_v0(data: bytes, position: int) -> DescribeCl
         raise unreadable(error) from None
 
 
-def decode_describe_cluster_request_v1(data: bytes, position: int) -> DescribeClusterRequest:
+def decode_describe_cluster_request_v1(data: bytes, position: int, left: int) -> DescribeClusterRequest:
     try:
         size = len(data)
         include_cluster_authorized_operations, endpoint_type, tags1 = _unpack_obB(data, position)
         position += 3
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -74,12 +84,17 @@ def decode_describe_cluster_request_v1(data: bytes, position: int) -> DescribeCl
         raise unreadable(error) from None
 
 
-def decode_describe_cluster_request_v2(data: bytes, position: int) -> DescribeClusterRequest:
+def decode_describe_cluster_request_v2(data: bytes, position: int, left: int) -> DescribeClusterRequest:
     try:
         size = len(data)
         include_cluster_authorized_operations, endpoint_type, include_fenced_brokers, tags1 = _unpack_oboB(data, position)
         position += 4
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -161,12 +176,16 @@ def decode_describe_cluster_response_v0(data: bytes, position: int) -> DescribeC
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, False))
         brokers = list4
         cluster_authorized_operations, tags8 = _unpack_iB(data, position)
         position += 5
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -227,12 +246,16 @@ def decode_describe_cluster_response_v1(data: bytes, position: int) -> DescribeC
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, False))
         brokers = list4
         cluster_authorized_operations, tags8 = _unpack_iB(data, position)
         position += 5
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -293,12 +316,16 @@ def decode_describe_cluster_response_v2(data: bytes, position: int) -> DescribeC
             is_fenced_1, tags7 = _unpack_oB(data, position)
             position += 2
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list4.append(DescribeClusterBroker(broker_id_1, host_1, port_1, rack_1, is_fenced_1))
         brokers = list4
         cluster_authorized_operations, tags8 = _unpack_iB(data, position)
         position += 5
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -376,7 +403,7 @@ def encode_describe_cluster_response_v2(message: DescribeClusterResponse) -> byt
         raise unwritable("DescribeClusterResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeClusterRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeClusterRequest]]] = {
     0: decode_describe_cluster_request_v0,
     1: decode_describe_cluster_request_v1,
     2: decode_describe_cluster_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
@@ -65,7 +65,7 @@ _unpack_ooB = Struct(">??B").unpack_from
 _unpack_ooo = Struct(">???").unpack_from
 
 
-def decode_describe_configs_request_v0(data: bytes, position: int) -> DescribeConfigsRequest:
+def decode_describe_configs_request_v0(data: bytes, position: int, left: int) -> DescribeConfigsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -73,6 +73,9 @@ def decode_describe_configs_request_v0(data: bytes, position: int) -> DescribeCo
         resources: list[DescribeConfigsResource]
         if n1 < 0 or n1 * 7 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DescribeConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -89,6 +92,9 @@ def decode_describe_configs_request_v0(data: bytes, position: int) -> DescribeCo
             else:
                 if n4 < 0 or n4 * 2 > size - position:
                     raise DecodeError("configuration_keys has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[str] = []
                 for _ in range(n4):
                     (n7,) = _unpack_h(data, position)
@@ -108,7 +114,7 @@ def decode_describe_configs_request_v0(data: bytes, position: int) -> DescribeCo
         raise unreadable(error) from None
 
 
-def decode_describe_configs_request_v1(data: bytes, position: int) -> DescribeConfigsRequest:
+def decode_describe_configs_request_v1(data: bytes, position: int, left: int) -> DescribeConfigsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -116,6 +122,9 @@ def decode_describe_configs_request_v1(data: bytes, position: int) -> DescribeCo
         resources: list[DescribeConfigsResource]
         if n1 < 0 or n1 * 7 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DescribeConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -132,6 +141,9 @@ def decode_describe_configs_request_v1(data: bytes, position: int) -> DescribeCo
             else:
                 if n4 < 0 or n4 * 2 > size - position:
                     raise DecodeError("configuration_keys has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[str] = []
                 for _ in range(n4):
                     (n7,) = _unpack_h(data, position)
@@ -153,7 +165,7 @@ def decode_describe_configs_request_v1(data: bytes, position: int) -> DescribeCo
         raise unreadable(error) from None
 
 
-def decode_describe_configs_request_v3(data: bytes, position: int) -> DescribeConfigsRequest:
+def decode_describe_configs_request_v3(data: bytes, position: int, left: int) -> DescribeConfigsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -161,6 +173,9 @@ def decode_describe_configs_request_v3(data: bytes, position: int) -> DescribeCo
         resources: list[DescribeConfigsResource]
         if n1 < 0 or n1 * 7 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DescribeConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -177,6 +192,9 @@ def decode_describe_configs_request_v3(data: bytes, position: int) -> DescribeCo
             else:
                 if n4 < 0 or n4 * 2 > size - position:
                     raise DecodeError("configuration_keys has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[str] = []
                 for _ in range(n4):
                     (n7,) = _unpack_h(data, position)
@@ -198,7 +216,7 @@ def decode_describe_configs_request_v3(data: bytes, position: int) -> DescribeCo
         raise unreadable(error) from None
 
 
-def decode_describe_configs_request_v4(data: bytes, position: int) -> DescribeConfigsRequest:
+def decode_describe_configs_request_v4(data: bytes, position: int, left: int) -> DescribeConfigsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -209,6 +227,9 @@ def decode_describe_configs_request_v4(data: bytes, position: int) -> DescribeCo
         n1 -= 1
         if n1 < 0 or n1 * 4 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[DescribeConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bB(data, position)
@@ -230,6 +251,9 @@ def decode_describe_configs_request_v4(data: bytes, position: int) -> DescribeCo
                 n4 -= 1
                 if n4 < 0 or n4 > size - position:
                     raise DecodeError("configuration_keys has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[str] = []
                 for _ in range(n4):
                     n7 = data[position]
@@ -245,12 +269,22 @@ def decode_describe_configs_request_v4(data: bytes, position: int) -> DescribeCo
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list2.append(DescribeConfigsResource(resource_type_1, resource_name_1, configuration_keys_1))
         resources = list2
         include_synonyms, include_documentation, tags9 = _unpack_ooB(data, position)
         position += 3
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -673,6 +707,8 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
                     source_3, tags13 = _unpack_bB(data, position)
                     position += 2
                     if tags13:
+                        if tags13 > 127:
+                            tags13, position = read_uvarint_tail(data, position, tags13)
                         position = skip_tags(data, position, tags13)
                     list10.append(DescribeConfigsSynonym(name_3, value_3, source_3))
                 synonyms_2 = list10
@@ -689,18 +725,24 @@ def decode_describe_configs_response_v4(data: bytes, position: int) -> DescribeC
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list6.append(DescribeConfigsResourceResult(name_2, value_2, read_only_2, config_source_2, False, is_sensitive_2, synonyms_2, config_type_2, documentation_2))
             configs_1 = list6
             tags16 = data[position]
             position += 1
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(DescribeConfigsResult(error_code_1, error_message_1, resource_type_1, resource_name_1, configs_1))
         results = list2
         tags17 = data[position]
         position += 1
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -850,7 +892,7 @@ def encode_describe_configs_response_v4(message: DescribeConfigsResponse) -> byt
         raise unwritable("DescribeConfigsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeConfigsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeConfigsRequest]]] = {
     0: decode_describe_configs_request_v0,
     1: decode_describe_configs_request_v1,
     2: decode_describe_configs_request_v1,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -48,7 +48,7 @@ _unpack_o = Struct(">?").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_describe_groups_request_v0(data: bytes, position: int) -> DescribeGroupsRequest:
+def decode_describe_groups_request_v0(data: bytes, position: int, left: int) -> DescribeGroupsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -56,6 +56,9 @@ def decode_describe_groups_request_v0(data: bytes, position: int) -> DescribeGro
         groups: list[str]
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             (n4,) = _unpack_h(data, position)
@@ -73,7 +76,7 @@ def decode_describe_groups_request_v0(data: bytes, position: int) -> DescribeGro
         raise unreadable(error) from None
 
 
-def decode_describe_groups_request_v3(data: bytes, position: int) -> DescribeGroupsRequest:
+def decode_describe_groups_request_v3(data: bytes, position: int, left: int) -> DescribeGroupsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -81,6 +84,9 @@ def decode_describe_groups_request_v3(data: bytes, position: int) -> DescribeGro
         groups: list[str]
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             (n4,) = _unpack_h(data, position)
@@ -100,7 +106,7 @@ def decode_describe_groups_request_v3(data: bytes, position: int) -> DescribeGro
         raise unreadable(error) from None
 
 
-def decode_describe_groups_request_v5(data: bytes, position: int) -> DescribeGroupsRequest:
+def decode_describe_groups_request_v5(data: bytes, position: int, left: int) -> DescribeGroupsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -111,6 +117,9 @@ def decode_describe_groups_request_v5(data: bytes, position: int) -> DescribeGro
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -126,6 +135,11 @@ def decode_describe_groups_request_v5(data: bytes, position: int) -> DescribeGro
         include_authorized_operations, tags5 = _unpack_oB(data, position)
         position += 2
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -626,18 +640,24 @@ def decode_describe_groups_response_v5(data: bytes, position: int) -> DescribeGr
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list8.append(DescribedGroupMember(member_id_2, group_instance_id_2, client_id_2, client_host_2, member_metadata_2, member_assignment_2))
             members_1 = list8
             authorized_operations_1, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(DescribedGroup(error_code_1, None, group_id_1, group_state_1, protocol_type_1, protocol_data_1, members_1, authorized_operations_1))
         groups = list2
         tags17 = data[position]
         position += 1
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -764,18 +784,24 @@ def decode_describe_groups_response_v6(data: bytes, position: int) -> DescribeGr
                 tags16 = data[position]
                 position += 1
                 if tags16:
+                    if tags16 > 127:
+                        tags16, position = read_uvarint_tail(data, position, tags16)
                     position = skip_tags(data, position, tags16)
                 list9.append(DescribedGroupMember(member_id_2, group_instance_id_2, client_id_2, client_host_2, member_metadata_2, member_assignment_2))
             members_1 = list9
             authorized_operations_1, tags17 = _unpack_iB(data, position)
             position += 5
             if tags17:
+                if tags17 > 127:
+                    tags17, position = read_uvarint_tail(data, position, tags17)
                 position = skip_tags(data, position, tags17)
             list2.append(DescribedGroup(error_code_1, error_message_1, group_id_1, group_state_1, protocol_type_1, protocol_data_1, members_1, authorized_operations_1))
         groups = list2
         tags18 = data[position]
         position += 1
         if tags18:
+            if tags18 > 127:
+                tags18, position = read_uvarint_tail(data, position, tags18)
             position = skip_tags(data, position, tags18)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1006,7 +1032,7 @@ def encode_describe_groups_response_v6(message: DescribeGroupsResponse) -> bytes
         raise unwritable("DescribeGroupsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeGroupsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeGroupsRequest]]] = {
     0: decode_describe_groups_request_v0,
     1: decode_describe_groups_request_v0,
     2: decode_describe_groups_request_v0,

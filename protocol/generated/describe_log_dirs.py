@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_log_dirs import (
     DescribableLogDirTopic,
     DescribeLogDirsPartition,
@@ -56,7 +56,7 @@ _unpack_qqB = Struct(">qqB").unpack_from
 _unpack_qqoB = Struct(">qq?B").unpack_from
 
 
-def decode_describe_log_dirs_request_v0(data: bytes, position: int) -> DescribeLogDirsRequest:
+def decode_describe_log_dirs_request_v0(data: bytes, position: int, left: int) -> DescribeLogDirsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -67,6 +67,9 @@ def decode_describe_log_dirs_request_v0(data: bytes, position: int) -> DescribeL
         else:
             if n1 < 0 or n1 * 6 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[DescribableLogDirTopic] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -80,6 +83,9 @@ def decode_describe_log_dirs_request_v0(data: bytes, position: int) -> DescribeL
                 partitions_1: list[int]
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n4 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n4}i", data, position))
                 position += n4 * 4
                 list2.append(DescribableLogDirTopic(topic_1, partitions_1))
@@ -91,7 +97,7 @@ def decode_describe_log_dirs_request_v0(data: bytes, position: int) -> DescribeL
         raise unreadable(error) from None
 
 
-def decode_describe_log_dirs_request_v2(data: bytes, position: int) -> DescribeLogDirsRequest:
+def decode_describe_log_dirs_request_v2(data: bytes, position: int, left: int) -> DescribeLogDirsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -105,6 +111,9 @@ def decode_describe_log_dirs_request_v2(data: bytes, position: int) -> DescribeL
             n1 -= 1
             if n1 < 0 or n1 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[DescribableLogDirTopic] = []
             for _ in range(n1):
                 n3 = data[position]
@@ -123,17 +132,30 @@ def decode_describe_log_dirs_request_v2(data: bytes, position: int) -> DescribeL
                 n4 -= 1
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n4 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n4}i", data, position))
                 position += n4 * 4
                 tags5 = data[position]
                 position += 1
                 if tags5:
+                    if tags5 > 127:
+                        tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags5)
                 list2.append(DescribableLogDirTopic(topic_1, partitions_1))
             topics = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
+            left -= tags6
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -284,24 +306,32 @@ def decode_describe_log_dirs_response_v2(data: bytes, position: int) -> Describe
                     partition_index_3, partition_size_3, offset_lag_3, is_future_key_3, tags9 = _unpack_iqqoB(data, position)
                     position += 22
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, -1, -1, False))
         results = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -362,24 +392,32 @@ def decode_describe_log_dirs_response_v3(data: bytes, position: int) -> Describe
                     partition_index_3, partition_size_3, offset_lag_3, is_future_key_3, tags9 = _unpack_iqqoB(data, position)
                     position += 22
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, -1, -1, False))
         results = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -440,24 +478,32 @@ def decode_describe_log_dirs_response_v4(data: bytes, position: int) -> Describe
                     partition_index_3, partition_size_3, offset_lag_3, is_future_key_3, tags9 = _unpack_iqqoB(data, position)
                     position += 22
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
             total_bytes_1, usable_bytes_1, tags11 = _unpack_qqB(data, position)
             position += 17
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, total_bytes_1, usable_bytes_1, False))
         results = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -518,24 +564,32 @@ def decode_describe_log_dirs_response_v5(data: bytes, position: int) -> Describe
                     partition_index_3, partition_size_3, offset_lag_3, is_future_key_3, tags9 = _unpack_iqqoB(data, position)
                     position += 22
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(DescribeLogDirsPartition(partition_index_3, partition_size_3, offset_lag_3, is_future_key_3))
                 partitions_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(DescribeLogDirsTopic(name_2, partitions_2))
             topics_1 = list5
             total_bytes_1, usable_bytes_1, is_cordoned_1, tags11 = _unpack_qqoB(data, position)
             position += 18
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(DescribeLogDirsResult(error_code_1, log_dir_1, topics_1, total_bytes_1, usable_bytes_1, is_cordoned_1))
         results = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -676,7 +730,7 @@ def encode_describe_log_dirs_response_v5(message: DescribeLogDirsResponse) -> by
         raise unwritable("DescribeLogDirsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeLogDirsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeLogDirsRequest]]] = {
     0: decode_describe_log_dirs_request_v0,
     1: decode_describe_log_dirs_request_v0,
     2: decode_describe_log_dirs_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_producers import (
     DescribeProducersRequest,
     DescribeProducersResponse,
@@ -41,7 +41,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_qiiqiqB = Struct(">qiiqiqB").unpack_from
 
 
-def decode_describe_producers_request_v0(data: bytes, position: int) -> DescribeProducersRequest:
+def decode_describe_producers_request_v0(data: bytes, position: int, left: int) -> DescribeProducersRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -52,6 +52,9 @@ def decode_describe_producers_request_v0(data: bytes, position: int) -> Describe
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[TopicRequest] = []
         for _ in range(n1):
             n3 = data[position]
@@ -70,17 +73,30 @@ def decode_describe_producers_request_v0(data: bytes, position: int) -> Describe
             n4 -= 1
             if n4 < 0 or n4 * 4 > size - position:
                 raise DecodeError("partition_indexes has more elements than bytes, or is null")
+            left -= n4 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partition_indexes_1 = list(unpack_from(f">{n4}i", data, position))
             position += n4 * 4
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
+                left -= tags5
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags5)
             list2.append(TopicRequest(name_1, partition_indexes_1))
         topics = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
+            left -= tags6
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -160,24 +176,32 @@ def decode_describe_producers_response_v0(data: bytes, position: int) -> Describ
                     producer_id_3, producer_epoch_3, last_sequence_3, last_timestamp_3, coordinator_epoch_3, current_txn_start_offset_3, tags9 = _unpack_qiiqiqB(data, position)
                     position += 37
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list8.append(ProducerState(producer_id_3, producer_epoch_3, last_sequence_3, last_timestamp_3, coordinator_epoch_3, current_txn_start_offset_3))
                 active_producers_2 = list8
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(PartitionResponse(partition_index_2, error_code_2, error_message_2, active_producers_2))
             partitions_1 = list5
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(TopicResponse(name_1, partitions_1))
         topics = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -214,7 +238,7 @@ def encode_describe_producers_response_v0(message: DescribeProducersResponse) ->
         raise unwritable("DescribeProducersResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeProducersRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeProducersRequest]]] = {
     0: decode_describe_producers_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_topic_partitions import (
     Cursor,
     DescribeTopicPartitionsRequest,
@@ -50,7 +50,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_ib = Struct(">ib").unpack_from
 
 
-def decode_describe_topic_partitions_request_v0(data: bytes, position: int) -> DescribeTopicPartitionsRequest:
+def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left: int) -> DescribeTopicPartitionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -61,6 +61,9 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int) -> D
         n1 -= 1
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[TopicRequest] = []
         for _ in range(n1):
             n3 = data[position]
@@ -74,6 +77,11 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int) -> D
             tags4 = data[position]
             position += 1
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
+                left -= tags4
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags4)
             list2.append(TopicRequest(name_1))
         topics = list2
@@ -94,11 +102,21 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int) -> D
             partition_index_2, tags7 = _unpack_iB(data, position)
             position += 5
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             cursor = Cursor(topic_name_2, partition_index_2)
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -222,12 +240,16 @@ def decode_describe_topic_partitions_response_v0(data: bytes, position: int) -> 
                 tags11 = data[position]
                 position += 1
                 if tags11:
+                    if tags11 > 127:
+                        tags11, position = read_uvarint_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(DescribeTopicPartitionsResponsePartition(error_code_2, partition_index_2, leader_id_2, leader_epoch_2, replica_nodes_2, isr_nodes_2, eligible_leader_replicas_2, last_known_elr_2, offline_replicas_2))
             partitions_1 = list5
             topic_authorized_operations_1, tags12 = _unpack_iB(data, position)
             position += 5
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(DescribeTopicPartitionsResponseTopic(error_code_1, name_1, topic_id_1, is_internal_1, partitions_1, topic_authorized_operations_1))
         topics = list2
@@ -248,11 +270,15 @@ def decode_describe_topic_partitions_response_v0(data: bytes, position: int) -> 
             partition_index_3, tags15 = _unpack_iB(data, position)
             position += 5
             if tags15:
+                if tags15 > 127:
+                    tags15, position = read_uvarint_tail(data, position, tags15)
                 position = skip_tags(data, position, tags15)
             next_cursor = Cursor(topic_name_3, partition_index_3)
         tags16 = data[position]
         position += 1
         if tags16:
+            if tags16 > 127:
+                tags16, position = read_uvarint_tail(data, position, tags16)
             position = skip_tags(data, position, tags16)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -305,7 +331,7 @@ def encode_describe_topic_partitions_response_v0(message: DescribeTopicPartition
         raise unwritable("DescribeTopicPartitionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeTopicPartitionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeTopicPartitionsRequest]]] = {
     0: decode_describe_topic_partitions_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.describe_transactions import (
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
@@ -40,7 +40,7 @@ _unpack_iB = Struct(">iB").unpack_from
 _unpack_iqqhB = Struct(">iqqhB").unpack_from
 
 
-def decode_describe_transactions_request_v0(data: bytes, position: int) -> DescribeTransactionsRequest:
+def decode_describe_transactions_request_v0(data: bytes, position: int, left: int) -> DescribeTransactionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -51,6 +51,9 @@ def decode_describe_transactions_request_v0(data: bytes, position: int) -> Descr
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("transactional_ids has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -66,6 +69,11 @@ def decode_describe_transactions_request_v0(data: bytes, position: int) -> Descr
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -149,18 +157,24 @@ def decode_describe_transactions_response_v0(data: bytes, position: int) -> Desc
                 tags9 = data[position]
                 position += 1
                 if tags9:
+                    if tags9 > 127:
+                        tags9, position = read_uvarint_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list6.append(TopicData(topic_2, partitions_2))
             topics_1 = list6
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list2.append(TransactionState(error_code_1, transactional_id_1, transaction_state_1, transaction_timeout_ms_1, transaction_start_time_ms_1, producer_id_1, producer_epoch_1, topics_1))
         transaction_states = list2
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -195,7 +209,7 @@ def encode_describe_transactions_response_v0(message: DescribeTransactionsRespon
         raise unwritable("DescribeTransactionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], DescribeTransactionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], DescribeTransactionsRequest]]] = {
     0: decode_describe_transactions_request_v0,
 }
 

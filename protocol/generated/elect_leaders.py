@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.elect_leaders import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -52,7 +52,7 @@ _unpack_ihi = Struct(">ihi").unpack_from
 _unpack_ii = Struct(">ii").unpack_from
 
 
-def decode_elect_leaders_request_v0(data: bytes, position: int) -> ElectLeadersRequest:
+def decode_elect_leaders_request_v0(data: bytes, position: int, left: int) -> ElectLeadersRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -63,6 +63,9 @@ def decode_elect_leaders_request_v0(data: bytes, position: int) -> ElectLeadersR
         else:
             if n1 < 0 or n1 * 6 > size - position:
                 raise DecodeError("topic_partitions has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[TopicPartitions] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -76,6 +79,9 @@ def decode_elect_leaders_request_v0(data: bytes, position: int) -> ElectLeadersR
                 partitions_1: list[int]
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n4 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n4}i", data, position))
                 position += n4 * 4
                 list2.append(TopicPartitions(topic_1, partitions_1))
@@ -89,7 +95,7 @@ def decode_elect_leaders_request_v0(data: bytes, position: int) -> ElectLeadersR
         raise unreadable(error) from None
 
 
-def decode_elect_leaders_request_v1(data: bytes, position: int) -> ElectLeadersRequest:
+def decode_elect_leaders_request_v1(data: bytes, position: int, left: int) -> ElectLeadersRequest:
     try:
         size = len(data)
         election_type, n1 = _unpack_bi(data, position)
@@ -100,6 +106,9 @@ def decode_elect_leaders_request_v1(data: bytes, position: int) -> ElectLeadersR
         else:
             if n1 < 0 or n1 * 6 > size - position:
                 raise DecodeError("topic_partitions has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[TopicPartitions] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -113,6 +122,9 @@ def decode_elect_leaders_request_v1(data: bytes, position: int) -> ElectLeadersR
                 partitions_1: list[int]
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n4 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n4}i", data, position))
                 position += n4 * 4
                 list2.append(TopicPartitions(topic_1, partitions_1))
@@ -126,7 +138,7 @@ def decode_elect_leaders_request_v1(data: bytes, position: int) -> ElectLeadersR
         raise unreadable(error) from None
 
 
-def decode_elect_leaders_request_v2(data: bytes, position: int) -> ElectLeadersRequest:
+def decode_elect_leaders_request_v2(data: bytes, position: int, left: int) -> ElectLeadersRequest:
     try:
         size = len(data)
         election_type, n1 = _unpack_bB(data, position)
@@ -140,6 +152,9 @@ def decode_elect_leaders_request_v2(data: bytes, position: int) -> ElectLeadersR
             n1 -= 1
             if n1 < 0 or n1 * 3 > size - position:
                 raise DecodeError("topic_partitions has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[TopicPartitions] = []
             for _ in range(n1):
                 n3 = data[position]
@@ -158,17 +173,30 @@ def decode_elect_leaders_request_v2(data: bytes, position: int) -> ElectLeadersR
                 n4 -= 1
                 if n4 < 0 or n4 * 4 > size - position:
                     raise DecodeError("partitions has more elements than bytes, or is null")
+                left -= n4 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partitions_1 = list(unpack_from(f">{n4}i", data, position))
                 position += n4 * 4
                 tags5 = data[position]
                 position += 1
                 if tags5:
+                    if tags5 > 127:
+                        tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags5)
                 list2.append(TopicPartitions(topic_1, partitions_1))
             topic_partitions = list2
         timeout_ms, tags6 = _unpack_iB(data, position)
         position += 5
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
+            left -= tags6
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -365,18 +393,24 @@ def decode_elect_leaders_response_v2(data: bytes, position: int) -> ElectLeaders
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(PartitionResult(partition_id_2, error_code_2, error_message_2))
             partition_result_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             list2.append(ReplicaElectionResult(topic_1, partition_result_1))
         replica_election_results = list2
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -450,7 +484,7 @@ def encode_elect_leaders_response_v2(message: ElectLeadersResponse) -> bytes:
         raise unwritable("ElectLeadersResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ElectLeadersRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ElectLeadersRequest]]] = {
     0: decode_elect_leaders_request_v0,
     1: decode_elect_leaders_request_v1,
     2: decode_elect_leaders_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.end_txn import (
     EndTxnRequest,
     EndTxnResponse,
@@ -41,7 +41,7 @@ _unpack_qho = Struct(">qh?").unpack_from
 _unpack_qhoB = Struct(">qh?B").unpack_from
 
 
-def decode_end_txn_request_v0(data: bytes, position: int) -> EndTxnRequest:
+def decode_end_txn_request_v0(data: bytes, position: int, left: int) -> EndTxnRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -59,7 +59,7 @@ def decode_end_txn_request_v0(data: bytes, position: int) -> EndTxnRequest:
         raise unreadable(error) from None
 
 
-def decode_end_txn_request_v3(data: bytes, position: int) -> EndTxnRequest:
+def decode_end_txn_request_v3(data: bytes, position: int, left: int) -> EndTxnRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -73,6 +73,11 @@ def decode_end_txn_request_v3(data: bytes, position: int) -> EndTxnRequest:
         producer_id, producer_epoch, committed, tags2 = _unpack_qhoB(data, position)
         position += 12
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -114,6 +119,8 @@ def decode_end_txn_response_v3(data: bytes, position: int) -> EndTxnResponse:
         throttle_time_ms, error_code, tags1 = _unpack_ihB(data, position)
         position += 7
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -128,6 +135,8 @@ def decode_end_txn_response_v5(data: bytes, position: int) -> EndTxnResponse:
         throttle_time_ms, error_code, producer_id, producer_epoch, tags1 = _unpack_ihqhB(data, position)
         position += 17
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -157,7 +166,7 @@ def encode_end_txn_response_v5(message: EndTxnResponse) -> bytes:
         raise unwritable("EndTxnResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], EndTxnRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], EndTxnRequest]]] = {
     0: decode_end_txn_request_v0,
     1: decode_end_txn_request_v0,
     2: decode_end_txn_request_v0,

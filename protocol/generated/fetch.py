@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.fetch import (
     AbortedTransaction,
     EpochEndOffset,
@@ -103,7 +103,7 @@ _unpack_qq = Struct(">qq").unpack_from
 _unpack_qqB = Struct(">qqB").unpack_from
 
 
-def decode_fetch_request_v0(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v0(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, n1 = _unpack_iiii(data, position)
@@ -111,6 +111,9 @@ def decode_fetch_request_v0(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -124,6 +127,9 @@ def decode_fetch_request_v0(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 16 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, fetch_offset_2, partition_max_bytes_2 = _unpack_iqi(data, position)
@@ -139,7 +145,7 @@ def decode_fetch_request_v0(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v3(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v3(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, n1 = _unpack_iiiii(data, position)
@@ -147,6 +153,9 @@ def decode_fetch_request_v3(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -160,6 +169,9 @@ def decode_fetch_request_v3(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 16 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, fetch_offset_2, partition_max_bytes_2 = _unpack_iqi(data, position)
@@ -175,7 +187,7 @@ def decode_fetch_request_v3(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v4(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v4(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n1 = _unpack_iiiibi(data, position)
@@ -183,6 +195,9 @@ def decode_fetch_request_v4(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -196,6 +211,9 @@ def decode_fetch_request_v4(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 16 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, fetch_offset_2, partition_max_bytes_2 = _unpack_iqi(data, position)
@@ -211,7 +229,7 @@ def decode_fetch_request_v4(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v5(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v5(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, n1 = _unpack_iiiibi(data, position)
@@ -219,6 +237,9 @@ def decode_fetch_request_v5(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -232,6 +253,9 @@ def decode_fetch_request_v5(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 24 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, fetch_offset_2, log_start_offset_2, partition_max_bytes_2 = _unpack_iqqi(data, position)
@@ -247,7 +271,7 @@ def decode_fetch_request_v5(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v7(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiiibiii(data, position)
@@ -255,6 +279,9 @@ def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -268,6 +295,9 @@ def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 24 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, fetch_offset_2, log_start_offset_2, partition_max_bytes_2 = _unpack_iqqi(data, position)
@@ -281,6 +311,9 @@ def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
         forgotten_topics_data: list[ForgottenTopic]
         if n6 < 0 or n6 * 6 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n6
+        if left < 0:
+            raise TooManyElementsError
         list7: list[ForgottenTopic] = []
         for _ in range(n6):
             (n8,) = _unpack_h(data, position)
@@ -294,6 +327,9 @@ def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
             partitions_3: list[int]
             if n9 < 0 or n9 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n9 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n9}i", data, position))
             position += n9 * 4
             list7.append(ForgottenTopic(topic_3, ZERO_UUID, partitions_3))
@@ -305,7 +341,7 @@ def decode_fetch_request_v7(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v9(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiiibiii(data, position)
@@ -313,6 +349,9 @@ def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -326,6 +365,9 @@ def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 28 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, fetch_offset_2, log_start_offset_2, partition_max_bytes_2 = _unpack_iiqqi(data, position)
@@ -339,6 +381,9 @@ def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
         forgotten_topics_data: list[ForgottenTopic]
         if n6 < 0 or n6 * 6 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n6
+        if left < 0:
+            raise TooManyElementsError
         list7: list[ForgottenTopic] = []
         for _ in range(n6):
             (n8,) = _unpack_h(data, position)
@@ -352,6 +397,9 @@ def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
             partitions_3: list[int]
             if n9 < 0 or n9 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n9 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n9}i", data, position))
             position += n9 * 4
             list7.append(ForgottenTopic(topic_3, ZERO_UUID, partitions_3))
@@ -363,7 +411,7 @@ def decode_fetch_request_v9(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v11(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiiibiii(data, position)
@@ -371,6 +419,9 @@ def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
         topics: list[FetchTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -384,6 +435,9 @@ def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
             partitions_1: list[FetchPartition]
             if n4 < 0 or n4 * 28 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, fetch_offset_2, log_start_offset_2, partition_max_bytes_2 = _unpack_iiqqi(data, position)
@@ -397,6 +451,9 @@ def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
         forgotten_topics_data: list[ForgottenTopic]
         if n6 < 0 or n6 * 6 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n6
+        if left < 0:
+            raise TooManyElementsError
         list7: list[ForgottenTopic] = []
         for _ in range(n6):
             (n8,) = _unpack_h(data, position)
@@ -410,6 +467,9 @@ def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
             partitions_3: list[int]
             if n9 < 0 or n9 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n9 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n9}i", data, position))
             position += n9 * 4
             list7.append(ForgottenTopic(topic_3, ZERO_UUID, partitions_3))
@@ -427,7 +487,7 @@ def decode_fetch_request_v11(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiiibiiB(data, position)
@@ -438,6 +498,9 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -456,17 +519,30 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
             n4 -= 1
             if n4 < 0 or n4 * 33 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[FetchPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, tags6 = _unpack_iiqiqiB(data, position)
                 position += 33
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list5.append(FetchPartition(partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, ZERO_UUID, 9223372036854775807))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list2.append(FetchTopic(topic_1, ZERO_UUID, partitions_1))
         topics = list2
@@ -478,6 +554,9 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
         n8 -= 1
         if n8 < 0 or n8 * 3 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n8
+        if left < 0:
+            raise TooManyElementsError
         list9: list[ForgottenTopic] = []
         for _ in range(n8):
             n10 = data[position]
@@ -496,11 +575,19 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
             n11 -= 1
             if n11 < 0 or n11 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n11 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n11}i", data, position))
             position += n11 * 4
             tags12 = data[position]
             position += 1
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
+                left -= tags12
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags12)
             list9.append(ForgottenTopic(topic_3, ZERO_UUID, partitions_3))
         forgotten_topics_data = list9
@@ -518,6 +605,9 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
         if tags14:
             if tags14 > 127:
                 tags14, position = read_uvarint_tail(data, position, tags14)
+            left -= tags14
+            if left < 0:
+                raise TooManyElementsError
             previous16 = -1
             for _ in range(tags14):
                 tag15, end17, position = read_tag(data, position, previous16)
@@ -542,7 +632,7 @@ def decode_fetch_request_v12(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         replica_id, max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiiibiiB(data, position)
@@ -553,6 +643,9 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             topic_id_1, n3 = _unpack_16sB(data, position)
@@ -563,17 +656,30 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
             n3 -= 1
             if n3 < 0 or n3 * 33 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[FetchPartition] = []
             for _ in range(n3):
                 partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, tags5 = _unpack_iiqiqiB(data, position)
                 position += 33
                 if tags5:
+                    if tags5 > 127:
+                        tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags5)
                 list4.append(FetchPartition(partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, ZERO_UUID, 9223372036854775807))
             partitions_1 = list4
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list2.append(FetchTopic("", topic_id_1, partitions_1))
         topics = list2
@@ -585,6 +691,9 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
         n7 -= 1
         if n7 < 0 or n7 * 18 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n7
+        if left < 0:
+            raise TooManyElementsError
         list8: list[ForgottenTopic] = []
         for _ in range(n7):
             topic_id_3, n9 = _unpack_16sB(data, position)
@@ -595,11 +704,19 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
             n9 -= 1
             if n9 < 0 or n9 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n9 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n9}i", data, position))
             position += n9 * 4
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
+                left -= tags10
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags10)
             list8.append(ForgottenTopic("", topic_id_3, partitions_3))
         forgotten_topics_data = list8
@@ -617,6 +734,9 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
         if tags12:
             if tags12 > 127:
                 tags12, position = read_uvarint_tail(data, position, tags12)
+            left -= tags12
+            if left < 0:
+                raise TooManyElementsError
             previous14 = -1
             for _ in range(tags12):
                 tag13, end15, position = read_tag(data, position, previous14)
@@ -641,7 +761,7 @@ def decode_fetch_request_v13(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiibiiB(data, position)
@@ -652,6 +772,9 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             topic_id_1, n3 = _unpack_16sB(data, position)
@@ -662,17 +785,30 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
             n3 -= 1
             if n3 < 0 or n3 * 33 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[FetchPartition] = []
             for _ in range(n3):
                 partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, tags5 = _unpack_iiqiqiB(data, position)
                 position += 33
                 if tags5:
+                    if tags5 > 127:
+                        tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags5)
                 list4.append(FetchPartition(partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, ZERO_UUID, 9223372036854775807))
             partitions_1 = list4
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list2.append(FetchTopic("", topic_id_1, partitions_1))
         topics = list2
@@ -684,6 +820,9 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
         n7 -= 1
         if n7 < 0 or n7 * 18 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n7
+        if left < 0:
+            raise TooManyElementsError
         list8: list[ForgottenTopic] = []
         for _ in range(n7):
             topic_id_3, n9 = _unpack_16sB(data, position)
@@ -694,11 +833,19 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
             n9 -= 1
             if n9 < 0 or n9 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n9 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n9}i", data, position))
             position += n9 * 4
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
+                left -= tags10
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags10)
             list8.append(ForgottenTopic("", topic_id_3, partitions_3))
         forgotten_topics_data = list8
@@ -717,6 +864,9 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
         if tags12:
             if tags12 > 127:
                 tags12, position = read_uvarint_tail(data, position, tags12)
+            left -= tags12
+            if left < 0:
+                raise TooManyElementsError
             previous14 = -1
             for _ in range(tags12):
                 tag13, end15, position = read_tag(data, position, previous14)
@@ -737,6 +887,11 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
                     replica_id_4, replica_epoch_4, tags17 = _unpack_iqB(data, position)
                     position += 13
                     if tags17:
+                        if tags17 > 127:
+                            tags17, position = read_uvarint_tail(data, position, tags17)
+                        left -= tags17
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags17)
                     replica_state = ReplicaState(replica_id_4, replica_epoch_4)
                     if position != end15:
@@ -749,7 +904,7 @@ def decode_fetch_request_v15(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiibiiB(data, position)
@@ -760,6 +915,9 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             topic_id_1, n3 = _unpack_16sB(data, position)
@@ -770,6 +928,9 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
             n3 -= 1
             if n3 < 0 or n3 * 33 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[FetchPartition] = []
             for _ in range(n3):
                 partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, tags5 = _unpack_iiqiqiB(data, position)
@@ -778,6 +939,9 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
                 if tags5:
                     if tags5 > 127:
                         tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     previous7 = -1
                     for _ in range(tags5):
                         tag6, end8, position = read_tag(data, position, previous7)
@@ -793,6 +957,11 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(FetchTopic("", topic_id_1, partitions_1))
         topics = list2
@@ -804,6 +973,9 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
         n10 -= 1
         if n10 < 0 or n10 * 18 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n10
+        if left < 0:
+            raise TooManyElementsError
         list11: list[ForgottenTopic] = []
         for _ in range(n10):
             topic_id_3, n12 = _unpack_16sB(data, position)
@@ -814,11 +986,19 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
             n12 -= 1
             if n12 < 0 or n12 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n12 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n12}i", data, position))
             position += n12 * 4
             tags13 = data[position]
             position += 1
             if tags13:
+                if tags13 > 127:
+                    tags13, position = read_uvarint_tail(data, position, tags13)
+                left -= tags13
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags13)
             list11.append(ForgottenTopic("", topic_id_3, partitions_3))
         forgotten_topics_data = list11
@@ -837,6 +1017,9 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
         if tags15:
             if tags15 > 127:
                 tags15, position = read_uvarint_tail(data, position, tags15)
+            left -= tags15
+            if left < 0:
+                raise TooManyElementsError
             previous17 = -1
             for _ in range(tags15):
                 tag16, end18, position = read_tag(data, position, previous17)
@@ -857,6 +1040,11 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
                     replica_id_4, replica_epoch_4, tags20 = _unpack_iqB(data, position)
                     position += 13
                     if tags20:
+                        if tags20 > 127:
+                            tags20, position = read_uvarint_tail(data, position, tags20)
+                        left -= tags20
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags20)
                     replica_state = ReplicaState(replica_id_4, replica_epoch_4)
                     if position != end18:
@@ -869,7 +1057,7 @@ def decode_fetch_request_v17(data: bytes, position: int) -> FetchRequest:
         raise unreadable(error) from None
 
 
-def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
+def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequest:
     try:
         size = len(data)
         max_wait_ms, min_bytes, max_bytes, isolation_level, session_id, session_epoch, n1 = _unpack_iiibiiB(data, position)
@@ -880,6 +1068,9 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[FetchTopic] = []
         for _ in range(n1):
             topic_id_1, n3 = _unpack_16sB(data, position)
@@ -890,6 +1081,9 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
             n3 -= 1
             if n3 < 0 or n3 * 33 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[FetchPartition] = []
             for _ in range(n3):
                 partition_2, current_leader_epoch_2, fetch_offset_2, last_fetched_epoch_2, log_start_offset_2, partition_max_bytes_2, tags5 = _unpack_iiqiqiB(data, position)
@@ -899,6 +1093,9 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
                 if tags5:
                     if tags5 > 127:
                         tags5, position = read_uvarint_tail(data, position, tags5)
+                    left -= tags5
+                    if left < 0:
+                        raise TooManyElementsError
                     previous7 = -1
                     for _ in range(tags5):
                         tag6, end8, position = read_tag(data, position, previous7)
@@ -919,6 +1116,11 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(FetchTopic("", topic_id_1, partitions_1))
         topics = list2
@@ -930,6 +1132,9 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
         n10 -= 1
         if n10 < 0 or n10 * 18 > size - position:
             raise DecodeError("forgotten_topics_data has more elements than bytes, or is null")
+        left -= n10
+        if left < 0:
+            raise TooManyElementsError
         list11: list[ForgottenTopic] = []
         for _ in range(n10):
             topic_id_3, n12 = _unpack_16sB(data, position)
@@ -940,11 +1145,19 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
             n12 -= 1
             if n12 < 0 or n12 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n12 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partitions_3 = list(unpack_from(f">{n12}i", data, position))
             position += n12 * 4
             tags13 = data[position]
             position += 1
             if tags13:
+                if tags13 > 127:
+                    tags13, position = read_uvarint_tail(data, position, tags13)
+                left -= tags13
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags13)
             list11.append(ForgottenTopic("", topic_id_3, partitions_3))
         forgotten_topics_data = list11
@@ -963,6 +1176,9 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
         if tags15:
             if tags15 > 127:
                 tags15, position = read_uvarint_tail(data, position, tags15)
+            left -= tags15
+            if left < 0:
+                raise TooManyElementsError
             previous17 = -1
             for _ in range(tags15):
                 tag16, end18, position = read_tag(data, position, previous17)
@@ -983,6 +1199,11 @@ def decode_fetch_request_v18(data: bytes, position: int) -> FetchRequest:
                     replica_id_4, replica_epoch_4, tags20 = _unpack_iqB(data, position)
                     position += 13
                     if tags20:
+                        if tags20 > 127:
+                            tags20, position = read_uvarint_tail(data, position, tags20)
+                        left -= tags20
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags20)
                     replica_state = ReplicaState(replica_id_4, replica_epoch_4)
                     if position != end18:
@@ -1739,6 +1960,8 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                         producer_id_3, first_offset_3, tags8 = _unpack_qqB(data, position)
                         position += 17
                         if tags8:
+                            if tags8 > 127:
+                                tags8, position = read_uvarint_tail(data, position, tags8)
                             position = skip_tags(data, position, tags8)
                         list7.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list7
@@ -1768,6 +1991,8 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             epoch_4, end_offset_4, tags14 = _unpack_iqB(data, position)
                             position += 13
                             if tags14:
+                                if tags14 > 127:
+                                    tags14, position = read_uvarint_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end13:
@@ -1776,6 +2001,8 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             leader_id_5, leader_epoch_5, tags15 = _unpack_iiB(data, position)
                             position += 9
                             if tags15:
+                                if tags15 > 127:
+                                    tags15, position = read_uvarint_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end13:
@@ -1784,6 +2011,8 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
                             end_offset_6, epoch_6, tags16 = _unpack_qiB(data, position)
                             position += 13
                             if tags16:
+                                if tags16 > 127:
+                                    tags16, position = read_uvarint_tail(data, position, tags16)
                                 position = skip_tags(data, position, tags16)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end13:
@@ -1794,12 +2023,16 @@ def decode_fetch_response_v12(data: bytes, position: int) -> FetchResponse:
             tags17 = data[position]
             position += 1
             if tags17:
+                if tags17 > 127:
+                    tags17, position = read_uvarint_tail(data, position, tags17)
                 position = skip_tags(data, position, tags17)
             list2.append(FetchableTopicResponse(topic_1, ZERO_UUID, partitions_1))
         responses = list2
         tags18 = data[position]
         position += 1
         if tags18:
+            if tags18 > 127:
+                tags18, position = read_uvarint_tail(data, position, tags18)
             position = skip_tags(data, position, tags18)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1847,6 +2080,8 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                         producer_id_3, first_offset_3, tags7 = _unpack_qqB(data, position)
                         position += 17
                         if tags7:
+                            if tags7 > 127:
+                                tags7, position = read_uvarint_tail(data, position, tags7)
                             position = skip_tags(data, position, tags7)
                         list6.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list6
@@ -1876,6 +2111,8 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             epoch_4, end_offset_4, tags13 = _unpack_iqB(data, position)
                             position += 13
                             if tags13:
+                                if tags13 > 127:
+                                    tags13, position = read_uvarint_tail(data, position, tags13)
                                 position = skip_tags(data, position, tags13)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end12:
@@ -1884,6 +2121,8 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             leader_id_5, leader_epoch_5, tags14 = _unpack_iiB(data, position)
                             position += 9
                             if tags14:
+                                if tags14 > 127:
+                                    tags14, position = read_uvarint_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end12:
@@ -1892,6 +2131,8 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
                             end_offset_6, epoch_6, tags15 = _unpack_qiB(data, position)
                             position += 13
                             if tags15:
+                                if tags15 > 127:
+                                    tags15, position = read_uvarint_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end12:
@@ -1902,12 +2143,16 @@ def decode_fetch_response_v13(data: bytes, position: int) -> FetchResponse:
             tags16 = data[position]
             position += 1
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(FetchableTopicResponse("", topic_id_1, partitions_1))
         responses = list2
         tags17 = data[position]
         position += 1
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1955,6 +2200,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                         producer_id_3, first_offset_3, tags7 = _unpack_qqB(data, position)
                         position += 17
                         if tags7:
+                            if tags7 > 127:
+                                tags7, position = read_uvarint_tail(data, position, tags7)
                             position = skip_tags(data, position, tags7)
                         list6.append(AbortedTransaction(producer_id_3, first_offset_3))
                     aborted_transactions_2 = list6
@@ -1984,6 +2231,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             epoch_4, end_offset_4, tags13 = _unpack_iqB(data, position)
                             position += 13
                             if tags13:
+                                if tags13 > 127:
+                                    tags13, position = read_uvarint_tail(data, position, tags13)
                                 position = skip_tags(data, position, tags13)
                             diverging_epoch_2 = EpochEndOffset(epoch_4, end_offset_4)
                             if position != end12:
@@ -1992,6 +2241,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             leader_id_5, leader_epoch_5, tags14 = _unpack_iiB(data, position)
                             position += 9
                             if tags14:
+                                if tags14 > 127:
+                                    tags14, position = read_uvarint_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_5, leader_epoch_5)
                             if position != end12:
@@ -2000,6 +2251,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                             end_offset_6, epoch_6, tags15 = _unpack_qiB(data, position)
                             position += 13
                             if tags15:
+                                if tags15 > 127:
+                                    tags15, position = read_uvarint_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             snapshot_id_2 = SnapshotId(end_offset_6, epoch_6)
                             if position != end12:
@@ -2010,6 +2263,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
             tags16 = data[position]
             position += 1
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(FetchableTopicResponse("", topic_id_1, partitions_1))
         responses = list2
@@ -2054,6 +2309,8 @@ def decode_fetch_response_v16(data: bytes, position: int) -> FetchResponse:
                         tags25 = data[position]
                         position += 1
                         if tags25:
+                            if tags25 > 127:
+                                tags25, position = read_uvarint_tail(data, position, tags25)
                             position = skip_tags(data, position, tags25)
                         list22.append(NodeEndpoint(node_id_7, host_7, port_7, rack_7))
                     node_endpoints = list22
@@ -2411,7 +2668,7 @@ def encode_fetch_response_v16(message: FetchResponse) -> bytes:
         raise unwritable("FetchResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], FetchRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], FetchRequest]]] = {
     0: decode_fetch_request_v0,
     1: decode_fetch_request_v0,
     2: decode_fetch_request_v0,

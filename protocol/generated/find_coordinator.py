@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.find_coordinator import (
     Coordinator,
     FindCoordinatorRequest,
@@ -50,7 +50,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihh = Struct(">ihh").unpack_from
 
 
-def decode_find_coordinator_request_v0(data: bytes, position: int) -> FindCoordinatorRequest:
+def decode_find_coordinator_request_v0(data: bytes, position: int, left: int) -> FindCoordinatorRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -66,7 +66,7 @@ def decode_find_coordinator_request_v0(data: bytes, position: int) -> FindCoordi
         raise unreadable(error) from None
 
 
-def decode_find_coordinator_request_v1(data: bytes, position: int) -> FindCoordinatorRequest:
+def decode_find_coordinator_request_v1(data: bytes, position: int, left: int) -> FindCoordinatorRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -84,7 +84,7 @@ def decode_find_coordinator_request_v1(data: bytes, position: int) -> FindCoordi
         raise unreadable(error) from None
 
 
-def decode_find_coordinator_request_v3(data: bytes, position: int) -> FindCoordinatorRequest:
+def decode_find_coordinator_request_v3(data: bytes, position: int, left: int) -> FindCoordinatorRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -98,6 +98,11 @@ def decode_find_coordinator_request_v3(data: bytes, position: int) -> FindCoordi
         key_type, tags2 = _unpack_bB(data, position)
         position += 2
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -106,7 +111,7 @@ def decode_find_coordinator_request_v3(data: bytes, position: int) -> FindCoordi
         raise unreadable(error) from None
 
 
-def decode_find_coordinator_request_v4(data: bytes, position: int) -> FindCoordinatorRequest:
+def decode_find_coordinator_request_v4(data: bytes, position: int, left: int) -> FindCoordinatorRequest:
     try:
         size = len(data)
         key_type, n1 = _unpack_bB(data, position)
@@ -117,6 +122,9 @@ def decode_find_coordinator_request_v4(data: bytes, position: int) -> FindCoordi
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("coordinator_keys has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -132,6 +140,11 @@ def decode_find_coordinator_request_v4(data: bytes, position: int) -> FindCoordi
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -250,6 +263,8 @@ def decode_find_coordinator_response_v3(data: bytes, position: int) -> FindCoord
         port, tags3 = _unpack_iB(data, position)
         position += 5
         if tags3:
+            if tags3 > 127:
+                tags3, position = read_uvarint_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -300,12 +315,16 @@ def decode_find_coordinator_response_v4(data: bytes, position: int) -> FindCoord
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(Coordinator(key_1, node_id_1, host_1, port_1, error_code_1, error_message_1))
         coordinators = list2
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -367,7 +386,7 @@ def encode_find_coordinator_response_v4(message: FindCoordinatorResponse) -> byt
         raise unwritable("FindCoordinatorResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], FindCoordinatorRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], FindCoordinatorRequest]]] = {
     0: decode_find_coordinator_request_v0,
     1: decode_find_coordinator_request_v1,
     2: decode_find_coordinator_request_v1,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.follow_catalogue import (
     FollowCatalogueNode,
     FollowCatalogueRequest,
@@ -45,7 +45,7 @@ _unpack_iqB = Struct(">iqB").unpack_from
 _unpack_qiB = Struct(">qiB").unpack_from
 
 
-def decode_follow_catalogue_request_v0(data: bytes, position: int) -> FollowCatalogueRequest:
+def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) -> FollowCatalogueRequest:
     try:
         size = len(data)
         node_id, asked_node_id, n1 = _unpack_iiB(data, position)
@@ -64,6 +64,9 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int) -> FollowCata
         n2 -= 1
         if n2 < 0 or n2 * 10 > size - position:
             raise DecodeError("nodes has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[FollowCatalogueNode] = []
         for _ in range(n2):
             node_id_1, n4 = _unpack_iB(data, position)
@@ -77,6 +80,11 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int) -> FollowCata
             port_1, tags5 = _unpack_iB(data, position)
             position += 5
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
+                left -= tags5
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags5)
             list3.append(FollowCatalogueNode(node_id_1, host_1, port_1))
         nodes = list3
@@ -91,6 +99,11 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int) -> FollowCata
         revision, max_wait_ms, tags7 = _unpack_qiB(data, position)
         position += 13
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -144,6 +157,8 @@ def decode_follow_catalogue_response_v0(data: bytes, position: int) -> FollowCat
         tags3 = data[position]
         position += 1
         if tags3:
+            if tags3 > 127:
+                tags3, position = read_uvarint_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -167,7 +182,7 @@ def encode_follow_catalogue_response_v0(message: FollowCatalogueResponse) -> byt
         raise unwritable("FollowCatalogueResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], FollowCatalogueRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], FollowCatalogueRequest]]] = {
     0: decode_follow_catalogue_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.get_telemetry_subscriptions import (
     GetTelemetrySubscriptionsRequest,
     GetTelemetrySubscriptionsResponse,
@@ -37,12 +37,17 @@ _unpack_ih16siB = Struct(">ih16siB").unpack_from
 _unpack_iioB = Struct(">ii?B").unpack_from
 
 
-def decode_get_telemetry_subscriptions_request_v0(data: bytes, position: int) -> GetTelemetrySubscriptionsRequest:
+def decode_get_telemetry_subscriptions_request_v0(data: bytes, position: int, left: int) -> GetTelemetrySubscriptionsRequest:
     try:
         size = len(data)
         client_instance_id, tags1 = _unpack_16sB(data, position)
         position += 17
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -94,6 +99,8 @@ def decode_get_telemetry_subscriptions_response_v0(data: bytes, position: int) -
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -119,7 +126,7 @@ def encode_get_telemetry_subscriptions_response_v0(message: GetTelemetrySubscrip
         raise unwritable("GetTelemetrySubscriptionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], GetTelemetrySubscriptionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], GetTelemetrySubscriptionsRequest]]] = {
     0: decode_get_telemetry_subscriptions_request_v0,
 }
 

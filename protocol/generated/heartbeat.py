@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.heartbeat import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -38,7 +38,7 @@ _unpack_ih = Struct(">ih").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 
 
-def decode_heartbeat_request_v0(data: bytes, position: int) -> HeartbeatRequest:
+def decode_heartbeat_request_v0(data: bytes, position: int, left: int) -> HeartbeatRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -60,7 +60,7 @@ def decode_heartbeat_request_v0(data: bytes, position: int) -> HeartbeatRequest:
         raise unreadable(error) from None
 
 
-def decode_heartbeat_request_v3(data: bytes, position: int) -> HeartbeatRequest:
+def decode_heartbeat_request_v3(data: bytes, position: int, left: int) -> HeartbeatRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -90,7 +90,7 @@ def decode_heartbeat_request_v3(data: bytes, position: int) -> HeartbeatRequest:
         raise unreadable(error) from None
 
 
-def decode_heartbeat_request_v4(data: bytes, position: int) -> HeartbeatRequest:
+def decode_heartbeat_request_v4(data: bytes, position: int, left: int) -> HeartbeatRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -122,6 +122,11 @@ def decode_heartbeat_request_v4(data: bytes, position: int) -> HeartbeatRequest:
         tags4 = data[position]
         position += 1
         if tags4:
+            if tags4 > 127:
+                tags4, position = read_uvarint_tail(data, position, tags4)
+            left -= tags4
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags4)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -193,6 +198,8 @@ def decode_heartbeat_response_v4(data: bytes, position: int) -> HeartbeatRespons
         throttle_time_ms, error_code, tags1 = _unpack_ihB(data, position)
         position += 7
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -222,7 +229,7 @@ def encode_heartbeat_response_v4(message: HeartbeatResponse) -> bytes:
         raise unwritable("HeartbeatResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], HeartbeatRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], HeartbeatRequest]]] = {
     0: decode_heartbeat_request_v0,
     1: decode_heartbeat_request_v0,
     2: decode_heartbeat_request_v0,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
     AlterConfigsResource,
@@ -53,7 +53,7 @@ _unpack_o = Struct(">?").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_incremental_alter_configs_request_v0(data: bytes, position: int) -> IncrementalAlterConfigsRequest:
+def decode_incremental_alter_configs_request_v0(data: bytes, position: int, left: int) -> IncrementalAlterConfigsRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -61,6 +61,9 @@ def decode_incremental_alter_configs_request_v0(data: bytes, position: int) -> I
         resources: list[AlterConfigsResource]
         if n1 < 0 or n1 * 7 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AlterConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bh(data, position)
@@ -74,6 +77,9 @@ def decode_incremental_alter_configs_request_v0(data: bytes, position: int) -> I
             configs_1: list[AlterableConfig]
             if n4 < 0 or n4 * 5 > size - position:
                 raise DecodeError("configs has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[AlterableConfig] = []
             for _ in range(n4):
                 (n6,) = _unpack_h(data, position)
@@ -103,7 +109,7 @@ def decode_incremental_alter_configs_request_v0(data: bytes, position: int) -> I
         raise unreadable(error) from None
 
 
-def decode_incremental_alter_configs_request_v1(data: bytes, position: int) -> IncrementalAlterConfigsRequest:
+def decode_incremental_alter_configs_request_v1(data: bytes, position: int, left: int) -> IncrementalAlterConfigsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -114,6 +120,9 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int) -> I
         n1 -= 1
         if n1 < 0 or n1 * 4 > size - position:
             raise DecodeError("resources has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[AlterConfigsResource] = []
         for _ in range(n1):
             resource_type_1, n3 = _unpack_bB(data, position)
@@ -132,6 +141,9 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int) -> I
             n4 -= 1
             if n4 < 0 or n4 * 4 > size - position:
                 raise DecodeError("configs has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[AlterableConfig] = []
             for _ in range(n4):
                 n6 = data[position]
@@ -155,18 +167,33 @@ def decode_incremental_alter_configs_request_v1(data: bytes, position: int) -> I
                 tags8 = data[position]
                 position += 1
                 if tags8:
+                    if tags8 > 127:
+                        tags8, position = read_uvarint_tail(data, position, tags8)
+                    left -= tags8
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags8)
                 list5.append(AlterableConfig(name_2, config_operation_2, value_2))
             configs_1 = list5
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(AlterConfigsResource(resource_type_1, resource_name_1, configs_1))
         resources = list2
         validate_only, tags10 = _unpack_oB(data, position)
         position += 2
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -291,12 +318,16 @@ def decode_incremental_alter_configs_response_v1(data: bytes, position: int) -> 
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(AlterConfigsResourceResponse(error_code_1, error_message_1, resource_type_1, resource_name_1))
         responses = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -340,7 +371,7 @@ def encode_incremental_alter_configs_response_v1(message: IncrementalAlterConfig
         raise unwritable("IncrementalAlterConfigsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], IncrementalAlterConfigsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], IncrementalAlterConfigsRequest]]] = {
     0: decode_incremental_alter_configs_request_v0,
     1: decode_incremental_alter_configs_request_v1,
 }

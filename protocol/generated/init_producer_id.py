@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.init_producer_id import (
     InitProducerIdRequest,
     InitProducerIdResponse,
@@ -45,7 +45,7 @@ _unpack_iqhB = Struct(">iqhB").unpack_from
 _unpack_iqhooB = Struct(">iqh??B").unpack_from
 
 
-def decode_init_producer_id_request_v0(data: bytes, position: int) -> InitProducerIdRequest:
+def decode_init_producer_id_request_v0(data: bytes, position: int, left: int) -> InitProducerIdRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -65,7 +65,7 @@ def decode_init_producer_id_request_v0(data: bytes, position: int) -> InitProduc
         raise unreadable(error) from None
 
 
-def decode_init_producer_id_request_v2(data: bytes, position: int) -> InitProducerIdRequest:
+def decode_init_producer_id_request_v2(data: bytes, position: int, left: int) -> InitProducerIdRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -81,6 +81,11 @@ def decode_init_producer_id_request_v2(data: bytes, position: int) -> InitProduc
         transaction_timeout_ms, tags2 = _unpack_iB(data, position)
         position += 5
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -89,7 +94,7 @@ def decode_init_producer_id_request_v2(data: bytes, position: int) -> InitProduc
         raise unreadable(error) from None
 
 
-def decode_init_producer_id_request_v3(data: bytes, position: int) -> InitProducerIdRequest:
+def decode_init_producer_id_request_v3(data: bytes, position: int, left: int) -> InitProducerIdRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -105,6 +110,11 @@ def decode_init_producer_id_request_v3(data: bytes, position: int) -> InitProduc
         transaction_timeout_ms, producer_id, producer_epoch, tags2 = _unpack_iqhB(data, position)
         position += 15
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -113,7 +123,7 @@ def decode_init_producer_id_request_v3(data: bytes, position: int) -> InitProduc
         raise unreadable(error) from None
 
 
-def decode_init_producer_id_request_v6(data: bytes, position: int) -> InitProducerIdRequest:
+def decode_init_producer_id_request_v6(data: bytes, position: int, left: int) -> InitProducerIdRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -129,6 +139,11 @@ def decode_init_producer_id_request_v6(data: bytes, position: int) -> InitProduc
         transaction_timeout_ms, producer_id, producer_epoch, enable2_pc, keep_prepared_txn, tags2 = _unpack_iqhooB(data, position)
         position += 17
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -192,6 +207,8 @@ def decode_init_producer_id_response_v2(data: bytes, position: int) -> InitProdu
         throttle_time_ms, error_code, producer_id, producer_epoch, tags1 = _unpack_ihqhB(data, position)
         position += 17
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -206,6 +223,8 @@ def decode_init_producer_id_response_v6(data: bytes, position: int) -> InitProdu
         throttle_time_ms, error_code, producer_id, producer_epoch, ongoing_txn_producer_id, ongoing_txn_producer_epoch, tags1 = _unpack_ihqhqhB(data, position)
         position += 27
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -235,7 +254,7 @@ def encode_init_producer_id_response_v6(message: InitProducerIdResponse) -> byte
         raise unwritable("InitProducerIdResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], InitProducerIdRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], InitProducerIdRequest]]] = {
     0: decode_init_producer_id_request_v0,
     1: decode_init_producer_id_request_v0,
     2: decode_init_producer_id_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError, EncodeError
+from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.messages.join_group import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -52,7 +52,7 @@ _unpack_iih = Struct(">iih").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_join_group_request_v0(data: bytes, position: int) -> JoinGroupRequest:
+def decode_join_group_request_v0(data: bytes, position: int, left: int) -> JoinGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -78,6 +78,9 @@ def decode_join_group_request_v0(data: bytes, position: int) -> JoinGroupRequest
         protocols: list[JoinGroupRequestProtocol]
         if n4 < 0 or n4 * 6 > size - position:
             raise DecodeError("protocols has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[JoinGroupRequestProtocol] = []
         for _ in range(n4):
             (n6,) = _unpack_h(data, position)
@@ -101,7 +104,7 @@ def decode_join_group_request_v0(data: bytes, position: int) -> JoinGroupRequest
         raise unreadable(error) from None
 
 
-def decode_join_group_request_v1(data: bytes, position: int) -> JoinGroupRequest:
+def decode_join_group_request_v1(data: bytes, position: int, left: int) -> JoinGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -127,6 +130,9 @@ def decode_join_group_request_v1(data: bytes, position: int) -> JoinGroupRequest
         protocols: list[JoinGroupRequestProtocol]
         if n4 < 0 or n4 * 6 > size - position:
             raise DecodeError("protocols has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[JoinGroupRequestProtocol] = []
         for _ in range(n4):
             (n6,) = _unpack_h(data, position)
@@ -150,7 +156,7 @@ def decode_join_group_request_v1(data: bytes, position: int) -> JoinGroupRequest
         raise unreadable(error) from None
 
 
-def decode_join_group_request_v5(data: bytes, position: int) -> JoinGroupRequest:
+def decode_join_group_request_v5(data: bytes, position: int, left: int) -> JoinGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -184,6 +190,9 @@ def decode_join_group_request_v5(data: bytes, position: int) -> JoinGroupRequest
         protocols: list[JoinGroupRequestProtocol]
         if n5 < 0 or n5 * 6 > size - position:
             raise DecodeError("protocols has more elements than bytes, or is null")
+        left -= n5
+        if left < 0:
+            raise TooManyElementsError
         list6: list[JoinGroupRequestProtocol] = []
         for _ in range(n5):
             (n7,) = _unpack_h(data, position)
@@ -207,7 +216,7 @@ def decode_join_group_request_v5(data: bytes, position: int) -> JoinGroupRequest
         raise unreadable(error) from None
 
 
-def decode_join_group_request_v6(data: bytes, position: int) -> JoinGroupRequest:
+def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -252,6 +261,9 @@ def decode_join_group_request_v6(data: bytes, position: int) -> JoinGroupRequest
         n5 -= 1
         if n5 < 0 or n5 * 3 > size - position:
             raise DecodeError("protocols has more elements than bytes, or is null")
+        left -= n5
+        if left < 0:
+            raise TooManyElementsError
         list6: list[JoinGroupRequestProtocol] = []
         for _ in range(n5):
             n7 = data[position]
@@ -273,12 +285,22 @@ def decode_join_group_request_v6(data: bytes, position: int) -> JoinGroupRequest
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list6.append(JoinGroupRequestProtocol(name_1, metadata_1))
         protocols = list6
         tags10 = data[position]
         position += 1
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -287,7 +309,7 @@ def decode_join_group_request_v6(data: bytes, position: int) -> JoinGroupRequest
         raise unreadable(error) from None
 
 
-def decode_join_group_request_v8(data: bytes, position: int) -> JoinGroupRequest:
+def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -332,6 +354,9 @@ def decode_join_group_request_v8(data: bytes, position: int) -> JoinGroupRequest
         n5 -= 1
         if n5 < 0 or n5 * 3 > size - position:
             raise DecodeError("protocols has more elements than bytes, or is null")
+        left -= n5
+        if left < 0:
+            raise TooManyElementsError
         list6: list[JoinGroupRequestProtocol] = []
         for _ in range(n5):
             n7 = data[position]
@@ -353,6 +378,11 @@ def decode_join_group_request_v8(data: bytes, position: int) -> JoinGroupRequest
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list6.append(JoinGroupRequestProtocol(name_1, metadata_1))
         protocols = list6
@@ -369,6 +399,11 @@ def decode_join_group_request_v8(data: bytes, position: int) -> JoinGroupRequest
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
+            left -= tags11
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -722,12 +757,16 @@ def decode_join_group_response_v6(data: bytes, position: int) -> JoinGroupRespon
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list5.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list5
         tags10 = data[position]
         position += 1
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -814,12 +853,16 @@ def decode_join_group_response_v7(data: bytes, position: int) -> JoinGroupRespon
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list6.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list6
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -906,12 +949,16 @@ def decode_join_group_response_v9(data: bytes, position: int) -> JoinGroupRespon
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list6.append(JoinGroupResponseMember(member_id_1, group_instance_id_1, metadata_1))
         members = list6
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1087,7 +1134,7 @@ def encode_join_group_response_v9(message: JoinGroupResponse) -> bytes:
         raise unwritable("JoinGroupResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], JoinGroupRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], JoinGroupRequest]]] = {
     0: decode_join_group_request_v0,
     1: decode_join_group_request_v1,
     2: decode_join_group_request_v1,

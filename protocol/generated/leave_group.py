@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.leave_group import (
     LeaveGroupRequest,
     LeaveGroupResponse,
@@ -43,7 +43,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 
 
-def decode_leave_group_request_v0(data: bytes, position: int) -> LeaveGroupRequest:
+def decode_leave_group_request_v0(data: bytes, position: int, left: int) -> LeaveGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -65,7 +65,7 @@ def decode_leave_group_request_v0(data: bytes, position: int) -> LeaveGroupReque
         raise unreadable(error) from None
 
 
-def decode_leave_group_request_v3(data: bytes, position: int) -> LeaveGroupRequest:
+def decode_leave_group_request_v3(data: bytes, position: int, left: int) -> LeaveGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -79,6 +79,9 @@ def decode_leave_group_request_v3(data: bytes, position: int) -> LeaveGroupReque
         members: list[MemberIdentity]
         if n2 < 0 or n2 * 4 > size - position:
             raise DecodeError("members has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[MemberIdentity] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -104,7 +107,7 @@ def decode_leave_group_request_v3(data: bytes, position: int) -> LeaveGroupReque
         raise unreadable(error) from None
 
 
-def decode_leave_group_request_v4(data: bytes, position: int) -> LeaveGroupRequest:
+def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> LeaveGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -123,6 +126,9 @@ def decode_leave_group_request_v4(data: bytes, position: int) -> LeaveGroupReque
         n2 -= 1
         if n2 < 0 or n2 * 3 > size - position:
             raise DecodeError("members has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[MemberIdentity] = []
         for _ in range(n2):
             n4 = data[position]
@@ -146,12 +152,22 @@ def decode_leave_group_request_v4(data: bytes, position: int) -> LeaveGroupReque
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
+                left -= tags6
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags6)
             list3.append(MemberIdentity(member_id_1, group_instance_id_1, None))
         members = list3
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -160,7 +176,7 @@ def decode_leave_group_request_v4(data: bytes, position: int) -> LeaveGroupReque
         raise unreadable(error) from None
 
 
-def decode_leave_group_request_v5(data: bytes, position: int) -> LeaveGroupRequest:
+def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> LeaveGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -179,6 +195,9 @@ def decode_leave_group_request_v5(data: bytes, position: int) -> LeaveGroupReque
         n2 -= 1
         if n2 < 0 or n2 * 4 > size - position:
             raise DecodeError("members has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[MemberIdentity] = []
         for _ in range(n2):
             n4 = data[position]
@@ -212,12 +231,22 @@ def decode_leave_group_request_v5(data: bytes, position: int) -> LeaveGroupReque
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list3.append(MemberIdentity(member_id_1, group_instance_id_1, reason_1))
         members = list3
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -386,12 +415,16 @@ def decode_leave_group_response_v4(data: bytes, position: int) -> LeaveGroupResp
             error_code_1, tags5 = _unpack_hB(data, position)
             position += 3
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MemberResponse(member_id_1, group_instance_id_1, error_code_1))
         members = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -449,7 +482,7 @@ def encode_leave_group_response_v4(message: LeaveGroupResponse) -> bytes:
         raise unwritable("LeaveGroupResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], LeaveGroupRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], LeaveGroupRequest]]] = {
     0: decode_leave_group_request_v0,
     1: decode_leave_group_request_v0,
     2: decode_leave_group_request_v0,

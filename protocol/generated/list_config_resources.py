@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.list_config_resources import (
     ConfigResource,
     ListConfigResourcesRequest,
@@ -35,12 +35,17 @@ _unpack_bB = Struct(">bB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 
 
-def decode_list_config_resources_request_v0(data: bytes, position: int) -> ListConfigResourcesRequest:
+def decode_list_config_resources_request_v0(data: bytes, position: int, left: int) -> ListConfigResourcesRequest:
     try:
         size = len(data)
         tags1 = data[position]
         position += 1
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -49,7 +54,7 @@ def decode_list_config_resources_request_v0(data: bytes, position: int) -> ListC
         raise unreadable(error) from None
 
 
-def decode_list_config_resources_request_v1(data: bytes, position: int) -> ListConfigResourcesRequest:
+def decode_list_config_resources_request_v1(data: bytes, position: int, left: int) -> ListConfigResourcesRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -60,11 +65,19 @@ def decode_list_config_resources_request_v1(data: bytes, position: int) -> ListC
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("resource_types has more elements than bytes, or is null")
+        left -= n1 + 7 >> 3
+        if left < 0:
+            raise TooManyElementsError
         resource_types = list(unpack_from(f">{n1}b", data, position))
         position += n1
         tags2 = data[position]
         position += 1
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -113,12 +126,16 @@ def decode_list_config_resources_response_v0(data: bytes, position: int) -> List
             tags4 = data[position]
             position += 1
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(ConfigResource(resource_name_1, 16))
         config_resources = list2
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -151,12 +168,16 @@ def decode_list_config_resources_response_v1(data: bytes, position: int) -> List
             resource_type_1, tags4 = _unpack_bB(data, position)
             position += 2
             if tags4:
+                if tags4 > 127:
+                    tags4, position = read_uvarint_tail(data, position, tags4)
                 position = skip_tags(data, position, tags4)
             list2.append(ConfigResource(resource_name_1, resource_type_1))
         config_resources = list2
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -195,7 +216,7 @@ def encode_list_config_resources_response_v1(message: ListConfigResourcesRespons
         raise unwritable("ListConfigResourcesResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ListConfigResourcesRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ListConfigResourcesRequest]]] = {
     0: decode_list_config_resources_request_v0,
     1: decode_list_config_resources_request_v1,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.list_groups import (
     ListedGroup,
     ListGroupsRequest,
@@ -39,19 +39,24 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 
 
-def decode_list_groups_request_v0(data: bytes, position: int) -> ListGroupsRequest:
+def decode_list_groups_request_v0(data: bytes, position: int, left: int) -> ListGroupsRequest:
     try:
         return ListGroupsRequest([], [])
     except MALFORMED as error:
         raise unreadable(error) from None
 
 
-def decode_list_groups_request_v3(data: bytes, position: int) -> ListGroupsRequest:
+def decode_list_groups_request_v3(data: bytes, position: int, left: int) -> ListGroupsRequest:
     try:
         size = len(data)
         tags1 = data[position]
         position += 1
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
+            left -= tags1
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -60,7 +65,7 @@ def decode_list_groups_request_v3(data: bytes, position: int) -> ListGroupsReque
         raise unreadable(error) from None
 
 
-def decode_list_groups_request_v4(data: bytes, position: int) -> ListGroupsRequest:
+def decode_list_groups_request_v4(data: bytes, position: int, left: int) -> ListGroupsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -71,6 +76,9 @@ def decode_list_groups_request_v4(data: bytes, position: int) -> ListGroupsReque
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("states_filter has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -86,6 +94,11 @@ def decode_list_groups_request_v4(data: bytes, position: int) -> ListGroupsReque
         tags5 = data[position]
         position += 1
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -94,7 +107,7 @@ def decode_list_groups_request_v4(data: bytes, position: int) -> ListGroupsReque
         raise unreadable(error) from None
 
 
-def decode_list_groups_request_v5(data: bytes, position: int) -> ListGroupsRequest:
+def decode_list_groups_request_v5(data: bytes, position: int, left: int) -> ListGroupsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -105,6 +118,9 @@ def decode_list_groups_request_v5(data: bytes, position: int) -> ListGroupsReque
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("states_filter has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -125,6 +141,9 @@ def decode_list_groups_request_v5(data: bytes, position: int) -> ListGroupsReque
         n5 -= 1
         if n5 < 0 or n5 > size - position:
             raise DecodeError("types_filter has more elements than bytes, or is null")
+        left -= n5
+        if left < 0:
+            raise TooManyElementsError
         list6: list[str] = []
         for _ in range(n5):
             n8 = data[position]
@@ -140,6 +159,11 @@ def decode_list_groups_request_v5(data: bytes, position: int) -> ListGroupsReque
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -293,12 +317,16 @@ def decode_list_groups_response_v3(data: bytes, position: int) -> ListGroupsResp
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(ListedGroup(group_id_1, protocol_type_1, "", ""))
         groups = list2
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -347,12 +375,16 @@ def decode_list_groups_response_v4(data: bytes, position: int) -> ListGroupsResp
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(ListedGroup(group_id_1, protocol_type_1, group_state_1, ""))
         groups = list2
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -409,12 +441,16 @@ def decode_list_groups_response_v5(data: bytes, position: int) -> ListGroupsResp
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(ListedGroup(group_id_1, protocol_type_1, group_state_1, group_type_1))
         groups = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -512,7 +548,7 @@ def encode_list_groups_response_v5(message: ListGroupsResponse) -> bytes:
         raise unwritable("ListGroupsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ListGroupsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ListGroupsRequest]]] = {
     0: decode_list_groups_request_v0,
     1: decode_list_groups_request_v0,
     2: decode_list_groups_request_v0,

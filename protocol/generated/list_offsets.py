@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsPartitionResponse,
@@ -63,7 +63,7 @@ _unpack_iq = Struct(">iq").unpack_from
 _unpack_iqi = Struct(">iqi").unpack_from
 
 
-def decode_list_offsets_request_v0(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v0(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, n1 = _unpack_ii(data, position)
@@ -71,6 +71,9 @@ def decode_list_offsets_request_v0(data: bytes, position: int) -> ListOffsetsReq
         topics: list[ListOffsetsTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -84,6 +87,9 @@ def decode_list_offsets_request_v0(data: bytes, position: int) -> ListOffsetsReq
             partitions_1: list[ListOffsetsPartition]
             if n4 < 0 or n4 * 16 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, timestamp_2, max_num_offsets_2 = _unpack_iqi(data, position)
@@ -99,7 +105,7 @@ def decode_list_offsets_request_v0(data: bytes, position: int) -> ListOffsetsReq
         raise unreadable(error) from None
 
 
-def decode_list_offsets_request_v1(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v1(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, n1 = _unpack_ii(data, position)
@@ -107,6 +113,9 @@ def decode_list_offsets_request_v1(data: bytes, position: int) -> ListOffsetsReq
         topics: list[ListOffsetsTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -120,6 +129,9 @@ def decode_list_offsets_request_v1(data: bytes, position: int) -> ListOffsetsReq
             partitions_1: list[ListOffsetsPartition]
             if n4 < 0 or n4 * 12 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, timestamp_2 = _unpack_iq(data, position)
@@ -135,7 +147,7 @@ def decode_list_offsets_request_v1(data: bytes, position: int) -> ListOffsetsReq
         raise unreadable(error) from None
 
 
-def decode_list_offsets_request_v2(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v2(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, isolation_level, n1 = _unpack_ibi(data, position)
@@ -143,6 +155,9 @@ def decode_list_offsets_request_v2(data: bytes, position: int) -> ListOffsetsReq
         topics: list[ListOffsetsTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -156,6 +171,9 @@ def decode_list_offsets_request_v2(data: bytes, position: int) -> ListOffsetsReq
             partitions_1: list[ListOffsetsPartition]
             if n4 < 0 or n4 * 12 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, timestamp_2 = _unpack_iq(data, position)
@@ -171,7 +189,7 @@ def decode_list_offsets_request_v2(data: bytes, position: int) -> ListOffsetsReq
         raise unreadable(error) from None
 
 
-def decode_list_offsets_request_v4(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v4(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, isolation_level, n1 = _unpack_ibi(data, position)
@@ -179,6 +197,9 @@ def decode_list_offsets_request_v4(data: bytes, position: int) -> ListOffsetsReq
         topics: list[ListOffsetsTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -192,6 +213,9 @@ def decode_list_offsets_request_v4(data: bytes, position: int) -> ListOffsetsReq
             partitions_1: list[ListOffsetsPartition]
             if n4 < 0 or n4 * 16 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, current_leader_epoch_2, timestamp_2 = _unpack_iiq(data, position)
@@ -207,7 +231,7 @@ def decode_list_offsets_request_v4(data: bytes, position: int) -> ListOffsetsReq
         raise unreadable(error) from None
 
 
-def decode_list_offsets_request_v6(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v6(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, isolation_level, n1 = _unpack_ibB(data, position)
@@ -218,6 +242,9 @@ def decode_list_offsets_request_v6(data: bytes, position: int) -> ListOffsetsReq
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -236,23 +263,41 @@ def decode_list_offsets_request_v6(data: bytes, position: int) -> ListOffsetsReq
             n4 -= 1
             if n4 < 0 or n4 * 17 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, current_leader_epoch_2, timestamp_2, tags6 = _unpack_iiqB(data, position)
                 position += 17
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list5.append(ListOffsetsPartition(partition_index_2, current_leader_epoch_2, timestamp_2, 1))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list2.append(ListOffsetsTopic(name_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -261,7 +306,7 @@ def decode_list_offsets_request_v6(data: bytes, position: int) -> ListOffsetsReq
         raise unreadable(error) from None
 
 
-def decode_list_offsets_request_v10(data: bytes, position: int) -> ListOffsetsRequest:
+def decode_list_offsets_request_v10(data: bytes, position: int, left: int) -> ListOffsetsRequest:
     try:
         size = len(data)
         replica_id, isolation_level, n1 = _unpack_ibB(data, position)
@@ -272,6 +317,9 @@ def decode_list_offsets_request_v10(data: bytes, position: int) -> ListOffsetsRe
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[ListOffsetsTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -290,23 +338,41 @@ def decode_list_offsets_request_v10(data: bytes, position: int) -> ListOffsetsRe
             n4 -= 1
             if n4 < 0 or n4 * 17 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[ListOffsetsPartition] = []
             for _ in range(n4):
                 partition_index_2, current_leader_epoch_2, timestamp_2, tags6 = _unpack_iiqB(data, position)
                 position += 17
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list5.append(ListOffsetsPartition(partition_index_2, current_leader_epoch_2, timestamp_2, 1))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list2.append(ListOffsetsTopic(name_1, partitions_1))
         topics = list2
         timeout_ms, tags8 = _unpack_iB(data, position)
         position += 5
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -610,18 +676,24 @@ def decode_list_offsets_response_v6(data: bytes, position: int) -> ListOffsetsRe
                 partition_index_2, error_code_2, timestamp_2, offset_2, leader_epoch_2, tags6 = _unpack_ihqqiB(data, position)
                 position += 27
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(ListOffsetsPartitionResponse(partition_index_2, error_code_2, [], timestamp_2, offset_2, leader_epoch_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(ListOffsetsTopicResponse(name_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -724,7 +796,7 @@ def encode_list_offsets_response_v6(message: ListOffsetsResponse) -> bytes:
         raise unwritable("ListOffsetsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ListOffsetsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ListOffsetsRequest]]] = {
     0: decode_list_offsets_request_v0,
     1: decode_list_offsets_request_v1,
     2: decode_list_offsets_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.list_transactions import (
     ListTransactionsRequest,
     ListTransactionsResponse,
@@ -37,7 +37,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 
 
-def decode_list_transactions_request_v0(data: bytes, position: int) -> ListTransactionsRequest:
+def decode_list_transactions_request_v0(data: bytes, position: int, left: int) -> ListTransactionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -48,6 +48,9 @@ def decode_list_transactions_request_v0(data: bytes, position: int) -> ListTrans
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("state_filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -68,11 +71,19 @@ def decode_list_transactions_request_v0(data: bytes, position: int) -> ListTrans
         n5 -= 1
         if n5 < 0 or n5 * 8 > size - position:
             raise DecodeError("producer_id_filters has more elements than bytes, or is null")
+        left -= n5 + 7 >> 3
+        if left < 0:
+            raise TooManyElementsError
         producer_id_filters = list(unpack_from(f">{n5}q", data, position))
         position += n5 * 8
         tags6 = data[position]
         position += 1
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
+            left -= tags6
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -81,7 +92,7 @@ def decode_list_transactions_request_v0(data: bytes, position: int) -> ListTrans
         raise unreadable(error) from None
 
 
-def decode_list_transactions_request_v1(data: bytes, position: int) -> ListTransactionsRequest:
+def decode_list_transactions_request_v1(data: bytes, position: int, left: int) -> ListTransactionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -92,6 +103,9 @@ def decode_list_transactions_request_v1(data: bytes, position: int) -> ListTrans
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("state_filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -112,11 +126,19 @@ def decode_list_transactions_request_v1(data: bytes, position: int) -> ListTrans
         n5 -= 1
         if n5 < 0 or n5 * 8 > size - position:
             raise DecodeError("producer_id_filters has more elements than bytes, or is null")
+        left -= n5 + 7 >> 3
+        if left < 0:
+            raise TooManyElementsError
         producer_id_filters = list(unpack_from(f">{n5}q", data, position))
         position += n5 * 8
         duration_filter, tags6 = _unpack_qB(data, position)
         position += 9
         if tags6:
+            if tags6 > 127:
+                tags6, position = read_uvarint_tail(data, position, tags6)
+            left -= tags6
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags6)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -125,7 +147,7 @@ def decode_list_transactions_request_v1(data: bytes, position: int) -> ListTrans
         raise unreadable(error) from None
 
 
-def decode_list_transactions_request_v2(data: bytes, position: int) -> ListTransactionsRequest:
+def decode_list_transactions_request_v2(data: bytes, position: int, left: int) -> ListTransactionsRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -136,6 +158,9 @@ def decode_list_transactions_request_v2(data: bytes, position: int) -> ListTrans
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("state_filters has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -156,6 +181,9 @@ def decode_list_transactions_request_v2(data: bytes, position: int) -> ListTrans
         n5 -= 1
         if n5 < 0 or n5 * 8 > size - position:
             raise DecodeError("producer_id_filters has more elements than bytes, or is null")
+        left -= n5 + 7 >> 3
+        if left < 0:
+            raise TooManyElementsError
         producer_id_filters = list(unpack_from(f">{n5}q", data, position))
         position += n5 * 8
         duration_filter, n6 = _unpack_qB(data, position)
@@ -171,6 +199,11 @@ def decode_list_transactions_request_v2(data: bytes, position: int) -> ListTrans
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -285,12 +318,16 @@ def decode_list_transactions_response_v0(data: bytes, position: int) -> ListTran
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
                 position = skip_tags(data, position, tags9)
             list6.append(TransactionState(transactional_id_1, producer_id_1, transaction_state_1))
         transaction_states = list6
         tags10 = data[position]
         position += 1
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -323,7 +360,7 @@ def encode_list_transactions_response_v0(message: ListTransactionsResponse) -> b
         raise unwritable("ListTransactionsResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ListTransactionsRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ListTransactionsRequest]]] = {
     0: decode_list_transactions_request_v0,
     1: decode_list_transactions_request_v1,
     2: decode_list_transactions_request_v2,

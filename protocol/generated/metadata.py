@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError, EncodeError
+from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataRequestTopic,
@@ -74,7 +74,7 @@ _unpack_ooo = Struct(">???").unpack_from
 _unpack_oooB = Struct(">???B").unpack_from
 
 
-def decode_metadata_request_v0(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v0(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -82,6 +82,9 @@ def decode_metadata_request_v0(data: bytes, position: int) -> MetadataRequest:
         topics: list[MetadataRequestTopic] | None
         if n1 < 0 or n1 * 2 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[MetadataRequestTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -99,7 +102,7 @@ def decode_metadata_request_v0(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v1(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v1(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -110,6 +113,9 @@ def decode_metadata_request_v1(data: bytes, position: int) -> MetadataRequest:
         else:
             if n1 < 0 or n1 * 2 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -127,7 +133,7 @@ def decode_metadata_request_v1(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v4(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v4(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -138,6 +144,9 @@ def decode_metadata_request_v4(data: bytes, position: int) -> MetadataRequest:
         else:
             if n1 < 0 or n1 * 2 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -157,7 +166,7 @@ def decode_metadata_request_v4(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v8(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v8(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -168,6 +177,9 @@ def decode_metadata_request_v8(data: bytes, position: int) -> MetadataRequest:
         else:
             if n1 < 0 or n1 * 2 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 (n3,) = _unpack_h(data, position)
@@ -187,7 +199,7 @@ def decode_metadata_request_v8(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v9(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v9(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -201,6 +213,9 @@ def decode_metadata_request_v9(data: bytes, position: int) -> MetadataRequest:
             n1 -= 1
             if n1 < 0 or n1 * 2 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 n3 = data[position]
@@ -214,12 +229,22 @@ def decode_metadata_request_v9(data: bytes, position: int) -> MetadataRequest:
                 tags4 = data[position]
                 position += 1
                 if tags4:
+                    if tags4 > 127:
+                        tags4, position = read_uvarint_tail(data, position, tags4)
+                    left -= tags4
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags4)
                 list2.append(MetadataRequestTopic(ZERO_UUID, name_1))
             topics = list2
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags5 = _unpack_oooB(data, position)
         position += 4
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -228,7 +253,7 @@ def decode_metadata_request_v9(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v10(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v10(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -242,6 +267,9 @@ def decode_metadata_request_v10(data: bytes, position: int) -> MetadataRequest:
             n1 -= 1
             if n1 < 0 or n1 * 18 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 topic_id_1, n3 = _unpack_16sB(data, position)
@@ -257,12 +285,22 @@ def decode_metadata_request_v10(data: bytes, position: int) -> MetadataRequest:
                 tags4 = data[position]
                 position += 1
                 if tags4:
+                    if tags4 > 127:
+                        tags4, position = read_uvarint_tail(data, position, tags4)
+                    left -= tags4
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags4)
                 list2.append(MetadataRequestTopic(topic_id_1, name_1))
             topics = list2
         allow_auto_topic_creation, include_cluster_authorized_operations, include_topic_authorized_operations, tags5 = _unpack_oooB(data, position)
         position += 4
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -271,7 +309,7 @@ def decode_metadata_request_v10(data: bytes, position: int) -> MetadataRequest:
         raise unreadable(error) from None
 
 
-def decode_metadata_request_v11(data: bytes, position: int) -> MetadataRequest:
+def decode_metadata_request_v11(data: bytes, position: int, left: int) -> MetadataRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -285,6 +323,9 @@ def decode_metadata_request_v11(data: bytes, position: int) -> MetadataRequest:
             n1 -= 1
             if n1 < 0 or n1 * 18 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n1
+            if left < 0:
+                raise TooManyElementsError
             list2: list[MetadataRequestTopic] = []
             for _ in range(n1):
                 topic_id_1, n3 = _unpack_16sB(data, position)
@@ -300,12 +341,22 @@ def decode_metadata_request_v11(data: bytes, position: int) -> MetadataRequest:
                 tags4 = data[position]
                 position += 1
                 if tags4:
+                    if tags4 > 127:
+                        tags4, position = read_uvarint_tail(data, position, tags4)
+                    left -= tags4
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags4)
                 list2.append(MetadataRequestTopic(topic_id_1, name_1))
             topics = list2
         allow_auto_topic_creation, include_topic_authorized_operations, tags5 = _unpack_ooB(data, position)
         position += 3
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1045,6 +1096,8 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1119,18 +1172,24 @@ def decode_metadata_response_v9(data: bytes, position: int) -> MetadataResponse:
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
             topic_authorized_operations_2, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, ZERO_UUID, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
         cluster_authorized_operations, tags17 = _unpack_iB(data, position)
         position += 5
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1173,6 +1232,8 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1247,18 +1308,24 @@ def decode_metadata_response_v10(data: bytes, position: int) -> MetadataResponse
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
             topic_authorized_operations_2, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
         cluster_authorized_operations, tags17 = _unpack_iB(data, position)
         position += 5
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1301,6 +1368,8 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1375,18 +1444,24 @@ def decode_metadata_response_v11(data: bytes, position: int) -> MetadataResponse
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
             topic_authorized_operations_2, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
         tags17 = data[position]
         position += 1
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1429,6 +1504,8 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1505,18 +1582,24 @@ def decode_metadata_response_v12(data: bytes, position: int) -> MetadataResponse
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
             topic_authorized_operations_2, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
         tags17 = data[position]
         position += 1
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1559,6 +1642,8 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
             tags5 = data[position]
             position += 1
             if tags5:
+                if tags5 > 127:
+                    tags5, position = read_uvarint_tail(data, position, tags5)
                 position = skip_tags(data, position, tags5)
             list2.append(MetadataResponseBroker(node_id_1, host_1, port_1, rack_1))
         brokers = list2
@@ -1635,18 +1720,24 @@ def decode_metadata_response_v13(data: bytes, position: int) -> MetadataResponse
                 tags15 = data[position]
                 position += 1
                 if tags15:
+                    if tags15 > 127:
+                        tags15, position = read_uvarint_tail(data, position, tags15)
                     position = skip_tags(data, position, tags15)
                 list11.append(MetadataResponsePartition(error_code_3, partition_index_3, leader_id_3, leader_epoch_3, replica_nodes_3, isr_nodes_3, offline_replicas_3))
             partitions_2 = list11
             topic_authorized_operations_2, tags16 = _unpack_iB(data, position)
             position += 5
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list8.append(MetadataResponseTopic(error_code_2, name_2, topic_id_2, is_internal_2, partitions_2, topic_authorized_operations_2))
         topics = list8
         error_code, tags17 = _unpack_hB(data, position)
         position += 3
         if tags17:
+            if tags17 > 127:
+                tags17, position = read_uvarint_tail(data, position, tags17)
             position = skip_tags(data, position, tags17)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -2126,7 +2217,7 @@ def encode_metadata_response_v13(message: MetadataResponse) -> bytes:
         raise unwritable("MetadataResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], MetadataRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], MetadataRequest]]] = {
     0: decode_metadata_request_v0,
     1: decode_metadata_request_v1,
     2: decode_metadata_request_v1,

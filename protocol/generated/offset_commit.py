@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -60,7 +60,7 @@ _unpack_iqqh = Struct(">iqqh").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
 
-def decode_offset_commit_request_v0(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v0(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -74,6 +74,9 @@ def decode_offset_commit_request_v0(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n2 < 0 or n2 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[OffsetCommitRequestTopic] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -87,6 +90,9 @@ def decode_offset_commit_request_v0(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n5 < 0 or n5 * 14 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[OffsetCommitRequestPartition] = []
             for _ in range(n5):
                 partition_index_2, committed_offset_2, n7 = _unpack_iqh(data, position)
@@ -108,7 +114,7 @@ def decode_offset_commit_request_v0(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v1(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v1(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -128,6 +134,9 @@ def decode_offset_commit_request_v1(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[OffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -141,6 +150,9 @@ def decode_offset_commit_request_v1(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n6 < 0 or n6 * 22 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[OffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, commit_timestamp_2, n8 = _unpack_iqqh(data, position)
@@ -162,7 +174,7 @@ def decode_offset_commit_request_v1(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v2(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v2(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -182,6 +194,9 @@ def decode_offset_commit_request_v2(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[OffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -195,6 +210,9 @@ def decode_offset_commit_request_v2(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n6 < 0 or n6 * 14 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[OffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, n8 = _unpack_iqh(data, position)
@@ -216,7 +234,7 @@ def decode_offset_commit_request_v2(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v5(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v5(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -236,6 +254,9 @@ def decode_offset_commit_request_v5(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[OffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -249,6 +270,9 @@ def decode_offset_commit_request_v5(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n6 < 0 or n6 * 14 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[OffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, n8 = _unpack_iqh(data, position)
@@ -270,7 +294,7 @@ def decode_offset_commit_request_v5(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v6(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v6(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -290,6 +314,9 @@ def decode_offset_commit_request_v6(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[OffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -303,6 +330,9 @@ def decode_offset_commit_request_v6(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n6 < 0 or n6 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[OffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n8 = _unpack_iqih(data, position)
@@ -324,7 +354,7 @@ def decode_offset_commit_request_v6(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v7(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v7(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -352,6 +382,9 @@ def decode_offset_commit_request_v7(data: bytes, position: int) -> OffsetCommitR
         topics: list[OffsetCommitRequestTopic]
         if n4 < 0 or n4 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[OffsetCommitRequestTopic] = []
         for _ in range(n4):
             (n6,) = _unpack_h(data, position)
@@ -365,6 +398,9 @@ def decode_offset_commit_request_v7(data: bytes, position: int) -> OffsetCommitR
             partitions_1: list[OffsetCommitRequestPartition]
             if n7 < 0 or n7 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n7
+            if left < 0:
+                raise TooManyElementsError
             list8: list[OffsetCommitRequestPartition] = []
             for _ in range(n7):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n9 = _unpack_iqih(data, position)
@@ -386,7 +422,7 @@ def decode_offset_commit_request_v7(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -423,6 +459,9 @@ def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitR
         n4 -= 1
         if n4 < 0 or n4 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[OffsetCommitRequestTopic] = []
         for _ in range(n4):
             n6 = data[position]
@@ -441,6 +480,9 @@ def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitR
             n7 -= 1
             if n7 < 0 or n7 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n7
+            if left < 0:
+                raise TooManyElementsError
             list8: list[OffsetCommitRequestPartition] = []
             for _ in range(n7):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n9 = _unpack_iqiB(data, position)
@@ -456,18 +498,33 @@ def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitR
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
+                    left -= tags10
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags10)
                 list8.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
             partitions_1 = list8
             tags11 = data[position]
             position += 1
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
+                left -= tags11
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags11)
             list5.append(OffsetCommitRequestTopic(name_1, ZERO_UUID, partitions_1))
         topics = list5
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
+            left -= tags12
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -476,7 +533,7 @@ def decode_offset_commit_request_v8(data: bytes, position: int) -> OffsetCommitR
         raise unreadable(error) from None
 
 
-def decode_offset_commit_request_v10(data: bytes, position: int) -> OffsetCommitRequest:
+def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> OffsetCommitRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -513,6 +570,9 @@ def decode_offset_commit_request_v10(data: bytes, position: int) -> OffsetCommit
         n4 -= 1
         if n4 < 0 or n4 * 18 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[OffsetCommitRequestTopic] = []
         for _ in range(n4):
             topic_id_1, n6 = _unpack_16sB(data, position)
@@ -523,6 +583,9 @@ def decode_offset_commit_request_v10(data: bytes, position: int) -> OffsetCommit
             n6 -= 1
             if n6 < 0 or n6 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[OffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n8 = _unpack_iqiB(data, position)
@@ -538,18 +601,33 @@ def decode_offset_commit_request_v10(data: bytes, position: int) -> OffsetCommit
                 tags9 = data[position]
                 position += 1
                 if tags9:
+                    if tags9 > 127:
+                        tags9, position = read_uvarint_tail(data, position, tags9)
+                    left -= tags9
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags9)
                 list7.append(OffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, -1, committed_metadata_2))
             partitions_1 = list7
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
+                left -= tags10
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags10)
             list5.append(OffsetCommitRequestTopic("", topic_id_1, partitions_1))
         topics = list5
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
+            left -= tags11
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -873,18 +951,24 @@ def decode_offset_commit_response_v8(data: bytes, position: int) -> OffsetCommit
                 partition_index_2, error_code_2, tags6 = _unpack_ihB(data, position)
                 position += 7
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(OffsetCommitResponseTopic(name_1, ZERO_UUID, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -919,18 +1003,24 @@ def decode_offset_commit_response_v10(data: bytes, position: int) -> OffsetCommi
                 partition_index_2, error_code_2, tags5 = _unpack_ihB(data, position)
                 position += 7
                 if tags5:
+                    if tags5 > 127:
+                        tags5, position = read_uvarint_tail(data, position, tags5)
                     position = skip_tags(data, position, tags5)
                 list4.append(OffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list4
             tags6 = data[position]
             position += 1
             if tags6:
+                if tags6 > 127:
+                    tags6, position = read_uvarint_tail(data, position, tags6)
                 position = skip_tags(data, position, tags6)
             list2.append(OffsetCommitResponseTopic("", topic_id_1, partitions_1))
         topics = list2
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1013,7 +1103,7 @@ def encode_offset_commit_response_v10(message: OffsetCommitResponse) -> bytes:
         raise unwritable("OffsetCommitResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], OffsetCommitRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], OffsetCommitRequest]]] = {
     0: decode_offset_commit_request_v0,
     1: decode_offset_commit_request_v1,
     2: decode_offset_commit_request_v2,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.offset_delete import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -37,7 +37,7 @@ _unpack_i = Struct(">i").unpack_from
 _unpack_ih = Struct(">ih").unpack_from
 
 
-def decode_offset_delete_request_v0(data: bytes, position: int) -> OffsetDeleteRequest:
+def decode_offset_delete_request_v0(data: bytes, position: int, left: int) -> OffsetDeleteRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -51,6 +51,9 @@ def decode_offset_delete_request_v0(data: bytes, position: int) -> OffsetDeleteR
         topics: list[OffsetDeleteRequestTopic]
         if n2 < 0 or n2 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[OffsetDeleteRequestTopic] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -64,6 +67,9 @@ def decode_offset_delete_request_v0(data: bytes, position: int) -> OffsetDeleteR
             partitions_1: list[OffsetDeleteRequestPartition]
             if n5 < 0 or n5 * 4 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[OffsetDeleteRequestPartition] = []
             for _ in range(n5):
                 (partition_index_2,) = _unpack_i(data, position)
@@ -153,7 +159,7 @@ def encode_offset_delete_response_v0(message: OffsetDeleteResponse) -> bytes:
         raise unwritable("OffsetDeleteResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], OffsetDeleteRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], OffsetDeleteRequest]]] = {
     0: decode_offset_delete_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError, EncodeError
+from protocol.errors import DecodeError, EncodeError, TooManyElementsError
 from protocol.messages.offset_fetch import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
@@ -60,7 +60,7 @@ _unpack_iqih = Struct(">iqih").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_offset_fetch_request_v0(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v0(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -74,6 +74,9 @@ def decode_offset_fetch_request_v0(data: bytes, position: int) -> OffsetFetchReq
         topics: list[OffsetFetchRequestTopic] | None
         if n2 < 0 or n2 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[OffsetFetchRequestTopic] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -87,6 +90,9 @@ def decode_offset_fetch_request_v0(data: bytes, position: int) -> OffsetFetchReq
             partition_indexes_1: list[int]
             if n5 < 0 or n5 * 4 > size - position:
                 raise DecodeError("partition_indexes has more elements than bytes, or is null")
+            left -= n5 + 7 >> 3
+            if left < 0:
+                raise TooManyElementsError
             partition_indexes_1 = list(unpack_from(f">{n5}i", data, position))
             position += n5 * 4
             list3.append(OffsetFetchRequestTopic(name_1, partition_indexes_1))
@@ -98,7 +104,7 @@ def decode_offset_fetch_request_v0(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v2(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v2(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -115,6 +121,9 @@ def decode_offset_fetch_request_v2(data: bytes, position: int) -> OffsetFetchReq
         else:
             if n2 < 0 or n2 * 6 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n2
+            if left < 0:
+                raise TooManyElementsError
             list3: list[OffsetFetchRequestTopic] = []
             for _ in range(n2):
                 (n4,) = _unpack_h(data, position)
@@ -128,6 +137,9 @@ def decode_offset_fetch_request_v2(data: bytes, position: int) -> OffsetFetchReq
                 partition_indexes_1: list[int]
                 if n5 < 0 or n5 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n5 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_1 = list(unpack_from(f">{n5}i", data, position))
                 position += n5 * 4
                 list3.append(OffsetFetchRequestTopic(name_1, partition_indexes_1))
@@ -139,7 +151,7 @@ def decode_offset_fetch_request_v2(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v6(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v6(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -161,6 +173,9 @@ def decode_offset_fetch_request_v6(data: bytes, position: int) -> OffsetFetchReq
             n2 -= 1
             if n2 < 0 or n2 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n2
+            if left < 0:
+                raise TooManyElementsError
             list3: list[OffsetFetchRequestTopic] = []
             for _ in range(n2):
                 n4 = data[position]
@@ -179,17 +194,30 @@ def decode_offset_fetch_request_v6(data: bytes, position: int) -> OffsetFetchReq
                 n5 -= 1
                 if n5 < 0 or n5 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n5 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_1 = list(unpack_from(f">{n5}i", data, position))
                 position += n5 * 4
                 tags6 = data[position]
                 position += 1
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list3.append(OffsetFetchRequestTopic(name_1, partition_indexes_1))
             topics = list3
         tags7 = data[position]
         position += 1
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -198,7 +226,7 @@ def decode_offset_fetch_request_v6(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v7(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v7(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -220,6 +248,9 @@ def decode_offset_fetch_request_v7(data: bytes, position: int) -> OffsetFetchReq
             n2 -= 1
             if n2 < 0 or n2 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n2
+            if left < 0:
+                raise TooManyElementsError
             list3: list[OffsetFetchRequestTopic] = []
             for _ in range(n2):
                 n4 = data[position]
@@ -238,17 +269,30 @@ def decode_offset_fetch_request_v7(data: bytes, position: int) -> OffsetFetchReq
                 n5 -= 1
                 if n5 < 0 or n5 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n5 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_1 = list(unpack_from(f">{n5}i", data, position))
                 position += n5 * 4
                 tags6 = data[position]
                 position += 1
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list3.append(OffsetFetchRequestTopic(name_1, partition_indexes_1))
             topics = list3
         require_stable, tags7 = _unpack_oB(data, position)
         position += 2
         if tags7:
+            if tags7 > 127:
+                tags7, position = read_uvarint_tail(data, position, tags7)
+            left -= tags7
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags7)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -257,7 +301,7 @@ def decode_offset_fetch_request_v7(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v8(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -268,6 +312,9 @@ def decode_offset_fetch_request_v8(data: bytes, position: int) -> OffsetFetchReq
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetFetchRequestGroup] = []
         for _ in range(n1):
             n3 = data[position]
@@ -289,6 +336,9 @@ def decode_offset_fetch_request_v8(data: bytes, position: int) -> OffsetFetchReq
                 n4 -= 1
                 if n4 < 0 or n4 * 3 > size - position:
                     raise DecodeError("topics has more elements than bytes, or is null")
+                left -= n4
+                if left < 0:
+                    raise TooManyElementsError
                 list5: list[OffsetFetchRequestTopics] = []
                 for _ in range(n4):
                     n6 = data[position]
@@ -307,23 +357,41 @@ def decode_offset_fetch_request_v8(data: bytes, position: int) -> OffsetFetchReq
                     n7 -= 1
                     if n7 < 0 or n7 * 4 > size - position:
                         raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                    left -= n7 + 7 >> 3
+                    if left < 0:
+                        raise TooManyElementsError
                     partition_indexes_2 = list(unpack_from(f">{n7}i", data, position))
                     position += n7 * 4
                     tags8 = data[position]
                     position += 1
                     if tags8:
+                        if tags8 > 127:
+                            tags8, position = read_uvarint_tail(data, position, tags8)
+                        left -= tags8
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags8)
                     list5.append(OffsetFetchRequestTopics(name_2, ZERO_UUID, partition_indexes_2))
                 topics_1 = list5
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(OffsetFetchRequestGroup(group_id_1, None, -1, topics_1))
         groups = list2
         require_stable, tags10 = _unpack_oB(data, position)
         position += 2
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -332,7 +400,7 @@ def decode_offset_fetch_request_v8(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v9(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -343,6 +411,9 @@ def decode_offset_fetch_request_v9(data: bytes, position: int) -> OffsetFetchReq
         n1 -= 1
         if n1 < 0 or n1 * 8 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetFetchRequestGroup] = []
         for _ in range(n1):
             n3 = data[position]
@@ -374,6 +445,9 @@ def decode_offset_fetch_request_v9(data: bytes, position: int) -> OffsetFetchReq
                 n5 -= 1
                 if n5 < 0 or n5 * 3 > size - position:
                     raise DecodeError("topics has more elements than bytes, or is null")
+                left -= n5
+                if left < 0:
+                    raise TooManyElementsError
                 list6: list[OffsetFetchRequestTopics] = []
                 for _ in range(n5):
                     n7 = data[position]
@@ -392,23 +466,41 @@ def decode_offset_fetch_request_v9(data: bytes, position: int) -> OffsetFetchReq
                     n8 -= 1
                     if n8 < 0 or n8 * 4 > size - position:
                         raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                    left -= n8 + 7 >> 3
+                    if left < 0:
+                        raise TooManyElementsError
                     partition_indexes_2 = list(unpack_from(f">{n8}i", data, position))
                     position += n8 * 4
                     tags9 = data[position]
                     position += 1
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
+                        left -= tags9
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags9)
                     list6.append(OffsetFetchRequestTopics(name_2, ZERO_UUID, partition_indexes_2))
                 topics_1 = list6
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
+                left -= tags10
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags10)
             list2.append(OffsetFetchRequestGroup(group_id_1, member_id_1, member_epoch_1, topics_1))
         groups = list2
         require_stable, tags11 = _unpack_oB(data, position)
         position += 2
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
+            left -= tags11
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -417,7 +509,7 @@ def decode_offset_fetch_request_v9(data: bytes, position: int) -> OffsetFetchReq
         raise unreadable(error) from None
 
 
-def decode_offset_fetch_request_v10(data: bytes, position: int) -> OffsetFetchRequest:
+def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> OffsetFetchRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -428,6 +520,9 @@ def decode_offset_fetch_request_v10(data: bytes, position: int) -> OffsetFetchRe
         n1 -= 1
         if n1 < 0 or n1 * 8 > size - position:
             raise DecodeError("groups has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetFetchRequestGroup] = []
         for _ in range(n1):
             n3 = data[position]
@@ -459,6 +554,9 @@ def decode_offset_fetch_request_v10(data: bytes, position: int) -> OffsetFetchRe
                 n5 -= 1
                 if n5 < 0 or n5 * 18 > size - position:
                     raise DecodeError("topics has more elements than bytes, or is null")
+                left -= n5
+                if left < 0:
+                    raise TooManyElementsError
                 list6: list[OffsetFetchRequestTopics] = []
                 for _ in range(n5):
                     topic_id_2, n7 = _unpack_16sB(data, position)
@@ -469,23 +567,41 @@ def decode_offset_fetch_request_v10(data: bytes, position: int) -> OffsetFetchRe
                     n7 -= 1
                     if n7 < 0 or n7 * 4 > size - position:
                         raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                    left -= n7 + 7 >> 3
+                    if left < 0:
+                        raise TooManyElementsError
                     partition_indexes_2 = list(unpack_from(f">{n7}i", data, position))
                     position += n7 * 4
                     tags8 = data[position]
                     position += 1
                     if tags8:
+                        if tags8 > 127:
+                            tags8, position = read_uvarint_tail(data, position, tags8)
+                        left -= tags8
+                        if left < 0:
+                            raise TooManyElementsError
                         position = skip_tags(data, position, tags8)
                     list6.append(OffsetFetchRequestTopics("", topic_id_2, partition_indexes_2))
                 topics_1 = list6
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list2.append(OffsetFetchRequestGroup(group_id_1, member_id_1, member_epoch_1, topics_1))
         groups = list2
         require_stable, tags10 = _unpack_oB(data, position)
         position += 2
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -891,18 +1007,24 @@ def decode_offset_fetch_response_v6(data: bytes, position: int) -> OffsetFetchRe
                 error_code_2, tags7 = _unpack_hB(data, position)
                 position += 3
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(OffsetFetchResponsePartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, metadata_2, error_code_2))
             partitions_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             list2.append(OffsetFetchResponseTopic(name_1, partitions_1))
         topics = list2
         error_code, tags9 = _unpack_hB(data, position)
         position += 3
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -973,24 +1095,32 @@ def decode_offset_fetch_response_v8(data: bytes, position: int) -> OffsetFetchRe
                     error_code_3, tags10 = _unpack_hB(data, position)
                     position += 3
                     if tags10:
+                        if tags10 > 127:
+                            tags10, position = read_uvarint_tail(data, position, tags10)
                         position = skip_tags(data, position, tags10)
                     list8.append(OffsetFetchResponsePartitions(partition_index_3, committed_offset_3, committed_leader_epoch_3, metadata_3, error_code_3))
                 partitions_2 = list8
                 tags11 = data[position]
                 position += 1
                 if tags11:
+                    if tags11 > 127:
+                        tags11, position = read_uvarint_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(OffsetFetchResponseTopics(name_2, ZERO_UUID, partitions_2))
             topics_1 = list5
             error_code_1, tags12 = _unpack_hB(data, position)
             position += 3
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(OffsetFetchResponseGroup(group_id_1, topics_1, error_code_1))
         groups = list2
         tags13 = data[position]
         position += 1
         if tags13:
+            if tags13 > 127:
+                tags13, position = read_uvarint_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1053,24 +1183,32 @@ def decode_offset_fetch_response_v10(data: bytes, position: int) -> OffsetFetchR
                     error_code_3, tags9 = _unpack_hB(data, position)
                     position += 3
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(OffsetFetchResponsePartitions(partition_index_3, committed_offset_3, committed_leader_epoch_3, metadata_3, error_code_3))
                 partitions_2 = list7
                 tags10 = data[position]
                 position += 1
                 if tags10:
+                    if tags10 > 127:
+                        tags10, position = read_uvarint_tail(data, position, tags10)
                     position = skip_tags(data, position, tags10)
                 list5.append(OffsetFetchResponseTopics("", topic_id_2, partitions_2))
             topics_1 = list5
             error_code_1, tags11 = _unpack_hB(data, position)
             position += 3
             if tags11:
+                if tags11 > 127:
+                    tags11, position = read_uvarint_tail(data, position, tags11)
                 position = skip_tags(data, position, tags11)
             list2.append(OffsetFetchResponseGroup(group_id_1, topics_1, error_code_1))
         groups = list2
         tags12 = data[position]
         position += 1
         if tags12:
+            if tags12 > 127:
+                tags12, position = read_uvarint_tail(data, position, tags12)
             position = skip_tags(data, position, tags12)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -1247,7 +1385,7 @@ def encode_offset_fetch_response_v10(message: OffsetFetchResponse) -> bytes:
         raise unwritable("OffsetFetchResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], OffsetFetchRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], OffsetFetchRequest]]] = {
     0: decode_offset_fetch_request_v0,
     1: decode_offset_fetch_request_v0,
     2: decode_offset_fetch_request_v2,

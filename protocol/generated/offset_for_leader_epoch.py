@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.offset_for_leader_epoch import (
     EpochEndOffset,
     OffsetForLeaderEpochRequest,
@@ -51,7 +51,7 @@ _unpack_iii = Struct(">iii").unpack_from
 _unpack_iiiB = Struct(">iiiB").unpack_from
 
 
-def decode_offset_for_leader_epoch_request_v0(data: bytes, position: int) -> OffsetForLeaderEpochRequest:
+def decode_offset_for_leader_epoch_request_v0(data: bytes, position: int, left: int) -> OffsetForLeaderEpochRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -59,6 +59,9 @@ def decode_offset_for_leader_epoch_request_v0(data: bytes, position: int) -> Off
         topics: list[OffsetForLeaderTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetForLeaderTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -72,6 +75,9 @@ def decode_offset_for_leader_epoch_request_v0(data: bytes, position: int) -> Off
             partitions_1: list[OffsetForLeaderPartition]
             if n4 < 0 or n4 * 8 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[OffsetForLeaderPartition] = []
             for _ in range(n4):
                 partition_2, leader_epoch_2 = _unpack_ii(data, position)
@@ -87,7 +93,7 @@ def decode_offset_for_leader_epoch_request_v0(data: bytes, position: int) -> Off
         raise unreadable(error) from None
 
 
-def decode_offset_for_leader_epoch_request_v2(data: bytes, position: int) -> OffsetForLeaderEpochRequest:
+def decode_offset_for_leader_epoch_request_v2(data: bytes, position: int, left: int) -> OffsetForLeaderEpochRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -95,6 +101,9 @@ def decode_offset_for_leader_epoch_request_v2(data: bytes, position: int) -> Off
         topics: list[OffsetForLeaderTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetForLeaderTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -108,6 +117,9 @@ def decode_offset_for_leader_epoch_request_v2(data: bytes, position: int) -> Off
             partitions_1: list[OffsetForLeaderPartition]
             if n4 < 0 or n4 * 12 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[OffsetForLeaderPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, leader_epoch_2 = _unpack_iii(data, position)
@@ -123,7 +135,7 @@ def decode_offset_for_leader_epoch_request_v2(data: bytes, position: int) -> Off
         raise unreadable(error) from None
 
 
-def decode_offset_for_leader_epoch_request_v3(data: bytes, position: int) -> OffsetForLeaderEpochRequest:
+def decode_offset_for_leader_epoch_request_v3(data: bytes, position: int, left: int) -> OffsetForLeaderEpochRequest:
     try:
         size = len(data)
         replica_id, n1 = _unpack_ii(data, position)
@@ -131,6 +143,9 @@ def decode_offset_for_leader_epoch_request_v3(data: bytes, position: int) -> Off
         topics: list[OffsetForLeaderTopic]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetForLeaderTopic] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -144,6 +159,9 @@ def decode_offset_for_leader_epoch_request_v3(data: bytes, position: int) -> Off
             partitions_1: list[OffsetForLeaderPartition]
             if n4 < 0 or n4 * 12 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[OffsetForLeaderPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, leader_epoch_2 = _unpack_iii(data, position)
@@ -159,7 +177,7 @@ def decode_offset_for_leader_epoch_request_v3(data: bytes, position: int) -> Off
         raise unreadable(error) from None
 
 
-def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int) -> OffsetForLeaderEpochRequest:
+def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int, left: int) -> OffsetForLeaderEpochRequest:
     try:
         size = len(data)
         replica_id, n1 = _unpack_iB(data, position)
@@ -170,6 +188,9 @@ def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int) -> Off
         n1 -= 1
         if n1 < 0 or n1 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[OffsetForLeaderTopic] = []
         for _ in range(n1):
             n3 = data[position]
@@ -188,23 +209,41 @@ def decode_offset_for_leader_epoch_request_v4(data: bytes, position: int) -> Off
             n4 -= 1
             if n4 < 0 or n4 * 13 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[OffsetForLeaderPartition] = []
             for _ in range(n4):
                 partition_2, current_leader_epoch_2, leader_epoch_2, tags6 = _unpack_iiiB(data, position)
                 position += 13
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
+                    left -= tags6
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags6)
                 list5.append(OffsetForLeaderPartition(partition_2, current_leader_epoch_2, leader_epoch_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
+                left -= tags7
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags7)
             list2.append(OffsetForLeaderTopic(topic_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -429,18 +468,24 @@ def decode_offset_for_leader_epoch_response_v4(data: bytes, position: int) -> Of
                 error_code_2, partition_2, leader_epoch_2, end_offset_2, tags6 = _unpack_hiiqB(data, position)
                 position += 19
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(EpochEndOffset(error_code_2, partition_2, leader_epoch_2, end_offset_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(OffsetForLeaderTopicResult(topic_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -523,7 +568,7 @@ def encode_offset_for_leader_epoch_response_v4(message: OffsetForLeaderEpochResp
         raise unwritable("OffsetForLeaderEpochResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], OffsetForLeaderEpochRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], OffsetForLeaderEpochRequest]]] = {
     0: decode_offset_for_leader_epoch_request_v0,
     1: decode_offset_for_leader_epoch_request_v0,
     2: decode_offset_for_leader_epoch_request_v2,

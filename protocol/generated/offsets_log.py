@@ -448,12 +448,16 @@ def decode_group_value_v4(data: bytes, position: int) -> GroupValue:
             tags12 = data[position]
             position += 1
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list5.append(MemberValue(member_id_1, group_instance_id_1, client_id_1, client_host_1, rebalance_timeout_ms_1, session_timeout_ms_1, subscription_1, assignment_1))
         members = list5
         tags13 = data[position]
         position += 1
         if tags13:
+            if tags13 > 127:
+                tags13, position = read_uvarint_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -687,6 +691,8 @@ def decode_offset_value_v4(data: bytes, position: int) -> OffsetValue:
         commit_timestamp_ms, tags2 = _unpack_qB(data, position)
         position += 9
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)

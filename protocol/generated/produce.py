@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.produce import (
     BatchIndexAndErrorMessage,
     LeaderIdAndEpoch,
@@ -69,7 +69,7 @@ _unpack_ii = Struct(">ii").unpack_from
 _unpack_iiB = Struct(">iiB").unpack_from
 
 
-def decode_produce_request_v0(data: bytes, position: int) -> ProduceRequest:
+def decode_produce_request_v0(data: bytes, position: int, left: int) -> ProduceRequest:
     try:
         size = len(data)
         acks, timeout_ms, n1 = _unpack_hii(data, position)
@@ -77,6 +77,9 @@ def decode_produce_request_v0(data: bytes, position: int) -> ProduceRequest:
         topic_data: list[TopicProduceData]
         if n1 < 0 or n1 * 6 > size - position:
             raise DecodeError("topic_data has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[TopicProduceData] = []
         for _ in range(n1):
             (n3,) = _unpack_h(data, position)
@@ -90,6 +93,9 @@ def decode_produce_request_v0(data: bytes, position: int) -> ProduceRequest:
             partition_data_1: list[PartitionProduceData]
             if n4 < 0 or n4 * 8 > size - position:
                 raise DecodeError("partition_data has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[PartitionProduceData] = []
             for _ in range(n4):
                 index_2, n6 = _unpack_ii(data, position)
@@ -111,7 +117,7 @@ def decode_produce_request_v0(data: bytes, position: int) -> ProduceRequest:
         raise unreadable(error) from None
 
 
-def decode_produce_request_v3(data: bytes, position: int) -> ProduceRequest:
+def decode_produce_request_v3(data: bytes, position: int, left: int) -> ProduceRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -127,6 +133,9 @@ def decode_produce_request_v3(data: bytes, position: int) -> ProduceRequest:
         topic_data: list[TopicProduceData]
         if n2 < 0 or n2 * 6 > size - position:
             raise DecodeError("topic_data has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[TopicProduceData] = []
         for _ in range(n2):
             (n4,) = _unpack_h(data, position)
@@ -140,6 +149,9 @@ def decode_produce_request_v3(data: bytes, position: int) -> ProduceRequest:
             partition_data_1: list[PartitionProduceData]
             if n5 < 0 or n5 * 8 > size - position:
                 raise DecodeError("partition_data has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[PartitionProduceData] = []
             for _ in range(n5):
                 index_2, n7 = _unpack_ii(data, position)
@@ -161,7 +173,7 @@ def decode_produce_request_v3(data: bytes, position: int) -> ProduceRequest:
         raise unreadable(error) from None
 
 
-def decode_produce_request_v9(data: bytes, position: int) -> ProduceRequest:
+def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -182,6 +194,9 @@ def decode_produce_request_v9(data: bytes, position: int) -> ProduceRequest:
         n2 -= 1
         if n2 < 0 or n2 * 3 > size - position:
             raise DecodeError("topic_data has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[TopicProduceData] = []
         for _ in range(n2):
             n4 = data[position]
@@ -200,6 +215,9 @@ def decode_produce_request_v9(data: bytes, position: int) -> ProduceRequest:
             n5 -= 1
             if n5 < 0 or n5 * 6 > size - position:
                 raise DecodeError("partition_data has more elements than bytes, or is null")
+            left -= n5
+            if left < 0:
+                raise TooManyElementsError
             list6: list[PartitionProduceData] = []
             for _ in range(n5):
                 index_2, n7 = _unpack_iB(data, position)
@@ -215,18 +233,33 @@ def decode_produce_request_v9(data: bytes, position: int) -> ProduceRequest:
                 tags8 = data[position]
                 position += 1
                 if tags8:
+                    if tags8 > 127:
+                        tags8, position = read_uvarint_tail(data, position, tags8)
+                    left -= tags8
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags8)
                 list6.append(PartitionProduceData(index_2, records_2))
             partition_data_1 = list6
             tags9 = data[position]
             position += 1
             if tags9:
+                if tags9 > 127:
+                    tags9, position = read_uvarint_tail(data, position, tags9)
+                left -= tags9
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags9)
             list3.append(TopicProduceData(name_1, ZERO_UUID, partition_data_1))
         topic_data = list3
         tags10 = data[position]
         position += 1
         if tags10:
+            if tags10 > 127:
+                tags10, position = read_uvarint_tail(data, position, tags10)
+            left -= tags10
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags10)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -235,7 +268,7 @@ def decode_produce_request_v9(data: bytes, position: int) -> ProduceRequest:
         raise unreadable(error) from None
 
 
-def decode_produce_request_v13(data: bytes, position: int) -> ProduceRequest:
+def decode_produce_request_v13(data: bytes, position: int, left: int) -> ProduceRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -256,6 +289,9 @@ def decode_produce_request_v13(data: bytes, position: int) -> ProduceRequest:
         n2 -= 1
         if n2 < 0 or n2 * 18 > size - position:
             raise DecodeError("topic_data has more elements than bytes, or is null")
+        left -= n2
+        if left < 0:
+            raise TooManyElementsError
         list3: list[TopicProduceData] = []
         for _ in range(n2):
             topic_id_1, n4 = _unpack_16sB(data, position)
@@ -266,6 +302,9 @@ def decode_produce_request_v13(data: bytes, position: int) -> ProduceRequest:
             n4 -= 1
             if n4 < 0 or n4 * 6 > size - position:
                 raise DecodeError("partition_data has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[PartitionProduceData] = []
             for _ in range(n4):
                 index_2, n6 = _unpack_iB(data, position)
@@ -281,18 +320,33 @@ def decode_produce_request_v13(data: bytes, position: int) -> ProduceRequest:
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
+                    left -= tags7
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags7)
                 list5.append(PartitionProduceData(index_2, records_2))
             partition_data_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list3.append(TopicProduceData("", topic_id_1, partition_data_1))
         topic_data = list3
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -669,6 +723,8 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
                     tags9 = data[position]
                     position += 1
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list7
@@ -685,18 +741,24 @@ def decode_produce_response_v9(data: bytes, position: int) -> ProduceResponse:
                 tags11 = data[position]
                 position += 1
                 if tags11:
+                    if tags11 > 127:
+                        tags11, position = read_uvarint_tail(data, position, tags11)
                     position = skip_tags(data, position, tags11)
                 list5.append(PartitionProduceResponse(index_2, error_code_2, base_offset_2, log_append_time_ms_2, log_start_offset_2, record_errors_2, error_message_2, LeaderIdAndEpoch()))
             partition_responses_1 = list5
             tags12 = data[position]
             position += 1
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
                 position = skip_tags(data, position, tags12)
             list2.append(TopicProduceResponse(name_1, ZERO_UUID, partition_responses_1))
         responses = list2
         throttle_time_ms, tags13 = _unpack_iB(data, position)
         position += 5
         if tags13:
+            if tags13 > 127:
+                tags13, position = read_uvarint_tail(data, position, tags13)
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -759,6 +821,8 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                     tags9 = data[position]
                     position += 1
                     if tags9:
+                        if tags9 > 127:
+                            tags9, position = read_uvarint_tail(data, position, tags9)
                         position = skip_tags(data, position, tags9)
                     list7.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list7
@@ -786,6 +850,8 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                             leader_id_4, leader_epoch_4, tags15 = _unpack_iiB(data, position)
                             position += 9
                             if tags15:
+                                if tags15 > 127:
+                                    tags15, position = read_uvarint_tail(data, position, tags15)
                                 position = skip_tags(data, position, tags15)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_4, leader_epoch_4)
                             if position != end14:
@@ -796,6 +862,8 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
             tags16 = data[position]
             position += 1
             if tags16:
+                if tags16 > 127:
+                    tags16, position = read_uvarint_tail(data, position, tags16)
                 position = skip_tags(data, position, tags16)
             list2.append(TopicProduceResponse(name_1, ZERO_UUID, partition_responses_1))
         responses = list2
@@ -840,6 +908,8 @@ def decode_produce_response_v10(data: bytes, position: int) -> ProduceResponse:
                         tags25 = data[position]
                         position += 1
                         if tags25:
+                            if tags25 > 127:
+                                tags25, position = read_uvarint_tail(data, position, tags25)
                             position = skip_tags(data, position, tags25)
                         list22.append(NodeEndpoint(node_id_5, host_5, port_5, rack_5))
                     node_endpoints = list22
@@ -899,6 +969,8 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                     tags8 = data[position]
                     position += 1
                     if tags8:
+                        if tags8 > 127:
+                            tags8, position = read_uvarint_tail(data, position, tags8)
                         position = skip_tags(data, position, tags8)
                     list6.append(BatchIndexAndErrorMessage(batch_index_3, batch_index_error_message_3))
                 record_errors_2 = list6
@@ -926,6 +998,8 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                             leader_id_4, leader_epoch_4, tags14 = _unpack_iiB(data, position)
                             position += 9
                             if tags14:
+                                if tags14 > 127:
+                                    tags14, position = read_uvarint_tail(data, position, tags14)
                                 position = skip_tags(data, position, tags14)
                             current_leader_2 = LeaderIdAndEpoch(leader_id_4, leader_epoch_4)
                             if position != end13:
@@ -936,6 +1010,8 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
             tags15 = data[position]
             position += 1
             if tags15:
+                if tags15 > 127:
+                    tags15, position = read_uvarint_tail(data, position, tags15)
                 position = skip_tags(data, position, tags15)
             list2.append(TopicProduceResponse("", topic_id_1, partition_responses_1))
         responses = list2
@@ -980,6 +1056,8 @@ def decode_produce_response_v13(data: bytes, position: int) -> ProduceResponse:
                         tags24 = data[position]
                         position += 1
                         if tags24:
+                            if tags24 > 127:
+                                tags24, position = read_uvarint_tail(data, position, tags24)
                             position = skip_tags(data, position, tags24)
                         list21.append(NodeEndpoint(node_id_5, host_5, port_5, rack_5))
                     node_endpoints = list21
@@ -1241,7 +1319,7 @@ def encode_produce_response_v13(message: ProduceResponse) -> bytes:
         raise unwritable("ProduceResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ProduceRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ProduceRequest]]] = {
     0: decode_produce_request_v0,
     1: decode_produce_request_v0,
     2: decode_produce_request_v0,

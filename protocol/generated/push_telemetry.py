@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.push_telemetry import (
     PushTelemetryRequest,
     PushTelemetryResponse,
@@ -33,7 +33,7 @@ _unpack_16siobB = Struct(">16si?bB").unpack_from
 _unpack_ihB = Struct(">ihB").unpack_from
 
 
-def decode_push_telemetry_request_v0(data: bytes, position: int) -> PushTelemetryRequest:
+def decode_push_telemetry_request_v0(data: bytes, position: int, left: int) -> PushTelemetryRequest:
     try:
         size = len(data)
         client_instance_id, subscription_id, terminating, compression_type, n1 = _unpack_16siobB(data, position)
@@ -47,6 +47,11 @@ def decode_push_telemetry_request_v0(data: bytes, position: int) -> PushTelemetr
         tags2 = data[position]
         position += 1
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -70,6 +75,8 @@ def decode_push_telemetry_response_v0(data: bytes, position: int) -> PushTelemet
         throttle_time_ms, error_code, tags1 = _unpack_ihB(data, position)
         position += 7
         if tags1:
+            if tags1 > 127:
+                tags1, position = read_uvarint_tail(data, position, tags1)
             position = skip_tags(data, position, tags1)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -85,7 +92,7 @@ def encode_push_telemetry_response_v0(message: PushTelemetryResponse) -> bytes:
         raise unwritable("PushTelemetryResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], PushTelemetryRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], PushTelemetryRequest]]] = {
     0: decode_push_telemetry_request_v0,
 }
 

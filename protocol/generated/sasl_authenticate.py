@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.sasl_authenticate import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -40,7 +40,7 @@ _unpack_q = Struct(">q").unpack_from
 _unpack_qB = Struct(">qB").unpack_from
 
 
-def decode_sasl_authenticate_request_v0(data: bytes, position: int) -> SaslAuthenticateRequest:
+def decode_sasl_authenticate_request_v0(data: bytes, position: int, left: int) -> SaslAuthenticateRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -56,7 +56,7 @@ def decode_sasl_authenticate_request_v0(data: bytes, position: int) -> SaslAuthe
         raise unreadable(error) from None
 
 
-def decode_sasl_authenticate_request_v2(data: bytes, position: int) -> SaslAuthenticateRequest:
+def decode_sasl_authenticate_request_v2(data: bytes, position: int, left: int) -> SaslAuthenticateRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -70,6 +70,11 @@ def decode_sasl_authenticate_request_v2(data: bytes, position: int) -> SaslAuthe
         tags2 = data[position]
         position += 1
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
+            left -= tags2
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -170,6 +175,8 @@ def decode_sasl_authenticate_response_v2(data: bytes, position: int) -> SaslAuth
         session_lifetime_ms, tags3 = _unpack_qB(data, position)
         position += 9
         if tags3:
+            if tags3 > 127:
+                tags3, position = read_uvarint_tail(data, position, tags3)
             position = skip_tags(data, position, tags3)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -214,7 +221,7 @@ def encode_sasl_authenticate_response_v2(message: SaslAuthenticateResponse) -> b
         raise unwritable("SaslAuthenticateResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], SaslAuthenticateRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], SaslAuthenticateRequest]]] = {
     0: decode_sasl_authenticate_request_v0,
     1: decode_sasl_authenticate_request_v0,
     2: decode_sasl_authenticate_request_v2,

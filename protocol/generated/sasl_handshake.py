@@ -29,7 +29,7 @@ _unpack_h = Struct(">h").unpack_from
 _unpack_hi = Struct(">hi").unpack_from
 
 
-def decode_sasl_handshake_request_v0(data: bytes, position: int) -> SaslHandshakeRequest:
+def decode_sasl_handshake_request_v0(data: bytes, position: int, left: int) -> SaslHandshakeRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -93,7 +93,7 @@ def encode_sasl_handshake_response_v0(message: SaslHandshakeResponse) -> bytes:
         raise unwritable("SaslHandshakeResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], SaslHandshakeRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], SaslHandshakeRequest]]] = {
     0: decode_sasl_handshake_request_v0,
     1: decode_sasl_handshake_request_v0,
 }

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.share_group_describe import (
     Assignment,
     DescribedGroup,
@@ -48,7 +48,7 @@ _unpack_iiB = Struct(">iiB").unpack_from
 _unpack_oB = Struct(">?B").unpack_from
 
 
-def decode_share_group_describe_request_v0(data: bytes, position: int) -> ShareGroupDescribeRequest:
+def decode_share_group_describe_request_v0(data: bytes, position: int, left: int) -> ShareGroupDescribeRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -59,6 +59,9 @@ def decode_share_group_describe_request_v0(data: bytes, position: int) -> ShareG
         n1 -= 1
         if n1 < 0 or n1 > size - position:
             raise DecodeError("group_ids has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[str] = []
         for _ in range(n1):
             n4 = data[position]
@@ -74,6 +77,11 @@ def decode_share_group_describe_request_v0(data: bytes, position: int) -> ShareG
         include_authorized_operations, tags5 = _unpack_oB(data, position)
         position += 2
         if tags5:
+            if tags5 > 127:
+                tags5, position = read_uvarint_tail(data, position, tags5)
+            left -= tags5
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags5)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -239,29 +247,39 @@ def decode_share_group_describe_response_v0(data: bytes, position: int) -> Share
                     tags21 = data[position]
                     position += 1
                     if tags21:
+                        if tags21 > 127:
+                            tags21, position = read_uvarint_tail(data, position, tags21)
                         position = skip_tags(data, position, tags21)
                     list18.append(TopicPartitions(topic_id_4, topic_name_4, partitions_4))
                 topic_partitions_3 = list18
                 tags22 = data[position]
                 position += 1
                 if tags22:
+                    if tags22 > 127:
+                        tags22, position = read_uvarint_tail(data, position, tags22)
                     position = skip_tags(data, position, tags22)
                 assignment_2 = Assignment(topic_partitions_3)
                 tags23 = data[position]
                 position += 1
                 if tags23:
+                    if tags23 > 127:
+                        tags23, position = read_uvarint_tail(data, position, tags23)
                     position = skip_tags(data, position, tags23)
                 list8.append(Member(member_id_2, rack_id_2, member_epoch_2, client_id_2, client_host_2, subscribed_topic_names_2, assignment_2))
             members_1 = list8
             authorized_operations_1, tags24 = _unpack_iB(data, position)
             position += 5
             if tags24:
+                if tags24 > 127:
+                    tags24, position = read_uvarint_tail(data, position, tags24)
                 position = skip_tags(data, position, tags24)
             list2.append(DescribedGroup(error_code_1, error_message_1, group_id_1, group_state_1, group_epoch_1, assignment_epoch_1, assignor_name_1, members_1, authorized_operations_1))
         groups = list2
         tags25 = data[position]
         position += 1
         if tags25:
+            if tags25 > 127:
+                tags25, position = read_uvarint_tail(data, position, tags25)
             position = skip_tags(data, position, tags25)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -323,7 +341,7 @@ def encode_share_group_describe_response_v0(message: ShareGroupDescribeResponse)
         raise unwritable("ShareGroupDescribeResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ShareGroupDescribeRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ShareGroupDescribeRequest]]] = {
     0: decode_share_group_describe_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.share_group_heartbeat import (
     Assignment,
     ShareGroupHeartbeatRequest,
@@ -44,7 +44,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_iib = Struct(">iib").unpack_from
 
 
-def decode_share_group_heartbeat_request_v0(data: bytes, position: int) -> ShareGroupHeartbeatRequest:
+def decode_share_group_heartbeat_request_v0(data: bytes, position: int, left: int) -> ShareGroupHeartbeatRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -84,6 +84,9 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int) -> Share
             n4 -= 1
             if n4 < 0 or n4 > size - position:
                 raise DecodeError("subscribed_topic_names has more elements than bytes, or is null")
+            left -= n4
+            if left < 0:
+                raise TooManyElementsError
             list5: list[str] = []
             for _ in range(n4):
                 n7 = data[position]
@@ -99,6 +102,11 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int) -> Share
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
+            left -= tags8
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -184,17 +192,23 @@ def decode_share_group_heartbeat_response_v0(data: bytes, position: int) -> Shar
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
                     position = skip_tags(data, position, tags7)
                 list5.append(TopicPartitions(topic_id_2, partitions_2))
             topic_partitions_1 = list5
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
                 position = skip_tags(data, position, tags8)
             assignment = Assignment(topic_partitions_1)
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -230,7 +244,7 @@ def encode_share_group_heartbeat_response_v0(message: ShareGroupHeartbeatRespons
         raise unwritable("ShareGroupHeartbeatResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], ShareGroupHeartbeatRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], ShareGroupHeartbeatRequest]]] = {
     0: decode_share_group_heartbeat_request_v0,
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.sync_group import (
     SyncGroupRequest,
     SyncGroupRequestAssignment,
@@ -44,7 +44,7 @@ _unpack_ihB = Struct(">ihB").unpack_from
 _unpack_ihi = Struct(">ihi").unpack_from
 
 
-def decode_sync_group_request_v0(data: bytes, position: int) -> SyncGroupRequest:
+def decode_sync_group_request_v0(data: bytes, position: int, left: int) -> SyncGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -64,6 +64,9 @@ def decode_sync_group_request_v0(data: bytes, position: int) -> SyncGroupRequest
         assignments: list[SyncGroupRequestAssignment]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("assignments has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[SyncGroupRequestAssignment] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -87,7 +90,7 @@ def decode_sync_group_request_v0(data: bytes, position: int) -> SyncGroupRequest
         raise unreadable(error) from None
 
 
-def decode_sync_group_request_v3(data: bytes, position: int) -> SyncGroupRequest:
+def decode_sync_group_request_v3(data: bytes, position: int, left: int) -> SyncGroupRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -115,6 +118,9 @@ def decode_sync_group_request_v3(data: bytes, position: int) -> SyncGroupRequest
         assignments: list[SyncGroupRequestAssignment]
         if n4 < 0 or n4 * 6 > size - position:
             raise DecodeError("assignments has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[SyncGroupRequestAssignment] = []
         for _ in range(n4):
             (n6,) = _unpack_h(data, position)
@@ -138,7 +144,7 @@ def decode_sync_group_request_v3(data: bytes, position: int) -> SyncGroupRequest
         raise unreadable(error) from None
 
 
-def decode_sync_group_request_v4(data: bytes, position: int) -> SyncGroupRequest:
+def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -175,6 +181,9 @@ def decode_sync_group_request_v4(data: bytes, position: int) -> SyncGroupRequest
         n4 -= 1
         if n4 < 0 or n4 * 3 > size - position:
             raise DecodeError("assignments has more elements than bytes, or is null")
+        left -= n4
+        if left < 0:
+            raise TooManyElementsError
         list5: list[SyncGroupRequestAssignment] = []
         for _ in range(n4):
             n6 = data[position]
@@ -196,12 +205,22 @@ def decode_sync_group_request_v4(data: bytes, position: int) -> SyncGroupRequest
             tags8 = data[position]
             position += 1
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list5.append(SyncGroupRequestAssignment(member_id_1, assignment_1))
         assignments = list5
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -210,7 +229,7 @@ def decode_sync_group_request_v4(data: bytes, position: int) -> SyncGroupRequest
         raise unreadable(error) from None
 
 
-def decode_sync_group_request_v5(data: bytes, position: int) -> SyncGroupRequest:
+def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncGroupRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -267,6 +286,9 @@ def decode_sync_group_request_v5(data: bytes, position: int) -> SyncGroupRequest
         n6 -= 1
         if n6 < 0 or n6 * 3 > size - position:
             raise DecodeError("assignments has more elements than bytes, or is null")
+        left -= n6
+        if left < 0:
+            raise TooManyElementsError
         list7: list[SyncGroupRequestAssignment] = []
         for _ in range(n6):
             n8 = data[position]
@@ -288,12 +310,22 @@ def decode_sync_group_request_v5(data: bytes, position: int) -> SyncGroupRequest
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
+                left -= tags10
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags10)
             list7.append(SyncGroupRequestAssignment(member_id_1, assignment_1))
         assignments = list7
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
+            left -= tags11
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -445,6 +477,8 @@ def decode_sync_group_response_v4(data: bytes, position: int) -> SyncGroupRespon
         tags2 = data[position]
         position += 1
         if tags2:
+            if tags2 > 127:
+                tags2, position = read_uvarint_tail(data, position, tags2)
             position = skip_tags(data, position, tags2)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -487,6 +521,8 @@ def decode_sync_group_response_v5(data: bytes, position: int) -> SyncGroupRespon
         tags4 = data[position]
         position += 1
         if tags4:
+            if tags4 > 127:
+                tags4, position = read_uvarint_tail(data, position, tags4)
             position = skip_tags(data, position, tags4)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -537,7 +573,7 @@ def encode_sync_group_response_v5(message: SyncGroupResponse) -> bytes:
         raise unwritable("SyncGroupResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], SyncGroupRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], SyncGroupRequest]]] = {
     0: decode_sync_group_request_v0,
     1: decode_sync_group_request_v0,
     2: decode_sync_group_request_v0,

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.txn_offset_commit import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitRequestPartition,
@@ -56,7 +56,7 @@ _unpack_qhi = Struct(">qhi").unpack_from
 _unpack_qhiB = Struct(">qhiB").unpack_from
 
 
-def decode_txn_offset_commit_request_v0(data: bytes, position: int) -> TxnOffsetCommitRequest:
+def decode_txn_offset_commit_request_v0(data: bytes, position: int, left: int) -> TxnOffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -76,6 +76,9 @@ def decode_txn_offset_commit_request_v0(data: bytes, position: int) -> TxnOffset
         topics: list[TxnOffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -89,6 +92,9 @@ def decode_txn_offset_commit_request_v0(data: bytes, position: int) -> TxnOffset
             partitions_1: list[TxnOffsetCommitRequestPartition]
             if n6 < 0 or n6 * 14 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[TxnOffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, n8 = _unpack_iqh(data, position)
@@ -110,7 +116,7 @@ def decode_txn_offset_commit_request_v0(data: bytes, position: int) -> TxnOffset
         raise unreadable(error) from None
 
 
-def decode_txn_offset_commit_request_v2(data: bytes, position: int) -> TxnOffsetCommitRequest:
+def decode_txn_offset_commit_request_v2(data: bytes, position: int, left: int) -> TxnOffsetCommitRequest:
     try:
         size = len(data)
         (n1,) = _unpack_h(data, position)
@@ -130,6 +136,9 @@ def decode_txn_offset_commit_request_v2(data: bytes, position: int) -> TxnOffset
         topics: list[TxnOffsetCommitRequestTopic]
         if n3 < 0 or n3 * 6 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n3
+        if left < 0:
+            raise TooManyElementsError
         list4: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(n3):
             (n5,) = _unpack_h(data, position)
@@ -143,6 +152,9 @@ def decode_txn_offset_commit_request_v2(data: bytes, position: int) -> TxnOffset
             partitions_1: list[TxnOffsetCommitRequestPartition]
             if n6 < 0 or n6 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n6
+            if left < 0:
+                raise TooManyElementsError
             list7: list[TxnOffsetCommitRequestPartition] = []
             for _ in range(n6):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n8 = _unpack_iqih(data, position)
@@ -164,7 +176,7 @@ def decode_txn_offset_commit_request_v2(data: bytes, position: int) -> TxnOffset
         raise unreadable(error) from None
 
 
-def decode_txn_offset_commit_request_v3(data: bytes, position: int) -> TxnOffsetCommitRequest:
+def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -> TxnOffsetCommitRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -209,6 +221,9 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int) -> TxnOffset
         n5 -= 1
         if n5 < 0 or n5 * 3 > size - position:
             raise DecodeError("topics has more elements than bytes, or is null")
+        left -= n5
+        if left < 0:
+            raise TooManyElementsError
         list6: list[TxnOffsetCommitRequestTopic] = []
         for _ in range(n5):
             n7 = data[position]
@@ -227,6 +242,9 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int) -> TxnOffset
             n8 -= 1
             if n8 < 0 or n8 * 18 > size - position:
                 raise DecodeError("partitions has more elements than bytes, or is null")
+            left -= n8
+            if left < 0:
+                raise TooManyElementsError
             list9: list[TxnOffsetCommitRequestPartition] = []
             for _ in range(n8):
                 partition_index_2, committed_offset_2, committed_leader_epoch_2, n10 = _unpack_iqiB(data, position)
@@ -242,18 +260,33 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int) -> TxnOffset
                 tags11 = data[position]
                 position += 1
                 if tags11:
+                    if tags11 > 127:
+                        tags11, position = read_uvarint_tail(data, position, tags11)
+                    left -= tags11
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags11)
                 list9.append(TxnOffsetCommitRequestPartition(partition_index_2, committed_offset_2, committed_leader_epoch_2, committed_metadata_2))
             partitions_1 = list9
             tags12 = data[position]
             position += 1
             if tags12:
+                if tags12 > 127:
+                    tags12, position = read_uvarint_tail(data, position, tags12)
+                left -= tags12
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags12)
             list6.append(TxnOffsetCommitRequestTopic(name_1, partitions_1))
         topics = list6
         tags13 = data[position]
         position += 1
         if tags13:
+            if tags13 > 127:
+                tags13, position = read_uvarint_tail(data, position, tags13)
+            left -= tags13
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags13)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -414,18 +447,24 @@ def decode_txn_offset_commit_response_v3(data: bytes, position: int) -> TxnOffse
                 partition_index_2, error_code_2, tags6 = _unpack_ihB(data, position)
                 position += 7
                 if tags6:
+                    if tags6 > 127:
+                        tags6, position = read_uvarint_tail(data, position, tags6)
                     position = skip_tags(data, position, tags6)
                 list5.append(TxnOffsetCommitResponsePartition(partition_index_2, error_code_2))
             partitions_1 = list5
             tags7 = data[position]
             position += 1
             if tags7:
+                if tags7 > 127:
+                    tags7, position = read_uvarint_tail(data, position, tags7)
                 position = skip_tags(data, position, tags7)
             list2.append(TxnOffsetCommitResponseTopic(name_1, partitions_1))
         topics = list2
         tags8 = data[position]
         position += 1
         if tags8:
+            if tags8 > 127:
+                tags8, position = read_uvarint_tail(data, position, tags8)
             position = skip_tags(data, position, tags8)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -472,7 +511,7 @@ def encode_txn_offset_commit_response_v3(message: TxnOffsetCommitResponse) -> by
         raise unwritable("TxnOffsetCommitResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], TxnOffsetCommitRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], TxnOffsetCommitRequest]]] = {
     0: decode_txn_offset_commit_request_v0,
     1: decode_txn_offset_commit_request_v0,
     2: decode_txn_offset_commit_request_v2,

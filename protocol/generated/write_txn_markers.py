@@ -10,7 +10,7 @@ from collections.abc import Callable
 from struct import Struct, pack, unpack_from
 from typing import Final
 
-from protocol.errors import DecodeError
+from protocol.errors import DecodeError, TooManyElementsError
 from protocol.messages.write_txn_markers import (
     WritableTxnMarker,
     WritableTxnMarkerPartitionResult,
@@ -56,7 +56,7 @@ _unpack_qhoi = Struct(">qh?i").unpack_from
 _unpack_qi = Struct(">qi").unpack_from
 
 
-def decode_write_txn_markers_request_v0(data: bytes, position: int) -> WriteTxnMarkersRequest:
+def decode_write_txn_markers_request_v0(data: bytes, position: int, left: int) -> WriteTxnMarkersRequest:
     try:
         size = len(data)
         (n1,) = _unpack_i(data, position)
@@ -64,6 +64,9 @@ def decode_write_txn_markers_request_v0(data: bytes, position: int) -> WriteTxnM
         markers: list[WritableTxnMarker]
         if n1 < 0 or n1 * 19 > size - position:
             raise DecodeError("markers has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[WritableTxnMarker] = []
         for _ in range(n1):
             producer_id_1, producer_epoch_1, transaction_result_1, n3 = _unpack_qhoi(data, position)
@@ -71,6 +74,9 @@ def decode_write_txn_markers_request_v0(data: bytes, position: int) -> WriteTxnM
             topics_1: list[WritableTxnMarkerTopic]
             if n3 < 0 or n3 * 6 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[WritableTxnMarkerTopic] = []
             for _ in range(n3):
                 (n5,) = _unpack_h(data, position)
@@ -84,6 +90,9 @@ def decode_write_txn_markers_request_v0(data: bytes, position: int) -> WriteTxnM
                 partition_indexes_2: list[int]
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 list4.append(WritableTxnMarkerTopic(name_2, partition_indexes_2))
@@ -99,7 +108,7 @@ def decode_write_txn_markers_request_v0(data: bytes, position: int) -> WriteTxnM
         raise unreadable(error) from None
 
 
-def decode_write_txn_markers_request_v1(data: bytes, position: int) -> WriteTxnMarkersRequest:
+def decode_write_txn_markers_request_v1(data: bytes, position: int, left: int) -> WriteTxnMarkersRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -110,6 +119,9 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int) -> WriteTxnM
         n1 -= 1
         if n1 < 0 or n1 * 17 > size - position:
             raise DecodeError("markers has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[WritableTxnMarker] = []
         for _ in range(n1):
             producer_id_1, producer_epoch_1, transaction_result_1, n3 = _unpack_qhoB(data, position)
@@ -120,6 +132,9 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int) -> WriteTxnM
             n3 -= 1
             if n3 < 0 or n3 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[WritableTxnMarkerTopic] = []
             for _ in range(n3):
                 n5 = data[position]
@@ -138,23 +153,41 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int) -> WriteTxnM
                 n6 -= 1
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
+                    left -= tags7
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags7)
                 list4.append(WritableTxnMarkerTopic(name_2, partition_indexes_2))
             topics_1 = list4
             coordinator_epoch_1, tags8 = _unpack_iB(data, position)
             position += 5
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list2.append(WritableTxnMarker(producer_id_1, producer_epoch_1, transaction_result_1, topics_1, coordinator_epoch_1, 0))
         markers = list2
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -163,7 +196,7 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int) -> WriteTxnM
         raise unreadable(error) from None
 
 
-def decode_write_txn_markers_request_v2(data: bytes, position: int) -> WriteTxnMarkersRequest:
+def decode_write_txn_markers_request_v2(data: bytes, position: int, left: int) -> WriteTxnMarkersRequest:
     try:
         size = len(data)
         n1 = data[position]
@@ -174,6 +207,9 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int) -> WriteTxnM
         n1 -= 1
         if n1 < 0 or n1 * 18 > size - position:
             raise DecodeError("markers has more elements than bytes, or is null")
+        left -= n1
+        if left < 0:
+            raise TooManyElementsError
         list2: list[WritableTxnMarker] = []
         for _ in range(n1):
             producer_id_1, producer_epoch_1, transaction_result_1, n3 = _unpack_qhoB(data, position)
@@ -184,6 +220,9 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int) -> WriteTxnM
             n3 -= 1
             if n3 < 0 or n3 * 3 > size - position:
                 raise DecodeError("topics has more elements than bytes, or is null")
+            left -= n3
+            if left < 0:
+                raise TooManyElementsError
             list4: list[WritableTxnMarkerTopic] = []
             for _ in range(n3):
                 n5 = data[position]
@@ -202,23 +241,41 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int) -> WriteTxnM
                 n6 -= 1
                 if n6 < 0 or n6 * 4 > size - position:
                     raise DecodeError("partition_indexes has more elements than bytes, or is null")
+                left -= n6 + 7 >> 3
+                if left < 0:
+                    raise TooManyElementsError
                 partition_indexes_2 = list(unpack_from(f">{n6}i", data, position))
                 position += n6 * 4
                 tags7 = data[position]
                 position += 1
                 if tags7:
+                    if tags7 > 127:
+                        tags7, position = read_uvarint_tail(data, position, tags7)
+                    left -= tags7
+                    if left < 0:
+                        raise TooManyElementsError
                     position = skip_tags(data, position, tags7)
                 list4.append(WritableTxnMarkerTopic(name_2, partition_indexes_2))
             topics_1 = list4
             coordinator_epoch_1, transaction_version_1, tags8 = _unpack_ibB(data, position)
             position += 6
             if tags8:
+                if tags8 > 127:
+                    tags8, position = read_uvarint_tail(data, position, tags8)
+                left -= tags8
+                if left < 0:
+                    raise TooManyElementsError
                 position = skip_tags(data, position, tags8)
             list2.append(WritableTxnMarker(producer_id_1, producer_epoch_1, transaction_result_1, topics_1, coordinator_epoch_1, transaction_version_1))
         markers = list2
         tags9 = data[position]
         position += 1
         if tags9:
+            if tags9 > 127:
+                tags9, position = read_uvarint_tail(data, position, tags9)
+            left -= tags9
+            if left < 0:
+                raise TooManyElementsError
             position = skip_tags(data, position, tags9)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -381,24 +438,32 @@ def decode_write_txn_markers_response_v1(data: bytes, position: int) -> WriteTxn
                     partition_index_3, error_code_3, tags8 = _unpack_ihB(data, position)
                     position += 7
                     if tags8:
+                        if tags8 > 127:
+                            tags8, position = read_uvarint_tail(data, position, tags8)
                         position = skip_tags(data, position, tags8)
                     list7.append(WritableTxnMarkerPartitionResult(partition_index_3, error_code_3))
                 partitions_2 = list7
                 tags9 = data[position]
                 position += 1
                 if tags9:
+                    if tags9 > 127:
+                        tags9, position = read_uvarint_tail(data, position, tags9)
                     position = skip_tags(data, position, tags9)
                 list4.append(WritableTxnMarkerTopicResult(name_2, partitions_2))
             topics_1 = list4
             tags10 = data[position]
             position += 1
             if tags10:
+                if tags10 > 127:
+                    tags10, position = read_uvarint_tail(data, position, tags10)
                 position = skip_tags(data, position, tags10)
             list2.append(WritableTxnMarkerResult(producer_id_1, topics_1))
         markers = list2
         tags11 = data[position]
         position += 1
         if tags11:
+            if tags11 > 127:
+                tags11, position = read_uvarint_tail(data, position, tags11)
             position = skip_tags(data, position, tags11)
         if position > size:
             raise DecodeError(TOO_SHORT)
@@ -454,7 +519,7 @@ def encode_write_txn_markers_response_v1(message: WriteTxnMarkersResponse) -> by
         raise unwritable("WriteTxnMarkersResponse", error) from error
 
 
-DECODE_REQUEST: Final[dict[int, Callable[[bytes, int], WriteTxnMarkersRequest]]] = {
+DECODE_REQUEST: Final[dict[int, Callable[[bytes, int, int], WriteTxnMarkersRequest]]] = {
     0: decode_write_txn_markers_request_v0,
     1: decode_write_txn_markers_request_v1,
     2: decode_write_txn_markers_request_v2,
