@@ -15,7 +15,9 @@ from coordinator.purgatory.work import Steps, WorkQueue
 
 def an_event() -> Event:
     """As the core has it, but for the timers, of which no work here asks for any."""
-    event = Event(Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None)
+    event = Event(
+        Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None, lambda group_id, size: None
+    )
     event.now_ms = 1000
     return event
 
