@@ -18,10 +18,13 @@ class OffsetOutOfRangeError(LogError):
 
 
 class CorruptLogError(LogError):
-    """Bytes that were durable are damaged or gone: nothing may go on as if they had never been there."""
+    """Bytes that were durable are damaged or gone: nothing may go on as if they had never been there.
+
+    The position is -1 where the whole file is meant.
+    """
 
     def __init__(self, path: Path, position: int, reason: str) -> None:
-        super().__init__(f"{path}: at byte {position}: {reason}")
+        super().__init__(f"{path}: at byte {position}: {reason}" if position >= 0 else f"{path}: {reason}")
         self.path = path
         self.position = position
         self.reason = reason

@@ -26,6 +26,7 @@ from coordinator.log import swap
 from coordinator.log.checkpoint import Checkpoint
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.log.inventory import inventory
 from coordinator.log.recovery import RecoveryReport, recover, segment_bases
 from coordinator.log.segment import Entry, Segment, segment_path
 from coordinator.log.staging import PreparedSwap, Replaced, SwapRefusedError
@@ -52,6 +53,7 @@ class Log:
         fs: FileSystem,
         segments: Sequence[Segment],
         checkpoint: Checkpoint,
+        leader_epochs: int,
         recovery: RecoveryReport,
     ) -> None:
         self.directory = directory
@@ -65,6 +67,8 @@ class Log:
         self._synced_offset = self.log_end_offset  # everything below is on the device
         self._synced_position = segments[-1].size_bytes  # the same, in the newest segment's file
         self._checkpoint = checkpoint
+        self._leader_epochs = leader_epochs
+        self.has_rolled = False  # a new segment is not in the checkpoint yet
         self._closed = False
         self._is_suspect = False  # a write or sync failed: nothing goes on before `cut_back`
         self._swap: swap.Intent | None = None  # decided, and not yet forgotten by the disk
@@ -83,8 +87,8 @@ class Log:
         config = config or LogConfig()
         fs = fs or RealFileSystem()
         found = recover(directory, config.index_interval_bytes, fs)
-        log = cls(directory, config, fs, found.segments, found.checkpoint, found.report)
-        if found.report.rewritten_bytes:
+        log = cls(directory, config, fs, found.segments, found.checkpoint, found.leader_epochs, found.report)
+        if log.log_end_offset:
             try:
                 log.save_checkpoint()  # all of it is on the device now: the next start need not do this again
             except BaseException:
@@ -174,6 +178,7 @@ class Log:
         self.fs.fsync_dir(self.directory)
         self.segments = (*self.segments, segment)
         self._synced_position = 0
+        self.has_rolled = True
         return segment
 
     def cut_back(self) -> None:
@@ -206,7 +211,9 @@ class Log:
         self.finish_swap()  # doing it again later would bring back what is cut now
         with self._suspect_if_it_fails():
             if offset < self._checkpoint.recovery_point:
-                self._write_checkpoint(recovery_point=offset)
+                # Not `offset`: compaction may have left a gap before it, and recovery finds the end of the last batch.
+                holds_it = bisect_right(self.segments, offset, key=_base_offset) - 1
+                self._write_checkpoint(recovery_point=self.segments[holds_it].base_offset)
             self.high_watermark = min(self.high_watermark, offset)
             self._remove_from(offset)
             self.high_watermark = min(self.high_watermark, self.log_end_offset)
@@ -301,6 +308,7 @@ class Log:
         """Complete and forget a replacement of segments; does nothing if there is none."""
         if self._swap is not None:
             self._apply_swap(self._swap, at_step)
+            self._write_checkpoint()
             swap.finish(self.fs, self.directory, at_step)
             self._swap = None
         if self._swap_in_doubt:
@@ -316,21 +324,25 @@ class Log:
         """Note durably how far the log is synced; called now and then, so that damage below it can be told later."""
         if self._closed:
             return
-        if self._checkpoint.recovery_point != min(self._synced_offset, self.high_watermark):
+        self.has_rolled = False
+        if self._checkpoint_now() != self._checkpoint._replace(clean_segment=-1, clean_size=-1):
             self._write_checkpoint()
         self.segments[-1].save_indexes()
+
+    def _checkpoint_now(
+        self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
+    ) -> Checkpoint:
+        newest = self.segments[-1]
+        start = self.log_start_offset if log_start_offset is None else log_start_offset
+        # what is synced but not settled may yet be cut back
+        point = min(self._synced_offset, self.high_watermark) if recovery_point is None else recovery_point
+        clean_facts = (newest.base_offset, newest.size_bytes) if clean else (-1, -1)
+        return Checkpoint(start, point, *clean_facts, self._leader_epochs, inventory(self.segments, start, point))
 
     def _write_checkpoint(
         self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
     ) -> None:
-        newest = self.segments[-1]
-        checkpoint = Checkpoint(
-            self.log_start_offset if log_start_offset is None else log_start_offset,
-            # what is synced but not settled may yet be cut back
-            min(self._synced_offset, self.high_watermark) if recovery_point is None else recovery_point,
-            newest.base_offset if clean else -1,
-            newest.size_bytes if clean else -1,
-        )
+        checkpoint = self._checkpoint_now(log_start_offset=log_start_offset, recovery_point=recovery_point, clean=clean)
         checkpoint.write(self.fs, self.directory)
         self._checkpoint = checkpoint
 

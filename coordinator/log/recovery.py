@@ -34,6 +34,7 @@ from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.fs import FileSystem
 from coordinator.log.index import IndexDamagedError
+from coordinator.log.inventory import leader_epochs, refuse_loss
 from coordinator.log.redo import is_needed
 from coordinator.log.redo import recover as redo_swap
 from coordinator.log.segment import (
@@ -103,6 +104,7 @@ class Recovered:
 
     segments: list[Segment]
     checkpoint: Checkpoint
+    leader_epochs: int  # see `inventory.leader_epochs`
     report: RecoveryReport
 
 
@@ -119,11 +121,15 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem) -> Recov
         names = fs.listdir(directory)
     checkpoint = Checkpoint.read(fs, directory)
     start = checkpoint.log_start_offset if checkpoint else 0
-    bases = _tidy(directory, names, fs, report)
-    if not bases and checkpoint:
+    epochs = leader_epochs(fs, directory)
+    bases = segment_bases(names)
+    if checkpoint and not bases:
         raise CorruptLogError(
             directory, 0, f"no segment is left; restore them, or remove {CHECKPOINT_NAME} to start an empty log"
         )
+    if checkpoint and checkpoint.segments and checkpoint.leader_epochs == epochs:
+        refuse_loss(fs, directory, bases, checkpoint)
+    _tidy(directory, names, bases, fs, report)
     segments: list[Segment] = []
     try:
         segments.extend(Segment.open(fs, segment_path(directory, base), index_interval_bytes) for base in bases)
@@ -145,7 +151,7 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem) -> Recov
             segment.file.close()
         raise
     report.segments = len(segments)
-    return Recovered(segments, checkpoint or Checkpoint(), report)
+    return Recovered(segments, checkpoint or Checkpoint(), epochs, report)
 
 
 def segment_bases(names: list[str]) -> list[int]:
@@ -153,15 +159,13 @@ def segment_bases(names: list[str]) -> list[int]:
     return sorted(int(name[:20]) for name in names if _SEGMENT_NAME.fullmatch(name))
 
 
-def _tidy(directory: Path, names: list[str], fs: FileSystem, report: RecoveryReport) -> list[int]:
-    """The segments' first offsets, in order. Removes indexes without a log, and a checkpoint half written."""
-    bases = segment_bases(names)
+def _tidy(directory: Path, names: list[str], bases: list[int], fs: FileSystem, report: RecoveryReport) -> None:
+    """Remove indexes without a log, and a checkpoint half written."""
     for name in names:
         orphan = _INDEX_NAME.fullmatch(name)
         if (orphan and int(orphan[1]) not in bases) or name == CHECKPOINT_NAME + ".tmp":
             fs.unlink(directory / name)
             report.removed.append(name)
-    return bases
 
 
 def _believe(segments: list[Segment], checkpoint: Checkpoint | None, fs: FileSystem, report: RecoveryReport) -> None:

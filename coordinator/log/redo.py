@@ -18,6 +18,7 @@ from typing import Final
 
 from coordinator.log.errors import CorruptLogError
 from coordinator.log.fs import FileSystem
+from coordinator.log.inventory import note_replaced
 from coordinator.log.segment import Segment
 from coordinator.log.swap import (
     CLEANED,
@@ -64,6 +65,7 @@ def recover(
             commit(fs, directory, at_step)
     if intent is not None:
         apply(fs, directory, intent, at_step)
+        note_replaced(fs, directory, intent)
         note(intent)
     removed += remove_strays(fs, directory, at_step)
     if intent is not None:

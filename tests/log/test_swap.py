@@ -18,6 +18,7 @@ import pytest
 
 from coordinator.log import log as log_module
 from coordinator.log import redo, staging, swap
+from coordinator.log.checkpoint import Checkpoint
 from coordinator.log.errors import CorruptLogError, OffsetOutOfRangeError
 from coordinator.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.log.log import Log, LogConfig
@@ -449,6 +450,9 @@ def ignoring(operation: str, function: Callable[..., object]) -> Callable[..., o
     return lying
 
 
+_write = Checkpoint.write
+
+
 def without_intent(fs: FileSystem, directory: Path, at_step: swap.AtStep = swap.no_step) -> None:
     """Straight to the renames."""
     fs.unlink(directory / DRAFT_NAME)
@@ -490,6 +494,9 @@ def test_a_swap_that_leaves_out_one_precaution_is_caught(mutant: str, monkeypatc
         monkeypatch.setattr(swap, "commit", ignoring("fsync_dir", swap.commit))
     elif mutant == "renames not synced":
         monkeypatch.setattr(log_module.swap, "apply", ignoring("fsync_dir", swap.apply))
+        # The list of segments is written next, and would sync the directory for it.
+        write = ignoring("fsync_dir", lambda fs, checkpoint, directory: _write(checkpoint, fs, directory))
+        monkeypatch.setattr(Checkpoint, "write", lambda checkpoint, fs, path: write(fs, checkpoint, path))
     elif mutant == "intent forgotten first":
         monkeypatch.setattr(swap, "apply", applied_backwards)
     elif mutant == "strays are not removed":
