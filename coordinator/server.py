@@ -42,6 +42,7 @@ from coordinator.log.errors import LogError
 from coordinator.log.fs import RealFileSystem
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog
 from coordinator.runtime import Runtime
+from coordinator.snapshot.file import evidence
 from coordinator.snapshot.keeper import Snapshots
 from coordinator.topic_io import TopicIO
 from coordinator.topic_store import TopicStoreError
@@ -305,6 +306,7 @@ class Server:
                 on_durable=runtime.on_durable,
                 on_failed=runtime.on_failed,
                 owns=runtime.cluster.owns_offsets_partition,
+                evidence=evidence,
             )
             runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
             offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]

@@ -35,6 +35,7 @@ from coordinator.config import Config
 from coordinator.history.marks import mark_of
 from coordinator.log.fs import RealFileSystem
 from coordinator.log.log import LogConfig
+from coordinator.snapshot.file import evidence
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -199,7 +200,9 @@ class Rounds:
             with sentences():
                 self._screen.stage("open", 0)
                 with _timed(seconds, "open"):
-                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=_wall_ms())
+                    offline = Offline.open(
+                        self._fs, asked.data_dir, log_config, now_ms=_wall_ms(), evidence=evidence
+                    )
                 for message in offline.messages:
                     self._screen.say(message)
                 try:

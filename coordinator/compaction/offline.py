@@ -20,6 +20,7 @@ from coordinator.compaction.planning import Options, Planned, make_plan, view_of
 from coordinator.compaction.validate import RefusedError
 from coordinator.log.fs import FileSystem
 from coordinator.log.log import Log, LogConfig
+from coordinator.log.recovery import FindEvidence, no_evidence
 from coordinator.log.swap import AtStep, no_step
 
 _LOG_DIRECTORY: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(\d{{1,9}})")
@@ -37,7 +38,16 @@ class Offline:
     at_step: AtStep = no_step
 
     @classmethod
-    def open(cls, fs: FileSystem, data_dir: Path, config: LogConfig, *, now_ms: int, at_step: AtStep = no_step) -> Self:
+    def open(
+        cls,
+        fs: FileSystem,
+        data_dir: Path,
+        config: LogConfig,
+        *,
+        now_ms: int,
+        at_step: AtStep = no_step,
+        evidence: FindEvidence = no_evidence,
+    ) -> Self:
         """CorruptLogError: a log is damaged where it was durable. OSError as the disk gives it."""
         epoch = secrets.token_hex(16)
         opened = cls(fs, data_dir, epoch, {}, at_step=at_step)
@@ -45,7 +55,8 @@ class Offline:
         found = [_LOG_DIRECTORY.fullmatch(name) for name in fs.listdir(data_dir)]
         try:
             for partition in sorted(int(one[1]) for one in found if one):
-                log = opened.logs[partition] = Log.open(log_dir(data_dir, partition), config, fs)
+                directory = log_dir(data_dir, partition)
+                log = opened.logs[partition] = Log.open(directory, config, fs, evidence(fs, directory, partition))
                 opened.messages += log.recovery.messages()
         except BaseException:
             for log in opened.logs.values():

@@ -27,7 +27,7 @@ from coordinator.log.checkpoint import Checkpoint
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.log.fs import FileSystem, RealFileSystem
 from coordinator.log.inventory import inventory
-from coordinator.log.recovery import RecoveryReport, recover, segment_bases
+from coordinator.log.recovery import NO_EVIDENCE, Evidence, RecoveryReport, recover, segment_bases
 from coordinator.log.segment import Entry, Segment, segment_path
 from coordinator.log.staging import PreparedSwap, Replaced, SwapRefusedError
 from protocol.record_batch import BatchHeader, read_header, read_records
@@ -82,11 +82,17 @@ class Log:
         )
 
     @classmethod
-    def open(cls, directory: Path, config: LogConfig | None = None, fs: FileSystem | None = None) -> Self:
-        """Open or create a log. CorruptLogError: durable records are damaged, see `recovery.py`."""
+    def open(
+        cls,
+        directory: Path,
+        config: LogConfig | None = None,
+        fs: FileSystem | None = None,
+        evidence: Evidence = NO_EVIDENCE,
+    ) -> Self:
+        """Open or create a log. CorruptLogError: durable records are damaged or gone, see `recovery.py`."""
         config = config or LogConfig()
         fs = fs or RealFileSystem()
-        found = recover(directory, config.index_interval_bytes, fs)
+        found = recover(directory, config.index_interval_bytes, fs, evidence)
         log = cls(directory, config, fs, found.segments, found.checkpoint, found.leader_epochs, found.report)
         if log.log_end_offset:
             try:

@@ -7,7 +7,8 @@ byte is cut, as Kafka does: under power loss the pages written since the last sy
 damaged batch with sound ones behind it is nothing unusual there. But what was durable must not vanish in silence:
 
 * Damage below the recovery point, where everything had been synced, is refused: `CorruptLogError` names file, byte and
-  the way out.
+  the way out. Another file may show a later recovery point (`Evidence`): a snapshot is made of synced records only.
+* A segment that is missing, or shorter than it was, is refused as well (`inventory.py`).
 * If sound batches follow the damage, the bytes to be cut are first kept in a file `<segment>.log.<position>.cut`.
 * Everything that was cut, kept, rebuilt or removed is in the `RecoveryReport`.
 
@@ -25,10 +26,11 @@ from __future__ import annotations
 
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import CorruptLogError
@@ -52,6 +54,22 @@ _INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex)")
 _BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 
 
+class Evidence(NamedTuple):
+    """A file beside a log that was made of records on disk: everything below the offset was there then."""
+
+    offset: int
+    file: str
+
+
+NO_EVIDENCE: Final = Evidence(0, "")
+FindEvidence = Callable[[FileSystem, Path, int], Evidence]  # of the partition that has this directory
+
+
+def no_evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
+    """There is no such file."""
+    return NO_EVIDENCE
+
+
 class Cut(NamedTuple):
     """A tail that was removed at recovery."""
 
@@ -65,7 +83,10 @@ class Cut(NamedTuple):
     def __str__(self) -> str:
         text = f"{self.file}: cut {self.bytes} bytes at {self.position} ({self.reason})"
         if self.kept_as:
-            text += f"; {self.sound_batches_behind} sound batches behind it, kept in {self.kept_as}"
+            text += (
+                f"; {self.sound_batches_behind} sound batches behind it, kept in {self.kept_as}: acknowledged records may "
+                "be among what was cut"
+            )
         return text
 
 
@@ -108,7 +129,9 @@ class Recovered:
     report: RecoveryReport
 
 
-def recover(directory: Path, index_interval_bytes: int, fs: FileSystem) -> Recovered:
+def recover(
+    directory: Path, index_interval_bytes: int, fs: FileSystem, evidence: Evidence = NO_EVIDENCE
+) -> Recovered:
     """Open every segment of a directory, made if absent; see the module's promises."""
     report = RecoveryReport(directory)
     if not fs.is_dir(directory):
@@ -134,7 +157,7 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem) -> Recov
     try:
         segments.extend(Segment.open(fs, segment_path(directory, base), index_interval_bytes) for base in bases)
         if segments:
-            _believe(segments, checkpoint, fs, report)
+            _believe(segments, checkpoint, evidence, fs, report)
         else:
             segments.append(Segment.create(fs, directory, start, index_interval_bytes))
         if segments[-1].next_offset < start:
@@ -168,7 +191,13 @@ def _tidy(directory: Path, names: list[str], bases: list[int], fs: FileSystem, r
             report.removed.append(name)
 
 
-def _believe(segments: list[Segment], checkpoint: Checkpoint | None, fs: FileSystem, report: RecoveryReport) -> None:
+def _believe(
+    segments: list[Segment],
+    checkpoint: Checkpoint | None,
+    evidence: Evidence,
+    fs: FileSystem,
+    report: RecoveryReport,
+) -> None:
     """Check each segment as far as it needs it; drop the empty ones that failed rolls left."""
     newest = segments[-1]
     filled = [segment for segment in segments if segment.file.size()]
@@ -182,15 +211,16 @@ def _believe(segments: list[Segment], checkpoint: Checkpoint | None, fs: FileSys
         in_use = newest
         if last and last is not newest:
             _believe_finished(last, newest, fs, report)
+        _refuse_loss(newest, None, checkpoint, evidence)
     else:
         end = 0
         if last:
-            _believe_newest(last, checkpoint, fs, report, gap_may_follow=last is not newest)
+            _believe_newest(last, checkpoint, evidence, fs, report, gap_may_follow=last is not newest)
             end = last.next_offset
         # An empty segment that begins inside another comes from a roll that failed; so does all that follows one.
         in_use = next((segment for segment in empty if segment.base_offset >= end), newest if last is None else last)
         if in_use is not last:
-            _believe_newest(in_use, checkpoint, fs, report)
+            _believe_newest(in_use, checkpoint, evidence, fs, report)
     for segment in empty:
         if segment is not in_use:
             _drop(segment, segments, fs, report)
@@ -234,6 +264,7 @@ def _drop(segment: Segment, segments: list[Segment], fs: FileSystem, report: Rec
 def _believe_newest(
     segment: Segment,
     checkpoint: Checkpoint | None,
+    evidence: Evidence,
     fs: FileSystem,
     report: RecoveryReport,
     *,
@@ -241,13 +272,8 @@ def _believe_newest(
 ) -> None:
     damage = segment.scan()
     report.checked_bytes += segment.size_bytes
-    if checkpoint and segment.next_offset < checkpoint.recovery_point and (damage or not gap_may_follow):
-        raise CorruptLogError(
-            segment.path,
-            segment.size_bytes,
-            f"{damage.reason if damage else 'the file ends'}, but the records up to offset {checkpoint.recovery_point} "
-            f"were on disk; restore the file from a copy, or remove {CHECKPOINT_NAME} beside it to start without them",
-        )
+    if damage or not gap_may_follow:
+        _refuse_loss(segment, damage, checkpoint, evidence)
     if damage:
         _refuse_old_format(segment, damage)
         _cut(segment, damage.position, segment.next_offset, damage.reason, fs, report)
@@ -256,6 +282,24 @@ def _believe_newest(
     segment.file.fsync()
     report.rewritten_bytes += segment.size_bytes - position
     segment.save_indexes()
+
+
+def _refuse_loss(
+    newest: Segment, damage: Damage | None, checkpoint: Checkpoint | None, evidence: Evidence
+) -> None:
+    """CorruptLogError if the sound part of the newest segment ends below an offset that was on disk."""
+    known = [evidence]
+    if checkpoint:
+        known.append(Evidence(checkpoint.recovery_point, CHECKPOINT_NAME))
+    lost = [one for one in known if newest.next_offset < one.offset]
+    if lost:
+        files = " and ".join(sorted((one.file for one in lost), reverse=True))
+        raise CorruptLogError(
+            newest.path,
+            newest.size_bytes,
+            f"{damage.reason if damage else 'the file ends'}, but the records up to offset {max(lost).offset} were on "
+            f"disk; restore the file from a copy, or remove {files} beside it to start without them",
+        )
 
 
 def _refuse_old_format(segment: Segment, damage: Damage) -> None:

@@ -27,6 +27,7 @@ from coordinator.config import Config
 from coordinator.log.flusher import EventLoop, Flusher, FlusherStats
 from coordinator.log.fs import FileSystem
 from coordinator.log.log import Log, LogConfig
+from coordinator.log.recovery import FindEvidence, no_evidence
 from coordinator.log.segment import Entry
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import ControlType, build_batch, build_control_batch
@@ -184,10 +185,11 @@ class OffsetsLog:
         on_durable: Callable[[int, int], None],
         on_failed: OnFailed,
         owns: Callable[[int], bool] = lambda partition: True,
+        evidence: FindEvidence = no_evidence,
     ) -> Self:
         """Open or create the partitions that this node owns, saying what had to be cut.
 
-        CorruptLogError if durable records are damaged. The directories of other partitions are not touched.
+        `evidence` tells what else shows how far a log was on disk. CorruptLogError if durable records are damaged. The directories of other partitions are not touched.
         """
         log_config = LogConfig(
             segment_bytes=config.offsets_topic_segment_bytes,
@@ -197,7 +199,8 @@ class OffsetsLog:
         logs: dict[int, Log] = {}
         try:
             for partition in filter(owns, range(config.offsets_topic_num_partitions)):
-                log = logs[partition] = Log.open(data_dir / f"{OFFSETS_TOPIC}-{partition}", log_config, fs)
+                directory = data_dir / f"{OFFSETS_TOPIC}-{partition}"
+                log = logs[partition] = Log.open(directory, log_config, fs, evidence(fs, directory, partition))
                 for message in log.recovery.messages():
                     _logger.warning(message)
         except BaseException:

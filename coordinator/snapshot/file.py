@@ -23,6 +23,7 @@ from typing import Final, NamedTuple
 import google_crc32c
 
 from coordinator.log.fs import FileSystem
+from coordinator.log.recovery import NO_EVIDENCE, Evidence
 from coordinator.offsets.cold import read_blocks
 from coordinator.offsets.raw_records import RawRecord
 from coordinator.offsets.replay import Base
@@ -158,6 +159,15 @@ def remove(fs: FileSystem, directory: Path) -> None:
 def read_binding(fs: FileSystem, directory: Path) -> Binding:
     """Which log a snapshot is of; only its header is read. SnapshotError, OSError."""
     return _parse(_read(fs, directory, _BODY_AT))[0]
+
+
+def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
+    """The offset below which the records of a log were on disk, as its snapshot shows; 0 if it shows nothing."""
+    try:
+        binding = read_binding(fs, directory)
+    except (SnapshotError, OSError):
+        return NO_EVIDENCE
+    return Evidence(binding.next_offset, SNAPSHOT_NAME) if binding.partition == partition else NO_EVIDENCE
 
 
 def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
