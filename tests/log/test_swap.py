@@ -450,7 +450,11 @@ def ignoring(operation: str, function: Callable[..., object]) -> Callable[..., o
     return lying
 
 
-_write = Checkpoint.write
+def list_of_segments_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list is written after the renames, in the same directory, and its sync would make up for theirs."""
+    real = Checkpoint.write
+    write = ignoring("fsync_dir", lambda fs, checkpoint, directory: real(checkpoint, fs, directory))
+    monkeypatch.setattr(Checkpoint, "write", lambda checkpoint, fs, directory: write(fs, checkpoint, directory))
 
 
 def without_intent(fs: FileSystem, directory: Path, at_step: swap.AtStep = swap.no_step) -> None:
@@ -494,9 +498,7 @@ def test_a_swap_that_leaves_out_one_precaution_is_caught(mutant: str, monkeypatc
         monkeypatch.setattr(swap, "commit", ignoring("fsync_dir", swap.commit))
     elif mutant == "renames not synced":
         monkeypatch.setattr(log_module.swap, "apply", ignoring("fsync_dir", swap.apply))
-        # The list of segments is written next, and would sync the directory for it.
-        write = ignoring("fsync_dir", lambda fs, checkpoint, directory: _write(checkpoint, fs, directory))
-        monkeypatch.setattr(Checkpoint, "write", lambda checkpoint, fs, path: write(fs, checkpoint, path))
+        list_of_segments_not_synced(monkeypatch)
     elif mutant == "intent forgotten first":
         monkeypatch.setattr(swap, "apply", applied_backwards)
     elif mutant == "strays are not removed":
