@@ -11,6 +11,7 @@ can put right is a `DataDirError`: one sentence that says what to do.
 from __future__ import annotations
 
 import base64
+import errno
 import re
 import uuid
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from coordinator.config import Config, keys
-from coordinator.log.fs import File, FileSystem, RealFileSystem, read_whole, write_atomically
+from coordinator.log.fs import NO_ROOM, File, FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.log.log import remove_tree
 
 FORMAT_VERSION: Final = 1
@@ -31,8 +32,19 @@ _PARTITIONS_KEY: Final = "offsets.topic.num.partitions"
 _OFFSETS_PARTITION: Final = re.compile(r"__consumer_offsets-(\d{1,9})")
 
 
+# What the disk or the system may get over by itself, or with room made on the disk: no mistake in the settings.
+MAY_PASS: Final = NO_ROOM | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
+
+
 class DataDirError(Exception):
-    """The data directory cannot be used. The message is one sentence that says what to do."""
+    """The data directory cannot be used. The message is one sentence that says what to do.
+
+    `may_pass`: a later start may succeed with the same settings.
+    """
+
+    def __init__(self, sentence: str, *, may_pass: bool = False) -> None:
+        super().__init__(sentence)
+        self.may_pass = may_pass
 
 
 @dataclass(slots=True)
@@ -57,7 +69,7 @@ class DataDir:
                 f"the data directory {path} is in use by another daemon; stop it, or choose another with --data-dir"
             ) from None
         except OSError as error:
-            raise _unusable(path, error) from None
+            raise unusable(path, error) from None
         try:
             facts = _read_meta(fs, path)
             updated = _settle(fs, path, config, facts)
@@ -69,7 +81,7 @@ class DataDir:
                     remove_tree(fs, path / name)  # a topic was deleted, and its files were being removed
         except OSError as error:
             lock.close()
-            raise _unusable(path, error) from None
+            raise unusable(path, error) from None
         except BaseException:
             lock.close()
             raise
@@ -89,8 +101,14 @@ def _make(fs: FileSystem, path: Path) -> None:
     fs.fsync_dir(path.parent)
 
 
-def _unusable(path: Path, error: OSError) -> DataDirError:
+def unusable(path: Path, error: OSError) -> DataDirError:
+    """The sentence for what the operating system said."""
     reason = error.strerror or str(error)
+    if error.errno in MAY_PASS:
+        return DataDirError(
+            f"the data directory {path} cannot be used now ({reason}); make room on its disk or mend it, then start again",
+            may_pass=True,
+        )
     return DataDirError(
         f"the data directory {path} cannot be used ({reason}); make it writable, or choose another with --data-dir"
     )

@@ -8,7 +8,8 @@ Stop (SIGTERM, SIGINT): accept nobody, read no further request, let the appends 
 answered, answer what is parked with a retriable error, flush, close, unlock, exit 0. Clients find the coordinator again
 when it is back.
 
-What the user can mend is a `StartupError` with one sentence; the command line prints it and exits with 2.
+What keeps it from starting is a `StartupError` with one sentence; the command line prints it and exits with 2 where the
+user has to mend something, and with 1 where a later start may succeed, because a disk was full or failed.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from coordinator.cluster import Cluster
 from coordinator.compaction import COMPACTION_DIR
 from coordinator.connection import Connection
 from coordinator.core import GroupCoordinator
-from coordinator.data_dir import DataDir, DataDirError
+from coordinator.data_dir import DataDir, DataDirError, unusable
 from coordinator.foreign_logs import foreign_logs
 from coordinator.last_resort import bounded
 from coordinator.log import redo
@@ -64,11 +65,22 @@ LAST_ANSWERS_S: Final = 1.0
 # of it in each system call, so that at Python's 5 ms a round of the loop would take that long while they work.
 SWITCH_S: Final = 0.001
 STOP_S = 45.0  # then a stop is given up: a hung disk must not keep the process for ever
+EXIT_MISTAKE: Final = 2  # in the settings or the environment: another start would end like this one
+EXIT_MAY_PASS: Final = 1
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
 class StartupError(Exception):
     """The daemon cannot start. The message is one sentence that says what to do."""
+
+    def __init__(self, sentence: str, exit_code: int = EXIT_MISTAKE) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
+
+    @classmethod
+    def of(cls, error: DataDirError) -> StartupError:
+        """The same sentence."""
+        return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 
 def run(config: Config, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
@@ -212,7 +224,9 @@ class Server:
             self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
             self._bring_partitions_home(data_dir)
         except DataDirError as error:
-            raise StartupError(str(error)) from None
+            raise StartupError.of(error) from None
+        except OSError as error:
+            raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
         config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
         listening = self._bind()
         from coordinator.api.table import (
@@ -325,10 +339,7 @@ class Server:
         except (LogError, TopicStoreError) as error:
             raise StartupError(str(error)) from None
         except OSError as error:
-            raise StartupError(
-                f"the data directory {path} cannot be used ({error}); make it readable and writable, or choose another"
-                " with --data-dir"
-            ) from None
+            raise StartupError.of(unusable(path, error)) from None
         if stranded is not None:
             raise StartupError(stranded)
 

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
             )
         return server.run(config, port_file, ready=lambda address: announce(config, address))
     except server.StartupError as error:
-        raise CliError(str(error)) from error
+        raise CliError(str(error), error.exit_code) from error
 
 
 def announce(config: Config, address: str, *others: str) -> None:

@@ -367,7 +367,7 @@ class Flusher:
     def _checkpoint(self, round_: _Round) -> None:
         now = self._clock()
         for lane, _ in round_.work:
-            if now >= lane.checkpoint_at or lane.log.has_rolled:
+            if now >= lane.checkpoint_at or lane.log.owes_checkpoint:
                 lane.checkpoint_at = now + self._checkpoint_interval_s
                 try:
                     lane.log.save_checkpoint()

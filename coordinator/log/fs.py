@@ -12,11 +12,15 @@ never a new one that got the same number.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import sys
 from pathlib import Path
-from typing import Protocol
+from typing import Final, Protocol
+
+
+NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class File(Protocol):

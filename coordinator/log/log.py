@@ -23,9 +23,9 @@ from pathlib import Path
 from typing import NamedTuple, Self
 
 from coordinator.log import swap
-from coordinator.log.checkpoint import Checkpoint
+from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import LogError, OffsetOutOfRangeError
-from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.log.fs import NO_ROOM, FileSystem, RealFileSystem
 from coordinator.log.inventory import inventory
 from coordinator.log.recovery import NO_EVIDENCE, Evidence, RecoveryReport, recover, segment_bases
 from coordinator.log.segment import Entry, Segment, segment_path
@@ -68,7 +68,7 @@ class Log:
         self._synced_position = segments[-1].size_bytes  # the same, in the newest segment's file
         self._checkpoint = checkpoint
         self._leader_epochs = leader_epochs
-        self.has_rolled = False  # a new segment is not in the checkpoint yet
+        self.owes_checkpoint = False  # a new segment is not in it yet, or there was no room for it
         self._closed = False
         self._is_suspect = False  # a write or sync failed: nothing goes on before `cut_back`
         self._swap: swap.Intent | None = None  # decided, and not yet forgotten by the disk
@@ -97,6 +97,12 @@ class Log:
         if log.log_end_offset:
             try:
                 log.save_checkpoint()  # all of it is on the device now: the next start need not do this again
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    log.abandon()
+                    raise
+                log.owes_checkpoint = True
+                found.report.unsaved.append(CHECKPOINT_NAME)
             except BaseException:
                 log.abandon()
                 raise
@@ -184,7 +190,7 @@ class Log:
         self.fs.fsync_dir(self.directory)
         self.segments = (*self.segments, segment)
         self._synced_position = 0
-        self.has_rolled = True
+        self.owes_checkpoint = True
         return segment
 
     def cut_back(self) -> None:
@@ -330,7 +336,7 @@ class Log:
         """Note durably how far the log is synced; called now and then, so that damage below it can be told later."""
         if self._closed:
             return
-        self.has_rolled = False
+        self.owes_checkpoint = False
         if self._checkpoint_now() != self._checkpoint._replace(clean_segment=-1, clean_size=-1):
             self._write_checkpoint()
         self.segments[-1].save_indexes()

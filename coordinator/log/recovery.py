@@ -34,7 +34,7 @@ from typing import Final, NamedTuple
 
 from coordinator.log.checkpoint import CHECKPOINT_NAME, Checkpoint
 from coordinator.log.errors import CorruptLogError
-from coordinator.log.fs import FileSystem
+from coordinator.log.fs import NO_ROOM, FileSystem
 from coordinator.log.index import IndexDamagedError
 from coordinator.log.inventory import leader_epochs, refuse_loss
 from coordinator.log.redo import is_needed
@@ -102,6 +102,7 @@ class RecoveryReport:
     cuts: list[Cut] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
+    unsaved: list[str] = field(default_factory=list)  # files that the disk had no room for; a later start makes them
     swapped: str = ""  # whose replacement of segments was carried out again: a plan's id
 
     @property
@@ -116,6 +117,8 @@ class RecoveryReport:
             lines.append(f"rebuilt the indexes of {', '.join(self.rebuilt)}")
         if self.removed:
             lines.append(f"removed {', '.join(self.removed)}")
+        if self.unsaved:
+            lines.append(f"the disk has no room for {', '.join(self.unsaved)}; the next start checks this log again")
         return [f"{self.directory.name}: {line}" for line in lines]
 
 
@@ -246,7 +249,7 @@ def _believe_finished(segment: Segment, successor: Segment, fs: FileSystem, repo
                 damage.position,
                 f"{damage.reason}, in a segment that was complete; restore the file from a copy",
             ) from None
-        segment.save_indexes(durable=True, final=True)
+        _save_indexes(segment, report, is_finished=True)
         report.rebuilt.append(segment.path.name)
     if segment.next_offset > successor.base_offset:
         # The successor was made after a failed write, when the end of this file was cut; that cut never arrived.
@@ -281,7 +284,17 @@ def _believe_newest(
     segment.rewrite(position)
     segment.file.fsync()
     report.rewritten_bytes += segment.size_bytes - position
-    segment.save_indexes()
+    _save_indexes(segment, report)
+
+
+def _save_indexes(segment: Segment, report: RecoveryReport, *, is_finished: bool = False) -> None:
+    """A full disk does not keep a log from opening: an index that is not saved is built again at the next start."""
+    try:
+        segment.save_indexes(durable=is_finished, final=is_finished)
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        report.unsaved.append(f"the indexes of {segment.path.name}")
 
 
 def _refuse_loss(
@@ -333,7 +346,7 @@ def _cut(
         fs.fsync_dir(segment.path.parent)
     segment.cut(position, next_offset)
     segment.file.fsync()
-    segment.save_indexes()
+    _save_indexes(segment, report)
     report.cuts.append(Cut(segment.path.name, position, size - position, reason, sound, kept_as))
 
 

@@ -6,8 +6,9 @@ are used. The supervisor binds the ports, starts the workers, and starts again w
 from its log, and the clients of the others never notice.
 
 SIGTERM, SIGINT and SIGHUP reach all: every worker drains, and the supervisor ends with 0 when the last one has. If the
-supervisor is killed, the workers see their stdin end and do the same by themselves. A worker that cannot start (exit
-code 2) takes the daemon down with the reason that it has logged: starting again would not mend it.
+supervisor is killed, the workers see their stdin end and do the same by themselves. A worker whose settings or data
+have to be mended (exit code 2) takes the daemon down with the reason that it has logged: starting again would not mend
+it. One whose disk is full or fails (exit code 1) is started again like one that died, and the others go on.
 
 Status and metrics of all workers are shown in one place, the HTTP port, with a label `node`.
 """
@@ -29,12 +30,12 @@ from typing import IO, Final
 
 from coordinator.config import Config
 from coordinator.config_values import Address, parse_address
-from coordinator.data_dir import DataDir, DataDirError
+from coordinator.data_dir import DataDir, DataDirError, unusable
 from coordinator.http.status import Histogram, Sample, ServerStatus
 from coordinator.log.fs import RealFileSystem
-from coordinator.server import STOP_SIGNALS, StartupError, bind, told_host
+from coordinator.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host
 from coordinator.workers.layout import arrange, worker_dir
-from coordinator.workers.talk import EXIT_CANNOT_START, READY, Order, parse_status
+from coordinator.workers.talk import READY, Order, parse_status
 
 LOG: Final = logging.getLogger("coordinator.workers")
 
@@ -89,7 +90,7 @@ class Worker:
         if code is None:
             return None
         self._let_go(process)
-        if code == EXIT_CANNOT_START:
+        if code == EXIT_MISTAKE:
             return code
         if time.monotonic() - self._started_at > STEADY_S:
             self._pause_s = FIRST_PAUSE_S
@@ -197,7 +198,9 @@ class Supervisor:
         try:
             moved = arrange(RealFileSystem(), data_dir.path, ids)
         except DataDirError as error:
-            raise StartupError(str(error)) from None
+            raise StartupError.of(error) from None
+        except OSError as error:
+            raise StartupError.of(unusable(data_dir.path, error)) from None
         if moved:
             LOG.info("moved partitions=%d workers=%d", moved, count)
         for node, listening in zip(ids, self._sockets, strict=True):
@@ -278,7 +281,7 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
     try:
         data_dir = DataDir.open(Path(config.log_dirs), config)
     except DataDirError as error:
-        raise StartupError(str(error)) from None
+        raise StartupError.of(error) from None
     supervisor = Supervisor(config, log_level)
     http = None
     try:

@@ -36,7 +36,6 @@ class Order:
 
 
 READY: Final = b'"ready"\n'
-EXIT_CANNOT_START: Final = 2
 
 
 def status_line(status: ServerStatus) -> bytes:

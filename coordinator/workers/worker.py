@@ -16,7 +16,7 @@ from typing import Final
 
 from coordinator import server
 from coordinator.cli.log_lines import write_log_to_stderr
-from coordinator.workers.talk import EXIT_CANNOT_START, READY, Order, status_line
+from coordinator.workers.talk import READY, Order, status_line
 
 STDIN: Final = 0
 
@@ -55,7 +55,7 @@ def main() -> int:
         return server.run_node(node, ready=say_ready)
     except server.StartupError as error:
         logging.getLogger("coordinator.server").error("%s", error)
-        return EXIT_CANNOT_START
+        return error.exit_code
 
 
 if __name__ == "__main__":
