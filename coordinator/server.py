@@ -30,6 +30,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator import port_file
 from coordinator.about import build
 from coordinator.cluster import Cluster
 from coordinator.compaction import COMPACTION_DIR
@@ -83,17 +84,17 @@ class StartupError(Exception):
         return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 
-def run(config: Config, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+def run(config: Config, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP; returns the exit code. `ready` gets the address once everything is up."""
-    return run_node(Server(config), port_file, ready=ready)
+    return run_node(Server(config), port_path, ready=ready)
 
 
-def run_node(server: Server, port_file: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+def run_node(server: Server, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
     """The same for a server that is made already."""
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_S)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(server, port_file, ready))
+        return runner.run(_serve(server, port_path, ready))
 
 
 def _raise_file_limit() -> None:
@@ -115,7 +116,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(server: Server, port_file: Path | None, ready: Callable[[str], None] | None) -> int:
+async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], None] | None) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in STOP_SIGNALS:
@@ -123,8 +124,8 @@ async def _serve(server: Server, port_file: Path | None, ready: Callable[[str], 
     try:
         if not await _started(server, stop):
             return 0
-        if port_file is not None:
-            _write_port_file(port_file, server.port)
+        if port_path is not None:
+            write_port_file(port_path, server.port)
         if ready is not None:
             ready(f"{server.host}:{server.port}")
         await stop.wait()
@@ -153,12 +154,10 @@ async def _started(server: Server, stop: asyncio.Event) -> bool:
     return False
 
 
-def _write_port_file(path: Path, port: int) -> None:
-    """Atomically, so that a reader who sees the file sees the whole number."""
-    partial = path.with_name(path.name + ".partial")
+def write_port_file(path: Path, port: int) -> None:
+    """Write the port file. StartupError with a sentence for the user."""
     try:
-        partial.write_text(f"{port}\n", encoding="ascii")
-        partial.replace(path)
+        port_file.write(path, port)
     except OSError as error:
         raise StartupError(
             f"the port file {path} cannot be written ({error.strerror}); choose another --port-file"

@@ -33,7 +33,7 @@ from coordinator.config_values import Address, parse_address
 from coordinator.data_dir import DataDir, DataDirError, unusable
 from coordinator.http.status import Histogram, Sample, ServerStatus
 from coordinator.log.fs import RealFileSystem
-from coordinator.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host
+from coordinator.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host, write_port_file
 from coordinator.workers.layout import arrange, worker_dir
 from coordinator.workers.talk import READY, Order, parse_status
 
@@ -296,9 +296,7 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
 
         def tell(addresses: Sequence[str]) -> None:
             if port_file is not None:
-                partial = port_file.with_name(port_file.name + ".partial")
-                partial.write_text(f"{parse_address(addresses[0]).port}\n", encoding="ascii")
-                partial.replace(port_file)
+                write_port_file(port_file, parse_address(addresses[0]).port)
             ready(addresses)
 
         return supervisor.run(tell)

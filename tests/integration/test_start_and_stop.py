@@ -61,6 +61,19 @@ def test_it_says_where_it_listens_and_writes_the_port_file_when_it_is_ready(tmp_
         assert f"listening on 127.0.0.1:{daemon.port}" in daemon.log_text()
 
 
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_port_file_follows_no_symbolic_link(tmp_path: Path, workers: int) -> None:
+    """Its directory may be /tmp, where others can put links to files that the daemon's user may write."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    daemon = Daemon(tmp_path / "d", arguments=("--workers", str(workers)))
+    daemon.port_file.with_name("port.partial").symlink_to(victim)
+    with daemon:
+        assert not daemon.port_file.is_symlink()
+    assert victim.read_text() == "precious"
+    assert sorted(path.name for path in daemon.directory.glob("port*")) == ["port", "port.partial"]
+
+
 def test_a_port_in_use_is_refused(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]

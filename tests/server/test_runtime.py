@@ -90,10 +90,10 @@ def test_refusals_told_at_once_to_many_clients_do_not_nest(edge: Edge) -> None:
 def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(
     edge: Edge, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.handler.addFilter(LineLimit(lambda: 0.0))
-    for number in range(1000):
-        edge.runtime.met(7, f"it has {number} nodes")
-        edge.runtime.met(7, None)
+    with caplog.filtering(LineLimit(lambda: 0.0)):
+        for number in range(1000):
+            edge.runtime.met(7, f"it has {number} nodes")
+            edge.runtime.met(7, None)
     assert len([record for record in caplog.records if "node refused" in record.message]) == RARE["line_rate"].burst
 
 
