@@ -20,13 +20,14 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.effects import Effects, Producer, Ticket
-from coordinator.group.answers import join_error, refuse_parked_join, refuse_parked_sync, sync_error
+from coordinator.group.answers import join_error, sync_error
 from coordinator.group.checks import check_session_timeout, check_strings
 from coordinator.group.counters import Counters
+from coordinator.group.creation import CreateGroup
 from coordinator.group.describe import describe, describe_error, describe_unknown, list_groups
-from coordinator.group.event import Event, InFlight, InvariantError, client_error
+from coordinator.group.event import Event, InvariantError
 from coordinator.group.heartbeat import HeartbeatMemo, heartbeat
-from coordinator.group.history import Outcome, Rebalance
+from coordinator.group.history import Rebalance
 from coordinator.group.join import JoinGroup, join
 from coordinator.group.leave import leave, leave_unknown_group
 from coordinator.group.records import empty_group_record
@@ -101,6 +102,7 @@ class GroupCoordinator:
         self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
+        self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
         self._broken: dict[int, None] = {}
         self._faults: list[str] = []
         self._handlers: dict[type, Callable[[Any, Ticket, Event], None]] = {
@@ -380,21 +382,24 @@ class GroupCoordinator:
         group = self._groups.get(group_id)
         if group is not None:
             join(group, command, ticket, event)
+            if not group.is_recorded and (creation := self._creating.get(group_id)) is not None:
+                creation.hold(event)
         elif request.member_id != "":
             event.reply(ticket, join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
         else:
             self._join_new_group(command, ticket, event)
 
     def _join_new_group(self, command: JoinGroup, ticket: Ticket, event: Event) -> None:
-        """The first JoinGroup makes the group, whatever comes of it, and its record; the answer does not wait."""
+        """The first JoinGroup makes the group, whatever comes of it, and its record, for which its answer waits."""
         group = self._directory.create(command.request.group_id, event)
         if group is None:
             event.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         record = empty_group_record(group)
         join(group, command, ticket, event)
-        if not event.appends:
-            event.append(group, (record,), CreateGroup())
+        creation = CreateGroup(group.group_id, self._creating)
+        creation.hold(event)
+        event.append(group, (record,), creation)
 
     def _sync(self, request: SyncGroupRequest, ticket: Ticket, event: Event) -> None:
         group = self._groups.get(request.group_id) if request.group_id else None
@@ -546,31 +551,6 @@ class GroupCoordinator:
     def _unload(self, shard: OffsetsPartition, event: Event) -> None:
         shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, event)
         self._timers.appends.check_all(event)
-
-
-class CreateGroup(InFlight):
-    """The record of a group that its first JoinGroup made is on its way."""
-
-    writes_group = True
-    __slots__ = ()
-
-    def durable(self, event: Event) -> None:
-        if self.group is not None:
-            self.group.is_recorded = True
-
-    def failed(self, error: ErrorCode, event: Event) -> None:
-        """The group vanishes again: who waits in it hears why, who was answered finds it unknown and joins anew."""
-        group = self.group
-        if group is None or group.is_recorded:
-            return
-        for member in group.members.values():
-            refuse_parked_join(group, member, client_error(error), event)
-            refuse_parked_sync(member, client_error(error), event)
-        group.end_rebalance(Outcome.INTERRUPTED, event)
-        group.shard.forget(group)
-
-    def abandoned(self, error: ErrorCode, event: Event) -> None:
-        """No answer depends on it."""
 
 
 def _account(fault: Exception) -> str:

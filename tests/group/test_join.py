@@ -64,6 +64,34 @@ def test_an_id_that_was_handed_out_belongs_to_no_static_member(cluster: Cluster)
     assert cluster.join(member_id=pending_id).is_parked
 
 
+@pytest.mark.parametrize("delay_ms", [0, 3000])
+@pytest.mark.parametrize("version", [3, 9])
+def test_while_nothing_can_be_written_a_join_that_would_make_a_group_hears_so(version: int, delay_ms: int) -> None:
+    cluster = Cluster(Config(group_initial_rebalance_delay_ms=delay_ms))
+    cluster.failing_with = ErrorCode.NOT_ENOUGH_REPLICAS
+    member_id, errors = "", []
+    for _ in range(6):
+        answer = cluster.join(member_id=member_id, version=version).answer
+        errors.append(ErrorCode(answer.error_code))
+        member_id = answer.member_id if answer.error_code == ErrorCode.MEMBER_ID_REQUIRED else ""
+    assert errors == [ErrorCode.COORDINATOR_NOT_AVAILABLE] * 6
+    assert cluster.state() == "none"
+
+
+def test_every_join_that_comes_before_the_groups_record_is_durable_waits_for_it(cluster: Cluster) -> None:
+    with cluster.log_held():
+        first, second = cluster.join(), cluster.join()
+        assert first.is_parked and second.is_parked
+        cluster.fail_appends(ErrorCode.NOT_ENOUGH_REPLICAS)
+        assert first.error is second.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
+        third, fourth = cluster.join(), cluster.join()
+        cluster.advance("5s")
+        assert third.error is fourth.error is ErrorCode.COORDINATOR_NOT_AVAILABLE, "the commit timeout"
+        fifth = cluster.join()
+    assert fifth.error is ErrorCode.MEMBER_ID_REQUIRED
+    assert cluster.join().error is ErrorCode.MEMBER_ID_REQUIRED
+
+
 def test_ids_handed_out_are_bounded(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(join_module, "MAX_PENDING_MEMBERS", 2)
     errors = [cluster.join().error for _ in range(3)]

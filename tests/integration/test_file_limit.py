@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from protocol.error_codes import ErrorCode
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -63,3 +64,25 @@ async def test_writes_that_fail_are_told_retriably_and_nothing_acknowledged_is_l
         assert committed_offsets(daemon.port, "g") == {("orders", key): value for key, value in acknowledged.items()}
         daemon.restart()
         assert committed_offsets(daemon.port, "g") == {("orders", key): value for key, value in acknowledged.items()}
+
+
+async def test_a_join_that_would_make_a_group_says_that_it_cannot_be_written(tmp_path: Path) -> None:
+    """A member id of a group that is forgotten again would send the client round in a circle."""
+    join = JoinGroupRequest(
+        group_id="new",
+        session_timeout_ms=30_000,
+        rebalance_timeout_ms=30_000,
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    with Daemon(tmp_path / "d", overrides=["offsets.topic.num.partitions=1"]) as daemon:
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, (16, hard))
+        async with await Wire.connect(daemon.port) as wire:
+            answers = [await wire.request(join, 5) for _ in range(20)]
+            assert {ErrorCode(answer.error_code) for answer in answers} <= RETRIABLE, answers
+            resource.prlimit(daemon.pid, resource.RLIMIT_FSIZE, (soft, hard))
+            given = await wire.request(join, 5)
+            assert given.error_code == ErrorCode.MEMBER_ID_REQUIRED
+        # The daemon's log is a file of a test, and took no line either while the limit was in force.
+        assert "appends succeed again partition=0 failures=20" in daemon.log_text()
