@@ -556,7 +556,8 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._unencodable(ticket, error)
             return
-        self.preparing_bytes -= sum(map(len, parts))
+        self.preparing_bytes = 0
+        self.count_unsent()
         self._answered(ticket, self._frame(ticket, route, b"".join(parts)))
 
     def _frame(self, ticket: Ticket, route: Route, body: bytes) -> bytes:
@@ -652,7 +653,7 @@ class Connection(asyncio.Protocol):
         limit_ms = self._runtime.config.connection_frame_timeout_ms
         if now_ms - self.unsent_since_ms <= limit_ms:
             return ""
-        return f"{self.unsent_bytes} bytes of answers, none of which it has read within connection.frame.timeout.ms={limit_ms}"
+        return f"it read none of {self.unsent_bytes} bytes of answers within connection.frame.timeout.ms={limit_ms}"
 
     def stop_reading(self) -> None:
         """Take no further request; answers in preparation still leave (shutdown)."""

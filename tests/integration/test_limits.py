@@ -231,6 +231,37 @@ def test_a_reader_that_never_reads_is_not_served_on_and_costs_little(roomy: Daem
                 expected += 1
 
 
+@pytest.fixture
+def forgetful(tmp_path: Path) -> Iterator[Daemon]:
+    """A daemon that keeps few answers for clients that do not read, and not for long."""
+    overrides = ("queued.max.response.bytes=8000000", "connection.frame.timeout.ms=2000")
+    with Daemon(tmp_path / "forgetful", overrides=overrides, topics=("wide:1000",)) as running:
+        yield running
+
+
+def test_readers_that_never_read_cost_little_together_and_are_cut_off_in_the_end(forgetful: Daemon) -> None:
+    call(forgetful.port, MetadataRequest(topics=None), 9)
+    before = forgetful.memory_kb()
+    request = encode_frame(MetadataRequest(topics=None), 9, 1)
+    with ExitStack() as stack:
+        deaf = [stack.enter_context(socket.socket()) for _ in range(60)]
+        for each in deaf:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            each.connect(("127.0.0.1", forgetful.port))
+            each.sendall(request * 400)  # 10 MB of answers: 4 MiB of it could be waiting for each of them
+        text = "queued.max.response.bytes=8000000"
+        eventually(lambda: text in forgetful.log_text(), "the one that holds most is cut off", within_s=30)
+        assert call(forgetful.port, ApiVersionsRequest(), 0).error_code == 0, "others are served meanwhile"
+        cut_off = eventually(lambda: _all_cut_off(forgetful, len(deaf)), "all are cut off", within_s=60)
+        assert any("read none of" in line for line in cut_off)
+        assert forgetful.memory_kb() - before < 60_000
+
+
+def _all_cut_off(daemon: Daemon, count: int) -> list[str]:
+    lines = [line for line in daemon.log_lines() if "connection cut off" in line]
+    return lines if len(lines) == count else []
+
+
 async def test_what_is_sent_behind_a_parked_join_is_bounded_and_not_lost(roomy: Daemon) -> None:
     async with await Wire.connect(roomy.port) as other:
         bystander = await alone_in_group(other, "bystander", "wide")

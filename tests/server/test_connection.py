@@ -46,6 +46,10 @@ def answer_too_much(node: Node, request: Any, ticket: Ticket, now_ms: int) -> No
     node.reply(ticket, ListGroupsResponse(groups=[ListedGroup(group_id="g" * 40_000)]))
 
 
+def answer_with_many_groups(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    node.reply(ticket, ListGroupsResponse(groups=[ListedGroup(group_id=f"group-{n}") for n in range(10_000)]))
+
+
 def park(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
     parked.append(ticket)
 
@@ -130,6 +134,71 @@ def test_answers_to_one_read_do_not_pile_up_for_a_peer_that_reads_none() -> None
     peer.transport.drain()
     edge.loop.run_ready()
     assert len(peer.answers) == 100
+
+
+def test_answers_that_wait_already_count_when_more_are_made() -> None:
+    """The bound is for what the transport holds and what one turn makes together, and is passed by one answer."""
+    limit = 10_000
+    edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=limit)
+    peer = edge.peer()
+    peer.send(MetadataRequest())
+    answer_bytes = len(peer.transport.received)
+    peer.transport.is_full = True
+    peer.transport.high = 0
+    while peer.transport.unsent + answer_bytes <= limit:
+        peer.send(MetadataRequest())
+    peer.send(*[MetadataRequest()] * 100)
+    edge.loop.run_ready()
+    assert limit < peer.transport.unsent <= limit + answer_bytes
+    assert edge.runtime.connections.unsent_bytes == peer.transport.unsent
+
+
+def test_connections_together_hold_a_bounded_part_of_answers_and_the_one_that_holds_most_is_cut_off(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000, queued_max_response_bytes=15_000)
+    greatest, small, last = edge.peer(), edge.peer(), edge.peer()
+    for peer, requests in ((greatest, 8), (small, 6), (last, 6)):
+        peer.transport.is_full = True
+        peer.send(*[MetadataRequest()] * requests)
+        edge.loop.run_ready()
+    assert [peer.transport.is_aborted for peer in (greatest, small, last)] == [True, False, False]
+    assert edge.runtime.connections.unsent_bytes == small.transport.unsent + last.transport.unsent
+    (record,) = caplog.records
+    assert "queued.max.response.bytes=15000" in record.getMessage()
+    small.transport.drain()
+    last.connection.abort()
+    assert edge.runtime.connections.unsent_bytes == 0
+
+
+def test_a_peer_that_reads_nothing_is_cut_off_and_one_that_reads_slowly_is_not(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000)
+    deaf, slow = edge.peer(), edge.peer()
+    for peer in (deaf, slow):
+        peer.transport.is_full = True
+        peer.send(*[MetadataRequest()] * 10)
+    edge.loop.run_ready()
+    for _ in range(3):
+        edge.loop.advance(edge.config.connection_frame_timeout_ms / 2000 + 1)
+        slow.transport.unsent -= 1000
+        edge.runtime.connections.sweep(edge.runtime.now_ms())
+    assert deaf.transport.is_aborted and not slow.transport.is_aborted
+    assert "it read none of" in caplog.text
+    assert edge.runtime.connections.unsent_bytes == slow.transport.unsent
+
+
+def test_a_long_answer_counts_while_it_is_encoded() -> None:
+    edge = Edge({ApiKey.LIST_GROUPS: answer_with_many_groups})
+    peer = edge.peer()
+    peer.send(ListGroupsRequest())
+    for _ in range(3):
+        edge.runtime.turns._step()
+    assert edge.runtime.connections.unsent_bytes > 0
+    edge.loop.run_ready()
+    assert len(peer.answers[0].groups) == 10_000
+    assert edge.runtime.connections.unsent_bytes == 0
 
 
 def test_a_stopped_connection_reads_nothing_more_whatever_is_answered() -> None:

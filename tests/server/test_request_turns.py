@@ -1,4 +1,4 @@
-"""Connections that push requests share the turns of the event loop; a lone request of another waits for none of them."""
+"""Connections that push requests share the turns of the event loop; a lone request waits for none of them."""
 
 from __future__ import annotations
 
