@@ -22,6 +22,7 @@ from functools import partial
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.clock import LATE_S, Clock
 from coordinator.cluster import Facts
 from coordinator.collector import Collector
 from coordinator.connections import Connections
@@ -55,6 +56,8 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.runtime")
 
 HOUSEKEEPING_S: Final = 1.0
+READ_FIRST_S: Final = 0.1  # how long timers that are late wait until what has arrived is read
+NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
 REPLIES_PER_STEP: Final = 64
@@ -85,6 +88,8 @@ class Runtime:
         self.link: NodeLink | None = None  # to the controller, in a cluster
         self.routes = Routes(handlers)
         self.connections = Connections(config)
+        self.clock = Clock(loop)
+        self.now_ms = self.clock.now_ms  # the time of every event; an attribute, because each request asks for it
         self.dirty: list[Connection] = []
         self.saw_append = False  # whether the request that is being handled asked for an append
         self.heartbeats_by_memo = 0
@@ -107,6 +112,8 @@ class Runtime:
         self._problems: dict[int, str | None] = {}  # by node: what it was refused for last
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = -1
+        self._timer_due = 0.0  # on the loop's clock
+        self._has_read_first = False  # the timer was late, and has waited for what had arrived
         self._housekeeping: asyncio.TimerHandle | None = None
         self._reloads: set[asyncio.Task[None]] = set()
 
@@ -185,10 +192,6 @@ class Runtime:
                 LOG.info("node accepted node=%d", node_id, extra=RARE)
             self._problems[known] = problem
 
-    def now_ms(self) -> int:
-        """The event loop's monotonic clock, in ms."""
-        return int(self._loop.time() * 1000)
-
     def wall_offset_ms(self) -> int:
         """How far wall time is ahead of `now_ms`. Times in records are right to about 2 ms."""
         for _ in range(5):  # between two looks at the clocks, a busy machine may do something else for long
@@ -255,6 +258,11 @@ class Runtime:
         )  # fmt: skip
 
     def _tick(self) -> None:
+        if self._loop.time() - self._timer_due > LATE_S and not self._has_read_first:
+            self._has_read_first = True
+            self._timer = self._loop.call_later(READ_FIRST_S, self._tick)
+            return
+        self._has_read_first = False
         self._timer = None
         self._timer_ms = -1
         now_ms = self.now_ms()
@@ -316,7 +324,9 @@ class Runtime:
         if self._timer is not None:
             self._timer.cancel()
         self._timer_ms = deadline_ms
-        self._timer = self._loop.call_at(deadline_ms / 1000, self._tick)
+        self._has_read_first = False
+        self._timer_due = self.clock.loop_time(deadline_ms)
+        self._timer = self._loop.call_at(self._timer_due, self._tick)
 
     # -- start, reload, housekeeping -----------------------------------------------------------------------------
 
@@ -331,6 +341,13 @@ class Runtime:
     def _schedule_housekeeping(self) -> float:
         due = self._loop.time() + HOUSEKEEPING_S
         self._housekeeping = self._loop.call_at(due, self._housekeep, due)
+        lost_ms = self.clock.housekept(due)
+        if lost_ms >= NOTABLE_LOSS_MS:
+            LOG.warning(
+                "the process did not run for_ms=%d; sessions and all other deadlines were moved by as much. Was it"
+                " stopped or its machine paused, or has the machine too little processor time for it?",
+                lost_ms,
+            )
         return due
 
     def _housekeep(self, due: float) -> None:
@@ -403,6 +420,7 @@ class Runtime:
     def stop_timers(self) -> None:
         """Nothing fires any more (shutdown), whatever still ends."""
         self._is_stopped = True
+        self.clock.run_on()
         self.health.stop()
         self.collector.stop()
         for handle in (self._timer, self._housekeeping):

@@ -331,6 +331,7 @@ class Server:
                 on_effects=runtime.on_topic_effects,
                 cluster=runtime.cluster,
                 internal_logs={OFFSETS_TOPIC: offsets_logs},
+                now_ms=runtime.now_ms,
             )
             runtime.topics = runtime.topic_io.topics
             runtime.topic_io.start()

@@ -25,6 +25,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.clock import Clock
 from coordinator.cluster import Cluster
 from coordinator.config_values import parse_topics
 from coordinator.log.errors import CorruptLogError, LogError
@@ -89,8 +90,10 @@ class TopicIO:
         readers: Pool | None = None,
         changer: Pool | None = None,
         writer: Worker | None = None,
+        now_ms: Callable[[], int] | None = None,
     ) -> None:
         self._loop = loop
+        self._now_ms = now_ms or Clock(loop).now_ms
         self._config = config
         self._on_effects = on_effects
         self._internal_logs = internal_logs or {}
@@ -119,9 +122,6 @@ class TopicIO:
         self._running_reads = 0
         self._last_note = ""
         self._is_closing = False
-
-    def _now_ms(self) -> int:
-        return int(self._loop.time() * 1000)
 
     def log(self, partition: Partition) -> Log | None:
         """The open log of a partition."""
