@@ -13,7 +13,7 @@ When may the next frame run? (wire spec, section 4)
 Frames that may not run wait in `_waiting`, up to `connection.max.buffered.bytes`; then reading pauses. What all
 connections hold, in such frames and in ones that are not whole yet, is bounded in `Connections`. A client that
 does not read its answers stops being served at the transport's high-water mark, and one that sends much at once is
-served in turns of `TURN_S`, so that nobody else waits for it and its answers do not pile up.
+served in turns of `STEP_S`, so that nobody else waits for it and its answers do not pile up.
 
 A request that cannot be handled, or an answer that cannot be encoded, costs its own connection and nothing else: no
 exception leaves this class, because the caller may be the event of another client.
@@ -36,7 +36,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.api.api_versions import unsupported_version
-from coordinator.api.pieces import LONG, in_pieces
+from coordinator.api.pieces import AMPLIFIES, LONG, in_pieces
 from coordinator.commit_frame import CommitFrame
 from coordinator.effects import Ticket
 from coordinator.heartbeat_frame import HeartbeatFrame
@@ -70,6 +70,7 @@ STEP_S: Final = 0.001  # how long requests of one connection run on end while ot
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two looks at the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
 UNCOUNTED_UNSENT: Final = 65_536  # bytes that a connection may have unsent before they are counted
+LONG_FRAME: Final = 16_384  # bytes; fewer hold too few elements to keep the loop
 _CORRELATION: Final = struct.Struct(">i")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
@@ -85,6 +86,7 @@ class Connection(asyncio.Protocol):
         "_commit",
         "_commit_bytes",
         "_commits_unused",
+        "_decoded",
         "_frames",
         "_heartbeat",
         "_host",
@@ -152,6 +154,7 @@ class Connection(asyncio.Protocol):
         self._commit: CommitFrame | None = None
         self._commit_bytes = 0  # of the last one that was decoded
         self._commits_unused = 0
+        self._decoded: tuple[bytes, int, Any] | None = None  # a frame that waits for a turn: its body's place, request
         self._heartbeat: HeartbeatFrame | None = None
         self.last_activity_ms = 0
         self.held_bytes = 0  # of requests that are not whole or wait, as `Connections` has counted them
@@ -203,6 +206,7 @@ class Connection(asyncio.Protocol):
         self._parked = None
         self._heartbeat = None
         self._commit = None
+        self._decoded = None
         self._frames.clear()
         self._count_held()
 
@@ -292,6 +296,8 @@ class Connection(asyncio.Protocol):
                     break
                 ran += 1
                 ended_s = self._run(frame, now_ms)
+                if self._decoded is not None:  # handled before the frames behind it
+                    break
                 if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
                     break
         if ran < len(frames):
@@ -311,6 +317,8 @@ class Connection(asyncio.Protocol):
             self._waiting_bytes -= len(frame)
             ran += 1
             ended_s = self._run(frame, now_ms)
+            if self._decoded is not None:  # its turn is over
+                break
             if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
                 break
         self._is_running = False
@@ -403,7 +411,12 @@ class Connection(asyncio.Protocol):
         commit = self._commit
         if commit is not None and len(frame) == commit.size:
             request = commit.again(frame)
+        is_long = len(frame) > LONG_FRAME
+        if is_long and self._decoded is not None:
+            _, body, request = self._decoded
+            self._decoded = None
         if request is None:
+            decoding_s = monotonic() if is_long else 0.0
             try:
                 body = self._read_header(frame, route)
                 request = route.decode(frame, body, route.max_elements)
@@ -412,13 +425,20 @@ class Connection(asyncio.Protocol):
                 self.close(
                     f"{route.name} v{route.version} of {len(frame)} bytes has over {most} elements: send several"
                 )
-                return None
+                return 0.0
             except DecodeError as error:
                 self.close(f"malformed {route.name} v{route.version}: {error}")
                 return 0.0
             except Exception as error:
                 self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
                 return 0.0
+            if is_long and (ended_s := monotonic()) - decoding_s > STEP_S:
+                self._runtime.health.did(f"decoding of {route.name}", ended_s - decoding_s)
+                self._decoded = frame, body, request  # handled in a turn of its own
+                self._waiting.appendleft(frame)
+                self._waiting_bytes += len(frame)
+                self._queue()
+                return ended_s
         ticket = Ticket(
             self,
             api_key=route.key,
@@ -428,6 +448,7 @@ class Connection(asyncio.Protocol):
             client_host=self._host,
         )
         ticket.route = route
+        ticket.is_long = is_long
         runtime = self._runtime
         started_s = monotonic()
         if not route.requests & route.sample_mask:
@@ -531,7 +552,7 @@ class Connection(asyncio.Protocol):
             return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
         if isinstance(response, bytes):  # a commit that was recognised: encoded when it was first met
             return self._frame(ticket, route, response)
-        if route.key in LONG:
+        if (ticket.is_long or route.key in AMPLIFIES) and route.key in LONG:
             pieces = in_pieces(
                 route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible
             )

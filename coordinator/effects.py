@@ -27,6 +27,7 @@ class Ticket:
         "client_host",
         "client_id",
         "correlation_id",
+        "is_long",
         "received_s",
         "route",
         "session",
@@ -50,6 +51,7 @@ class Ticket:
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
         self.received_s = 0.0  # set by the connection, where the time to the answer is measured; 0: not this one's
+        self.is_long = False  # set by the connection: the request was, and so the answer may be
         self.route: Any = None  # set by the connection: how the answer of this API and version is encoded
         self.answer: bytes | None = None  # set by the connection: encoded, waiting for the answers before it
 

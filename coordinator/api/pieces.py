@@ -1,4 +1,4 @@
-"""Long answers, encoded a piece at a time: a hundred thousand groups, or all the offsets of a big group.
+"""Long answers, encoded a piece at a time: a hundred thousand groups, all the offsets of a big group.
 
 A message is cut at its array: what stands before it with the number of elements, the elements some hundred at a time,
 what stands behind it. Each piece is taken out of what the generated encoder makes of the same message with a part of
@@ -39,7 +39,23 @@ class Array(NamedTuple):
 
 
 PARTITIONS: Final = Array("partitions", is_ours=True)
+TOPICS: Final = Array("topics", of=Array("partitions"))
 LONG: Final[dict[int, Array]] = {
+    ApiKey.PRODUCE: Array("responses", tail_bytes=4, of=Array("partition_responses")),
+    ApiKey.FETCH: Array("responses", of=Array("partitions")),
+    ApiKey.LIST_OFFSETS: TOPICS,
+    ApiKey.METADATA: Array("topics", of=Array("partitions", tail_bytes=4)),
+    ApiKey.OFFSET_COMMIT: TOPICS,
+    ApiKey.FIND_COORDINATOR: Array("coordinators"),
+    ApiKey.LEAVE_GROUP: Array("members"),
+    ApiKey.CREATE_TOPICS: Array("topics"),
+    ApiKey.DELETE_TOPICS: Array("responses"),
+    ApiKey.DELETE_RECORDS: TOPICS,
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: TOPICS,
+    ApiKey.DESCRIBE_CONFIGS: Array("results", of=Array("configs")),
+    ApiKey.CREATE_PARTITIONS: Array("results"),
+    ApiKey.INCREMENTAL_ALTER_CONFIGS: Array("responses"),
+    ApiKey.OFFSET_DELETE: TOPICS,
     ApiKey.LIST_GROUPS: Array("groups", is_ours=True),
     ApiKey.DELETE_GROUPS: Array("results"),
     ApiKey.JOIN_GROUP: Array("members"),
@@ -52,6 +68,26 @@ LONG: Final[dict[int, Array]] = {
 }
 FIRST_WITH_SPACE: Final = 4  # of DescribeLogDirs: 16 bytes behind the topics, and one more from the next version on
 BEFORE_TOPICS: Final = 4  # bytes of DescribeTopicPartitions before the topics
+# Whose answers may be long although the request is short.
+AMPLIFIES: Final = frozenset(
+    {
+        ApiKey.METADATA,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.JOIN_GROUP,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.LIST_GROUPS,
+        ApiKey.DELETE_GROUPS,
+        ApiKey.DESCRIBE_CONFIGS,
+        ApiKey.DESCRIBE_LOG_DIRS,
+        ApiKey.ELECT_LEADERS,
+        ApiKey.LIST_CONFIG_RESOURCES,
+        ApiKey.DESCRIBE_TOPIC_PARTITIONS,
+    }
+)
+METADATA_WITHOUT_OPERATIONS: Final = TOPICS  # Metadata 0 to 7
+FIRST_METADATA_OF_CLUSTER: Final = 8
+LAST_METADATA_OF_CLUSTER: Final = 10
+METADATA_OF_CLUSTER: Final = Array("topics", tail_bytes=4, of=Array("partitions", tail_bytes=4))  # 8 to 10
 FIRST_WITH_OPERATIONS: Final = 3  # of DescribeGroups: four bytes behind the members
 OFFSETS_OF_ONE_GROUP: Final = Array("topics", tail_bytes=2, of=PARTITIONS)  # OffsetFetch 2 to 7
 FIRST_WITH_ERROR: Final = 2  # of OffsetFetch: two bytes behind the topics
@@ -76,6 +112,8 @@ def in_pieces(
     if key == ApiKey.DESCRIBE_TOPIC_PARTITIONS:  # the next cursor is behind the topics
         empty = encode(changed(response, topics=[]))
         array = array._replace(tail_bytes=len(empty) - BEFORE_TOPICS - len(_count(0, is_flexible=True)) - 1)
+    if key == ApiKey.METADATA and version <= LAST_METADATA_OF_CLUSTER:
+        array = METADATA_OF_CLUSTER if version >= FIRST_METADATA_OF_CLUSTER else METADATA_WITHOUT_OPERATIONS
     if key == ApiKey.OFFSET_FETCH and version < FIRST_WITH_GROUPS:
         (group,) = response.groups
         if group.error_code:

@@ -200,9 +200,7 @@ class Rounds:
             with sentences():
                 self._screen.stage("open", 0)
                 with _timed(seconds, "open"):
-                    offline = Offline.open(
-                        self._fs, asked.data_dir, log_config, now_ms=_wall_ms(), evidence=evidence
-                    )
+                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=_wall_ms(), evidence=evidence)
                 for message in offline.messages:
                     self._screen.say(message)
                 try:

@@ -19,7 +19,6 @@ import sys
 from pathlib import Path
 from typing import Final, Protocol
 
-
 NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 

@@ -132,9 +132,7 @@ class Recovered:
     report: RecoveryReport
 
 
-def recover(
-    directory: Path, index_interval_bytes: int, fs: FileSystem, evidence: Evidence = NO_EVIDENCE
-) -> Recovered:
+def recover(directory: Path, index_interval_bytes: int, fs: FileSystem, evidence: Evidence = NO_EVIDENCE) -> Recovered:
     """Open every segment of a directory, made if absent; see the module's promises."""
     report = RecoveryReport(directory)
     if not fs.is_dir(directory):
@@ -297,9 +295,7 @@ def _save_indexes(segment: Segment, report: RecoveryReport, *, is_finished: bool
         report.unsaved.append(f"the indexes of {segment.path.name}")
 
 
-def _refuse_loss(
-    newest: Segment, damage: Damage | None, checkpoint: Checkpoint | None, evidence: Evidence
-) -> None:
+def _refuse_loss(newest: Segment, damage: Damage | None, checkpoint: Checkpoint | None, evidence: Evidence) -> None:
     """CorruptLogError if the sound part of the newest segment ends below an offset that was on disk."""
     known = [evidence]
     if checkpoint:

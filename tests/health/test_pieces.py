@@ -34,6 +34,7 @@ from protocol.messages.offset_fetch import (
     OffsetFetchResponsePartitions,
     OffsetFetchResponseTopics,
 )
+from tests.support.largest_requests import Shape, largest
 
 MANY = PER_PIECE * 3 + 17
 
@@ -136,6 +137,14 @@ ANSWERS = [
     (ApiKey.DESCRIBE_TOPIC_PARTITIONS, lambda: topic_page(*([1] * MANY), cursor="t" * 200)),
     (ApiKey.LIST_CONFIG_RESOURCES, lambda: resources(MANY)),
 ]
+CUT_AT_THEIR_ARRAYS = [
+    (key, version, is_spread)
+    for key, array in LONG.items()
+    if key not in {made_for for made_for, _ in ANSWERS} and key != ApiKey.FIND_COORDINATOR
+    for version in range(HANDLERS[int(key)].min_version, HANDLERS[int(key)].max_version + 1)
+    for is_spread in ((False, True) if array.of is not None else (False,))
+    if (key, version) not in {(ApiKey.LEAVE_GROUP, each) for each in range(3)}  # which have no members
+]
 
 
 def parts_of(key: ApiKey, version: int, response: Any) -> list[bytes] | None:
@@ -188,4 +197,27 @@ def test_a_refused_fetch_of_many_partitions_is_what_it_is_in_one_piece(version: 
 
 def test_a_short_answer_is_encoded_at_once() -> None:
     assert parts_of(ApiKey.LIST_GROUPS, 5, listed(PER_PIECE)) is None
-    assert parts_of(ApiKey.METADATA, 5, object()) is None
+    assert parts_of(ApiKey.HEARTBEAT, 4, object()) is None
+
+
+@pytest.mark.parametrize(("key", "version", "is_spread"), CUT_AT_THEIR_ARRAYS)
+def test_an_answer_made_from_its_declaration_is_the_same_in_pieces(key: ApiKey, version: int, is_spread: bool) -> None:
+    array = LONG[key]
+    path = (array.field,) if array.of is None else (array.field, array.of.field)
+    shape = Shape(ApiKey(key), version, path, is_spread)
+
+    def make() -> Any:
+        return largest(shape, 2 * MANY, {"records": lambda place: b"r" * (place % 9)}, is_answer=True)
+
+    parts = parts_of(key, version, make())
+    assert parts is not None
+    assert b"".join(parts) == at_once(key, version, make())
+    assert len(parts) >= array.weigh(make()) / (3 * PER_PIECE)
+
+
+def test_coordinators_of_many_keys_are_the_same_in_pieces() -> None:
+    for version in (4, 5, 6):
+        shape = Shape(ApiKey.FIND_COORDINATOR, version, ("coordinators",))
+        parts = parts_of(ApiKey.FIND_COORDINATOR, version, largest(shape, MANY, is_answer=True))
+        assert parts is not None
+        assert b"".join(parts) == at_once(ApiKey.FIND_COORDINATOR, version, largest(shape, MANY, is_answer=True))

@@ -107,7 +107,11 @@ def test_a_log_of_an_earlier_version_is_taken_as_it_is_once(tmp_path: Path) -> N
     directory = tmp_path / "topic-0"
     bases = a_log(directory, clean=True)
     path = directory / CHECKPOINT_NAME
-    path.write_text("".join(line for line in path.read_text().splitlines(keepends=True) if not line.startswith(("segment.", "leader."))))
+    path.write_text(
+        "".join(
+            line for line in path.read_text().splitlines(keepends=True) if not line.startswith(("segment.", "leader."))
+        )
+    )
     remove(directory, bases[1])
     Log.open(directory, CONFIG).abandon()  # noted at the start, not only at the next stop
     remove(directory, bases[2])

@@ -46,7 +46,9 @@ def test_damage_that_a_snapshot_shows_to_be_loss_is_refused_after_a_kill(tmp_pat
     sound = path.read_bytes()
     second_batch = 12 + int.from_bytes(sound[8:12], "big")
     if harm == "a bit":
-        path.write_bytes(sound[: second_batch + 70] + bytes([sound[second_batch + 70] ^ 1]) + sound[second_batch + 71 :])
+        path.write_bytes(
+            sound[: second_batch + 70] + bytes([sound[second_batch + 70] ^ 1]) + sound[second_batch + 71 :]
+        )
     else:
         path.write_bytes(sound[:second_batch])
     harmed = path.read_bytes()

@@ -54,10 +54,9 @@ def _shapes(key: ApiKey, version: int, cls: type, path: tuple[str, ...]) -> Iter
             yield from _shapes(key, version, element, inner)
 
 
-def largest(shape: Shape, elements: int, fill: Fill | None = None) -> Any:
-    """A request of this shape with exactly so many elements, as a server counts them."""
-    request, _ = declared_classes(shape.key)
-    message = request()
+def largest(shape: Shape, elements: int, fill: Fill | None = None, *, is_answer: bool = False) -> Any:
+    """A request of this shape with exactly so many elements, as a server counts them; or an answer."""
+    message = declared_classes(shape.key)[is_answer]()
     _fill(message, 0, shape.version, fill or {}, shape.path[0])
     outer = len(shape.path) - 1
     last = elements - outer
@@ -116,7 +115,7 @@ def _element(spec: FieldSpec, place: int, version: int, fill: Fill, name: str) -
 
 def _fill(made: Any, place: int, version: int, fill: Fill, skipped: str) -> None:
     for name, spec in field_specs(type(made)).items():
-        if name == skipped or not spec.exists_in(version):
+        if name == skipped or spec.wire.name == "array" or not spec.exists_in(version):
             continue
         if name in fill:
             setattr(made, name, fill[name](place))
