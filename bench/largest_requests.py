@@ -71,9 +71,9 @@ class Timed:
     def __enter__(self) -> Timed:
         run, timed = self._run, self
 
-        def measured(handle: asyncio.Handle) -> None:
+        def measured(self: asyncio.Handle) -> None:
             begun = time.thread_time()
-            run(handle)
+            run(self)
             timed.longest_s = max(timed.longest_s, time.thread_time() - begun)
 
         asyncio.events.Handle._run = measured  # type: ignore[method-assign]
@@ -154,11 +154,11 @@ class Client:
 def prepare(client: Client) -> None:
     """Topics, and groups that have committed offsets."""
     for first in range(0, TOPICS, 50):
-        topics = [
+        made = [
             CreatableTopic(name=f"topic-{each}", num_partitions=PARTITIONS, replication_factor=1)
             for each in range(first, first + 50)
         ]
-        client.ask(CreateTopicsRequest(topics=topics, timeout_ms=60_000), 5)
+        client.ask(CreateTopicsRequest(topics=made, timeout_ms=60_000), 5)
     for number in range(GROUPS):
         partitions = [OffsetCommitRequestPartition(partition_index=0, committed_offset=1)]
         topics = [
@@ -218,7 +218,7 @@ def main() -> int:
                                 print(row, flush=True)
         client.close()
     headings = ["API", "array", "worst", "elements", "answer, bytes", "longest callback, ms of processor time"]
-    print(markdown_table(headings, [[*map(str, row[:-1]), f"{row[-1]:.1f}"] for row in rows.values()]))
+    print("\n".join(markdown_table(headings, [[*map(str, row[:-1]), f"{row[-1]:.1f}"] for row in rows.values()])))
     return 0
 
 

@@ -190,9 +190,10 @@ class Config:
         minimum=-1,
     )
     connection_request_max_bytes: int = _key(
-        16777216,
-        "The largest request that carries no records (any but Produce). Decoding one stops everybody else meanwhile: "
-        "about 60 ms for each MiB of the smallest elements.",
+        2097152,
+        "The largest request that carries no records (any but Produce). The group record that a SyncGroup leads to must "
+        "fit in message.max.bytes, so that more is of use only where that is raised. How many elements a request may "
+        "have is bounded by its API: see protocol.md.",
         ours=True,
         minimum=1024,
     )

@@ -162,13 +162,13 @@ class Runtime:
         """Answer one ticket now."""
         ticket.session.answer(ticket, response)
 
+    def take_turns(self, steps: Iterator[Any]) -> None:
+        """Go on with what is long between other events."""
+        self.turns.add(steps)
+
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
-
-    def in_turns(self, steps: Iterator[None]) -> None:
-        """Do what takes long a step at a time."""
-        self.turns.add(steps)
 
     @property
     def facts(self) -> Facts:

@@ -25,6 +25,7 @@ __all__ = [
     "encode_assignment",
     "encode_subscription",
     "subscribed_topics",
+    "topic_count",
 ]
 
 LATEST_VERSION: Final = 3
@@ -52,6 +53,11 @@ def decode_assignment(data: bytes) -> Assignment:
 def encode_assignment(assignment: Assignment, version: int = LATEST_VERSION) -> bytes:
     """An assignment with its version in front."""
     return consumer_protocol.ENCODE_ASSIGNMENT[version](assignment)
+
+
+def topic_count(metadata: bytes) -> int:
+    """How many topics a subscription claims to name; it may hold fewer bytes than that."""
+    return int.from_bytes(metadata[2:6], "big")
 
 
 def subscribed_topics(metadata: bytes) -> list[str]:

@@ -17,4 +17,4 @@ def handle(node: Node, request: CreatePartitionsRequest, ticket: Ticket, now_ms:
     node.execute_topics(node.topics.create_partitions(request, ticket, now_ms))
 
 
-API = Api(ApiKey.CREATE_PARTITIONS, 0, 3, handle)
+API = Api(ApiKey.CREATE_PARTITIONS, 0, 3, handle, max_elements=10_000)

@@ -17,4 +17,4 @@ def handle(node: Node, request: CreateTopicsRequest, ticket: Ticket, now_ms: int
     node.execute_topics(node.topics.create_topics(request, ticket, now_ms))
 
 
-API = Api(ApiKey.CREATE_TOPICS, 0, 7, handle)
+API = Api(ApiKey.CREATE_TOPICS, 0, 7, handle, max_elements=5_000)

@@ -17,4 +17,4 @@ def handle(node: Node, request: DeleteGroupsRequest, ticket: Ticket, now_ms: int
     node.execute(node.core.handle(request, ticket, now_ms))
 
 
-API = Api(ApiKey.DELETE_GROUPS, 0, 2, handle)
+API = Api(ApiKey.DELETE_GROUPS, 0, 2, handle, max_elements=20_000)

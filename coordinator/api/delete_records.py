@@ -17,4 +17,4 @@ def handle(node: Node, request: DeleteRecordsRequest, ticket: Ticket, now_ms: in
     node.execute_topics(node.topics.delete_records(request, ticket, now_ms))
 
 
-API = Api(ApiKey.DELETE_RECORDS, 0, 2, handle)
+API = Api(ApiKey.DELETE_RECORDS, 0, 2, handle, max_elements=12_000)

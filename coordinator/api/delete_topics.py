@@ -21,4 +21,4 @@ def handle(node: Node, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int
     node.execute_topics(node.topics.delete_topics(request, ticket, now_ms))
 
 
-API = Api(ApiKey.DELETE_TOPICS, 0, 6, handle)
+API = Api(ApiKey.DELETE_TOPICS, 0, 6, handle, max_elements=10_000)

@@ -9,12 +9,22 @@ from protocol.api_keys import ApiKey
 from protocol.messages.describe_configs import DescribeConfigsRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.api.node import Node
     from coordinator.effects import Ticket
 
 
 def handle(node: Node, request: DescribeConfigsRequest, ticket: Ticket, now_ms: int) -> None:
-    node.reply(ticket, node.topics.describe_configs(request))
+    steps = _answer(node, request, ticket)
+    if len(request.resources) == 1:
+        next(steps, None)
+    else:
+        node.take_turns(steps)
 
 
-API = Api(ApiKey.DESCRIBE_CONFIGS, 1, 4, handle)
+def _answer(node: Node, request: DescribeConfigsRequest, ticket: Ticket) -> Iterator[None]:
+    node.reply(ticket, (yield from node.topics.describe_configs(request)))
+
+
+API = Api(ApiKey.DESCRIBE_CONFIGS, 1, 4, handle, max_elements=10_000)

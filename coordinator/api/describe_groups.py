@@ -24,4 +24,4 @@ def handle(node: Node, request: DescribeGroupsRequest, ticket: Ticket, now_ms: i
     node.execute(node.core.handle(command, ticket, now_ms))
 
 
-API = Api(ApiKey.DESCRIBE_GROUPS, 0, 6, handle)
+API = Api(ApiKey.DESCRIBE_GROUPS, 0, 6, handle, max_elements=50_000)

@@ -37,4 +37,4 @@ def shape(response: FetchResponse, version: int) -> FetchResponse:
     return response
 
 
-API = Api(ApiKey.FETCH, 4, 16, handle, shape)
+API = Api(ApiKey.FETCH, 4, 16, handle, shape, max_elements=12_000)

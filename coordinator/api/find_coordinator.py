@@ -16,12 +16,17 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.api.node import Node
     from coordinator.cluster import ClusterNode
     from coordinator.effects import Ticket
     from protocol.messages.find_coordinator import FindCoordinatorRequest
 
 FIRST_WITH_KEYS: Final = 4
+KEYS_AT_ONCE: Final = 100
+CHARACTERS_PER_STEP: Final = 20_000
+CHARACTERS_A_KEY: Final = 60  # that take as long as the rest that is done for a key
 GROUP: Final = 0
 WHY_NOT: Final = {
     1: "There is no transaction coordinator here: use the producer without a transactional id.",
@@ -38,7 +43,26 @@ def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: 
         why = "This coordinator is shutting down."
         found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
     else:
-        found = [_found(key, node.cluster.coordinator(node.core.partition_for(key))) for key in keys]
+        if len(keys) > KEYS_AT_ONCE:
+            node.take_turns(_find_many(node, keys, ticket))
+            return
+        found = _find(node, keys)
+    node.reply(ticket, FindCoordinatorResponse(coordinators=found))
+
+
+def _find(node: Node, keys: list[str]) -> list[Coordinator]:
+    return [_found(key, node.cluster.coordinator(node.core.partition_for(key))) for key in keys]
+
+
+def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
+    found: list[Coordinator] = []
+    hashed = 0  # characters since the last step
+    for key in keys:
+        hashed += len(key) + CHARACTERS_A_KEY
+        if hashed > CHARACTERS_PER_STEP:
+            hashed = len(key)
+            yield
+        found += _find(node, [key])
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
@@ -70,4 +94,4 @@ def shape(response: FindCoordinatorResponse, version: int) -> FindCoordinatorRes
     )
 
 
-API = Api(ApiKey.FIND_COORDINATOR, 0, 6, handle, shape)
+API = Api(ApiKey.FIND_COORDINATOR, 0, 6, handle, shape, max_elements=50_000)

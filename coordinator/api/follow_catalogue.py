@@ -44,4 +44,4 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
     node.reply(ticket, refusal)
 
 
-API = Api(ApiKey.FOLLOW_CATALOGUE, 0, 0, handle)
+API = Api(ApiKey.FOLLOW_CATALOGUE, 0, 0, handle, max_elements=2_000)

@@ -24,4 +24,4 @@ def handle(node: Node, request: AnyRequest, ticket: Ticket, now_ms: int) -> None
         node.ask_controller(request, ticket)
 
 
-API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle)
+API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle, max_elements=10_000)

@@ -39,4 +39,4 @@ def shape(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
     return response
 
 
-API = Api(ApiKey.JOIN_GROUP, 0, 9, handle, shape)
+API = Api(ApiKey.JOIN_GROUP, 0, 9, handle, shape, max_elements=500)

@@ -32,4 +32,4 @@ def shape(response: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
     return response
 
 
-API = Api(ApiKey.LEAVE_GROUP, 0, 5, handle, shape)
+API = Api(ApiKey.LEAVE_GROUP, 0, 5, handle, shape, max_elements=5_000)

@@ -17,4 +17,4 @@ def handle(node: Node, request: ListGroupsRequest, ticket: Ticket, now_ms: int) 
     node.execute(node.core.handle(request, ticket, now_ms))
 
 
-API = Api(ApiKey.LIST_GROUPS, 0, 5, handle)
+API = Api(ApiKey.LIST_GROUPS, 0, 5, handle, max_elements=1_000)

@@ -25,4 +25,4 @@ def handle(node: Node, request: ListOffsetsRequest, ticket: Ticket, now_ms: int)
     node.execute_topics(node.topics.list_offsets(request, ticket, now_ms, specials=SPECIALS[ticket.version]))
 
 
-API = Api(ApiKey.LIST_OFFSETS, 1, _MAX_VERSION, handle)
+API = Api(ApiKey.LIST_OFFSETS, 1, _MAX_VERSION, handle, max_elements=12_000)

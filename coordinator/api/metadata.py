@@ -63,4 +63,4 @@ def handle(node: Node, request: MetadataRequest, ticket: Ticket, now_ms: int) ->
     node.execute_topics(effects)
 
 
-API = Api(ApiKey.METADATA, 0, 12, handle)
+API = Api(ApiKey.METADATA, 0, 12, handle, max_elements=10_000)

@@ -38,8 +38,8 @@ class Node(Protocol):
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
 
-    def in_turns(self, steps: Iterator[None]) -> None:
-        """Do what takes long a step at a time; other requests are handled between two steps."""
+    def take_turns(self, steps: Iterator[Any]) -> None:
+        """Go on with what is long between other events: `steps` replies, a millisecond of work after the other."""
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""

@@ -34,4 +34,4 @@ def shape(response: OffsetCommitResponse, version: int) -> OffsetCommitResponse:
     return response
 
 
-API = Api(ApiKey.OFFSET_COMMIT, 2, 9, handle, shape)
+API = Api(ApiKey.OFFSET_COMMIT, 2, 9, handle, shape, max_elements=12_000)

@@ -17,4 +17,4 @@ def handle(node: Node, request: OffsetDeleteRequest, ticket: Ticket, now_ms: int
     node.execute(node.core.handle(request, ticket, now_ms))
 
 
-API = Api(ApiKey.OFFSET_DELETE, 0, 0, handle)
+API = Api(ApiKey.OFFSET_DELETE, 0, 0, handle, max_elements=12_000)

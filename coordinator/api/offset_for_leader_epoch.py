@@ -17,4 +17,4 @@ def handle(node: Node, request: OffsetForLeaderEpochRequest, ticket: Ticket, now
     node.execute_topics(node.topics.offsets_for_leader_epoch(request, ticket, now_ms))
 
 
-API = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, handle)
+API = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, handle, max_elements=12_000)

@@ -35,4 +35,4 @@ def shape(response: ProduceResponse, version: int) -> ProduceResponse:
     return response
 
 
-API = Api(ApiKey.PRODUCE, 3, 11, handle, shape, advertised_min=0)
+API = Api(ApiKey.PRODUCE, 3, 11, handle, shape, advertised_min=0, max_elements=12_000)

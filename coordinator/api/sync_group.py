@@ -35,4 +35,4 @@ def shape(response: SyncGroupResponse, version: int) -> SyncGroupResponse:
     return response
 
 
-API = Api(ApiKey.SYNC_GROUP, 0, 5, handle, shape)
+API = Api(ApiKey.SYNC_GROUP, 0, 5, handle, shape, max_elements=20_000)

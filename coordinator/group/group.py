@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 CONSUMER: Final = "consumer"
 MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
+MAX_SUBSCRIBED_NAMES: Final = (
+    50_000  # of topics, in all subscriptions of a group: so many are read when a generation begins
+)
 LONGEST_REMEMBERED_BYTES: Final = 512  # what is remembered comes from clients, so it is bounded in bytes too
 
 
@@ -262,11 +265,15 @@ class Group:
             return
         topics: frozenset[str] = frozenset()
         seen: set[bytes] = set()
+        names = 0
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
             if metadata in seen:
                 continue  # members of a group mostly say the same
             seen.add(metadata)
+            names += consumer.topic_count(metadata)
+            if names > MAX_SUBSCRIBED_NAMES:
+                return  # not known: the group's offsets are kept rather than the event loop held
             try:
                 read = topics_of(metadata)
             except DecodeError:

@@ -48,6 +48,7 @@ MAX_TOMBSTONES_PER_APPEND: Final = 1000
 _INDEX_BYTES: Final = 4  # of the partition in a key
 # What tests change is not Final: the compiler would write it into the code.
 RECORDS_PER_STEP = 500  # of DeleteGroups
+HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one record is made
 GROUPS_PER_STEP = 500  # looked at for a topic that is gone
 COST_OF_FORGETTING: Final = 10  # of a group that has offsets of it, in groups that have none
 RETRY_FORGETTING_MS: Final = 1000
@@ -259,7 +260,7 @@ def delete_groups(
         if records >= RECORDS_PER_STEP:
             records = 0
             yield from shard.let_others_run()
-        records += 1 + sum(map(len, shard.offsets.of_group(name).values()))
+        records += 1 + (len(name) >> HASHED_PER_UNIT) + sum(map(len, shard.offsets.of_group(name).values()))
         _delete_when_idle(directory, timers, name, deadline_ms, answer, event)
 
 

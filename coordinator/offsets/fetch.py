@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # What tests change is not Final: the compiler would write it into the code.
 OFFSETS_PER_STEP = 500
+GROUPS_AT_ONCE: Final = 20
+HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one offset is looked up
 _NONE: Final = int(ErrorCode.NONE)
 _UNSTABLE: Final = int(ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
@@ -44,7 +46,11 @@ def fetch_offsets(
 ) -> None:
     """Answer now, or when the appends before it are settled; `in_steps` because there may be very many offsets."""
     awaited = {}
-    if request.require_stable:
+    if request.require_stable and len(request.groups) > GROUPS_AT_ONCE:  # not each id is hashed for that
+        for shard in directory.partitions:
+            if shard.in_flight:
+                awaited[shard.partition] = shard.appended
+    elif request.require_stable:
         for group in request.groups:
             shard = directory.shard_of(group.group_id)
             if shard.in_flight and directory.refusal(group.group_id) is ErrorCode.NONE:
@@ -73,7 +79,11 @@ def _answer(
 ) -> Steps:
     answers = []
     looked = 0  # offsets since the last step
+    answered: set[str] = set()
     for group in request.groups:
+        if group.group_id in answered and group.topics is None:
+            continue  # all its offsets once: the answer to a short request is bounded
+        answered.add(group.group_id)
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield None
@@ -81,28 +91,34 @@ def _answer(
         if error is ErrorCode.NONE and unsettled and directory.partition_of(group.group_id) in unsettled:
             error = ErrorCode.NOT_COORDINATOR  # timed out; older consumers know no better code here (spec 7.7)
         if error is not ErrorCode.NONE:
-            answers.append(_refused(group, error))
+            refused = yield from _refused(group, error)
+            answers.append(refused)
         else:
             store = directory.shard_of(group.group_id).offsets
             answer = yield from _committed(store, group, stable=request.require_stable)
             answers.append(answer)
-            looked += sum(len(topic.partitions) for topic in answer.topics)
-        looked += 1
+            looked += len(answer.topics) + sum(len(topic.partitions) for topic in answer.topics)
+        looked += 1 + (len(group.group_id) >> HASHED_PER_UNIT)
     event.reply(ticket, OffsetFetchResponse(groups=answers))
 
 
-def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> OffsetFetchResponseGroup:
+def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> Generator[None, None, OffsetFetchResponseGroup]:
     """The error at the level of the group, and on each partition for versions that have no such level."""
-    return OffsetFetchResponseGroup(
-        group_id=group.group_id,
-        topics=[
-            OffsetFetchResponseTopics(
-                name=topic.name, partitions=[_partition(index, error=int(error)) for index in topic.partition_indexes]
-            )
-            for topic in group.topics or ()
-        ],
-        error_code=int(error),
-    )
+    topics = []
+    looked = 0
+    for topic in group.topics or ():
+        indexes = topic.partition_indexes
+        partitions = []
+        for start in range(0, len(indexes), OFFSETS_PER_STEP):
+            some = indexes[start : start + OFFSETS_PER_STEP]
+            looked += len(some)
+            if looked > OFFSETS_PER_STEP:
+                looked = len(some)
+                yield
+            partitions += [_partition(index, error=int(error)) for index in some]
+        looked += 1
+        topics.append(OffsetFetchResponseTopics(name=topic.name, partitions=partitions))
+    return OffsetFetchResponseGroup(group_id=group.group_id, topics=topics, error_code=int(error))
 
 
 def _committed(
@@ -121,14 +137,23 @@ def _committed(
         else [(name, list(partitions)) for name, partitions in committed.items()]
     )
     topics = []
+    # A long request is answered for each partition once: with a partition's metadata comes much for little.
+    is_long = sum(len(indexes) for _, indexes in wanted) > OFFSETS_PER_STEP
+    answered: dict[str, set[int]] = {}
     for name, indexes in wanted:
         offsets = committed.get(name, {})
+        given = answered.setdefault(name, set()) if is_long else None
         partitions = []
+        looked += 1
         for index in indexes:
             looked += 1
             if looked > OFFSETS_PER_STEP:
                 looked = 1
                 yield
+            if given is not None:
+                if index in given:
+                    continue
+                given.add(index)
             offset = offsets.get(index)
             if pending and (name, index) in pending:
                 partitions.append(_partition(index, error=_UNSTABLE))
@@ -137,6 +162,9 @@ def _committed(
             else:
                 partitions.append(_partition(index, offset.offset, offset.leader_epoch, offset.metadata))
         topics.append(OffsetFetchResponseTopics(name=name, partitions=partitions))
+        if looked > OFFSETS_PER_STEP:  # of topics without partitions
+            looked = 0
+            yield
     return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)
 
 

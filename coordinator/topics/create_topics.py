@@ -22,7 +22,7 @@ from protocol.messages.create_topics import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from coordinator.cluster import Cluster
     from coordinator.effects import Ticket
@@ -44,6 +44,7 @@ class CreateTopics:
         self._ticket = ticket
         self._response = CreateTopicsResponse()
         self._made: list[tuple[Topic, CreatableTopicResult]] = []
+        self._being_made: dict[str, str] = {}  # by what names must not have in common
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter(asked.name for asked in self._request.topics)
@@ -62,7 +63,7 @@ class CreateTopics:
         return parts.plan(add=[topic for topic, _ in self._made])
 
     def _begin_one(self, asked: CreatableTopic, result: CreatableTopicResult, parts: Parts, room: _Room) -> None:
-        refusal = check_name(asked.name, parts, [topic.name for topic, _ in self._made]) or _check_configs(asked)
+        refusal = check_name(asked.name, parts, self._being_made) or _check_configs(asked)
         count, counted = partitions_asked_for(asked, parts)
         refusal = refusal or counted or room.take(count)
         if refusal:
@@ -76,6 +77,7 @@ class CreateTopics:
         if not self._request.validate_only:
             result.topic_id = topic.topic_id
         self._made.append((topic, result))
+        self._being_made[names.collision_key(asked.name)] = asked.name
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
         for topic, _ in self._made:
@@ -102,13 +104,20 @@ class AutoCreateTopics:
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         self._names = list(self._in_flight)  # all that gathered while others ran: one write for them
         room = _Room(parts)
+        being_made: dict[str, str] = {}
+        refused: list[tuple[str, str]] = []
         for name in self._names:
             count = parts.config.num_partitions
-            refusal = check_name(name, parts, [topic.name for topic in self._made]) or room.take(count)
+            refusal = check_name(name, parts, being_made) or room.take(count)
             if refusal is None:
                 self._made.append(parts.catalogue.make(name, parts.new_topic_id(), count, {}))
+                being_made[names.collision_key(name)] = name
             elif refusal[0] is not ErrorCode.TOPIC_ALREADY_EXISTS:
-                out.note(f"topic {name} was not created automatically: {refusal[1]}")
+                refused.append((name, refusal[1]))
+        if refused:
+            name, reason = refused[0]
+            more = f" (and {len(refused) - 1} others)" if len(refused) > 1 else ""
+            out.note(f"topic {name} was not created automatically{more}: {reason}")
         if self._made:
             return parts.plan(add=self._made)
         self._forget()
@@ -161,8 +170,8 @@ def too_many_partitions(present: int, more: int, limit: int) -> Refusal | None:
     )
 
 
-def check_name(name: str, parts: Parts, being_made: Sequence[str]) -> Refusal | None:
-    """Whether a topic of this name may come to be."""
+def check_name(name: str, parts: Parts, being_made: Mapping[str, str]) -> Refusal | None:
+    """Whether a topic of this name may come to be beside those that are `being_made`, by their collision keys."""
     reason = names.why_invalid(name)
     if reason is not None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION, reason
@@ -172,8 +181,7 @@ def check_name(name: str, parts: Parts, being_made: Sequence[str]) -> Refusal | 
         return ErrorCode.INVALID_TOPIC_EXCEPTION, f"'{name}' is the name of an internal topic"
     other = parts.catalogue.colliding(name)
     if other is None:
-        key = names.collision_key(name)
-        other = next((made for made in being_made if names.collision_key(made) == key), None)
+        other = being_made.get(names.collision_key(name))
     if other is not None:
         return (
             ErrorCode.INVALID_TOPIC_EXCEPTION,

@@ -9,7 +9,7 @@ are those of `Config`, and a few of Kafka's that tools look for and that are fac
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
 from coordinator.config import Config, keys
@@ -40,6 +40,7 @@ FROM_TOPIC: Final = 1
 FROM_SERVER: Final = 4
 FROM_DEFAULT: Final = 5
 
+RESOURCES_PER_STEP: Final = 10
 NOT_ASKED: Final = -2147483648
 # Without access control everything is allowed: the bits of READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE,
 # DESCRIBE_CONFIGS and ALTER_CONFIGS for a topic, and of what can be done to a cluster.
@@ -178,10 +179,16 @@ def creatable_configs(topic: Topic, config: Config) -> list[CreatableTopicConfig
 
 def describe_configs(
     request: DescribeConfigsRequest, catalogue: Catalogue, config: Config, node_id: int
-) -> DescribeConfigsResponse:
-    """Answer a DescribeConfigs request."""
+) -> Generator[None, None, DescribeConfigsResponse]:
+    """Answer a DescribeConfigs request, in steps of some resources.
+
+    A resource that is named twice is answered once, with what was asked for last: the answer is bounded by what exists.
+    """
     response = DescribeConfigsResponse()
-    for asked in request.resources:
+    resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}
+    for number, asked in enumerate(resources.values()):
+        if number and not number % RESOURCES_PER_STEP:
+            yield
         result = DescribeConfigsResult(
             error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
         )

@@ -8,7 +8,7 @@ the partitions at a time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.purgatory.purgatory import DelayedOperation, Purgatory, run_due
@@ -329,7 +329,7 @@ class Topics:
         """The controller's catalogue has come. The answer is an error code; see `Replicate` for what remains then."""
         return self._change(Replicate(received, ticket), now_ms)
 
-    def describe_configs(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
+    def describe_configs(self, request: DescribeConfigsRequest) -> Generator[None, None, DescribeConfigsResponse]:
         """DescribeConfigs."""
         return describe_configs(request, self.catalogue, self.config, self.cluster.node_id)
 

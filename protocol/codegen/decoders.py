@@ -10,7 +10,8 @@ A count is compared with the bytes that remain before the first element is read.
 
 The decoder of a request takes at most `left` elements: entries of arrays, nested ones too, and fields of tag sections.
 Each one becomes a Python object, and a server decodes on its event loop, so a frame of the smallest elements would
-stop it for long. Plain numbers are unpacked by one call: eight of them, or a rest, count as one element.
+stop it for long. Plain numbers are unpacked by one call: eight of them, or a rest, count as one element. A string of a
+request has at most 65535 bytes; Kafka takes 32767, and what is between is refused by the answer.
 """
 
 from __future__ import annotations
@@ -76,6 +77,9 @@ class DecoderWriter:
         if compact:
             with self._source.block(f"if {name} > 127:"):
                 self._source.line(f"{name}, position = read_uvarint_tail(data, position, {name})")
+                if not wide and self._is_bounded:
+                    with self._source.block(f"if {name} > 0x10000:"):
+                        self._source.line('raise DecodeError("a string is longer than 65535 bytes")')
         return name
 
     def _temporary(self, prefix: str) -> str:

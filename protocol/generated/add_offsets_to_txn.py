@@ -69,6 +69,8 @@ def decode_add_offsets_to_txn_request_v3(data: bytes, position: int, left: int) 
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("transactional_id is null")
         transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -77,6 +79,8 @@ def decode_add_offsets_to_txn_request_v3(data: bytes, position: int, left: int) 
         position += 11
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n2 - 1].decode("utf-8", "replace")

@@ -106,6 +106,8 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int, left: in
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("v3_and_below_transactional_id is null")
         v3_and_below_transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -127,6 +129,8 @@ def decode_add_partitions_to_txn_request_v3(data: bytes, position: int, left: in
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -191,6 +195,8 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: in
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("transactional_id is null")
             transactional_id_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -212,6 +218,8 @@ def decode_add_partitions_to_txn_request_v4(data: bytes, position: int, left: in
                 position += 1
                 if n6 > 127:
                     n6, position = read_uvarint_tail(data, position, n6)
+                    if n6 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n6:
                     raise DecodeError("name is null")
                 name_2 = data[position : position + n6 - 1].decode("utf-8", "replace")

@@ -129,6 +129,8 @@ def decode_alter_configs_request_v2(data: bytes, position: int, left: int) -> Al
             position += 2
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("resource_name is null")
             resource_name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -150,6 +152,8 @@ def decode_alter_configs_request_v2(data: bytes, position: int, left: int) -> Al
                 position += 1
                 if n6 > 127:
                     n6, position = read_uvarint_tail(data, position, n6)
+                    if n6 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n6:
                     raise DecodeError("name is null")
                 name_2 = data[position : position + n6 - 1].decode("utf-8", "replace")
@@ -158,6 +162,8 @@ def decode_alter_configs_request_v2(data: bytes, position: int, left: int) -> Al
                 position += 1
                 if n7 > 127:
                     n7, position = read_uvarint_tail(data, position, n7)
+                    if n7 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 value_2: str | None
                 if n7:
                     value_2 = data[position : position + n7 - 1].decode("utf-8", "replace")

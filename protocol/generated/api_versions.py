@@ -65,6 +65,8 @@ def decode_api_versions_request_v3(data: bytes, position: int, left: int) -> Api
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("client_software_name is null")
         client_software_name = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -73,6 +75,8 @@ def decode_api_versions_request_v3(data: bytes, position: int, left: int) -> Api
         position += 1
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("client_software_version is null")
         client_software_version = data[position : position + n2 - 1].decode("utf-8", "replace")

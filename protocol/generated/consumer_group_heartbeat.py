@@ -51,6 +51,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -59,6 +61,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 1
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -67,6 +71,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 5
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         instance_id: str | None
         if n3:
             instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -77,6 +83,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         rack_id: str | None
         if n4:
             rack_id = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -103,6 +111,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
                 position += 1
                 if n8 > 127:
                     n8, position = read_uvarint_tail(data, position, n8)
+                    if n8 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n8:
                     raise DecodeError("subscribed_topic_names is null")
                 element7 = data[position : position + n8 - 1].decode("utf-8", "replace")
@@ -113,6 +123,8 @@ def decode_consumer_group_heartbeat_request_v0(data: bytes, position: int, left:
         position += 1
         if n9 > 127:
             n9, position = read_uvarint_tail(data, position, n9)
+            if n9 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         server_assignor: str | None
         if n9:
             server_assignor = data[position : position + n9 - 1].decode("utf-8", "replace")
@@ -182,6 +194,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -190,6 +204,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -198,6 +214,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 5
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         instance_id: str | None
         if n3:
             instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -208,6 +226,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         rack_id: str | None
         if n4:
             rack_id = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -234,6 +254,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
                 position += 1
                 if n8 > 127:
                     n8, position = read_uvarint_tail(data, position, n8)
+                    if n8 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n8:
                     raise DecodeError("subscribed_topic_names is null")
                 element7 = data[position : position + n8 - 1].decode("utf-8", "replace")
@@ -244,6 +266,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if n9 > 127:
             n9, position = read_uvarint_tail(data, position, n9)
+            if n9 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         subscribed_topic_regex: str | None
         if n9:
             subscribed_topic_regex = data[position : position + n9 - 1].decode("utf-8", "replace")
@@ -254,6 +278,8 @@ def decode_consumer_group_heartbeat_request_v1(data: bytes, position: int, left:
         position += 1
         if n10 > 127:
             n10, position = read_uvarint_tail(data, position, n10)
+            if n10 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         server_assignor: str | None
         if n10:
             server_assignor = data[position : position + n10 - 1].decode("utf-8", "replace")

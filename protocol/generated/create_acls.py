@@ -156,6 +156,8 @@ def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> Crea
             position += 2
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("resource_name is null")
             resource_name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -164,6 +166,8 @@ def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> Crea
             position += 2
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("principal is null")
             principal_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -172,6 +176,8 @@ def decode_create_acls_request_v2(data: bytes, position: int, left: int) -> Crea
             position += 1
             if n5 > 127:
                 n5, position = read_uvarint_tail(data, position, n5)
+                if n5 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n5:
                 raise DecodeError("host is null")
             host_1 = data[position : position + n5 - 1].decode("utf-8", "replace")

@@ -238,6 +238,8 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -296,6 +298,8 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
                 position += 1
                 if n10 > 127:
                     n10, position = read_uvarint_tail(data, position, n10)
+                    if n10 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n10:
                     raise DecodeError("name is null")
                 name_3 = data[position : position + n10 - 1].decode("utf-8", "replace")
@@ -304,6 +308,8 @@ def decode_create_topics_request_v5(data: bytes, position: int, left: int) -> Cr
                 position += 1
                 if n11 > 127:
                     n11, position = read_uvarint_tail(data, position, n11)
+                    if n11 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 value_3: str | None
                 if n11:
                     value_3 = data[position : position + n11 - 1].decode("utf-8", "replace")

@@ -169,6 +169,8 @@ def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> Dele
             position += 2
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             resource_name_filter_1: str | None
             if n3:
                 resource_name_filter_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -179,6 +181,8 @@ def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> Dele
             position += 2
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             principal_filter_1: str | None
             if n4:
                 principal_filter_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -189,6 +193,8 @@ def decode_delete_acls_request_v2(data: bytes, position: int, left: int) -> Dele
             position += 1
             if n5 > 127:
                 n5, position = read_uvarint_tail(data, position, n5)
+                if n5 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             host_filter_1: str | None
             if n5:
                 host_filter_1 = data[position : position + n5 - 1].decode("utf-8", "replace")

@@ -88,6 +88,8 @@ def decode_delete_groups_request_v2(data: bytes, position: int, left: int) -> De
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("groups_names is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")

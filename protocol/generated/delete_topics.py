@@ -99,6 +99,8 @@ def decode_delete_topics_request_v4(data: bytes, position: int, left: int) -> De
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("topic_names is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -141,6 +143,8 @@ def decode_delete_topics_request_v6(data: bytes, position: int, left: int) -> De
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             name_1: str | None
             if n3:
                 name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")

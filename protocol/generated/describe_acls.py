@@ -130,6 +130,8 @@ def decode_describe_acls_request_v2(data: bytes, position: int, left: int) -> De
         position += 2
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         resource_name_filter: str | None
         if n1:
             resource_name_filter = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -140,6 +142,8 @@ def decode_describe_acls_request_v2(data: bytes, position: int, left: int) -> De
         position += 2
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         principal_filter: str | None
         if n2:
             principal_filter = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -150,6 +154,8 @@ def decode_describe_acls_request_v2(data: bytes, position: int, left: int) -> De
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         host_filter: str | None
         if n3:
             host_filter = data[position : position + n3 - 1].decode("utf-8", "replace")

@@ -236,6 +236,8 @@ def decode_describe_configs_request_v4(data: bytes, position: int, left: int) ->
             position += 2
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("resource_name is null")
             resource_name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -260,6 +262,8 @@ def decode_describe_configs_request_v4(data: bytes, position: int, left: int) ->
                     position += 1
                     if n7 > 127:
                         n7, position = read_uvarint_tail(data, position, n7)
+                        if n7 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if not n7:
                         raise DecodeError("configuration_keys is null")
                     element6 = data[position : position + n7 - 1].decode("utf-8", "replace")

@@ -120,6 +120,8 @@ def decode_describe_log_dirs_request_v2(data: bytes, position: int, left: int) -
                 position += 1
                 if n3 > 127:
                     n3, position = read_uvarint_tail(data, position, n3)
+                    if n3 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n3:
                     raise DecodeError("topic is null")
                 topic_1 = data[position : position + n3 - 1].decode("utf-8", "replace")

@@ -61,6 +61,8 @@ def decode_describe_producers_request_v0(data: bytes, position: int, left: int) 
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")

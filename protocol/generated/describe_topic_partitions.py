@@ -70,6 +70,8 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -95,6 +97,8 @@ def decode_describe_topic_partitions_request_v0(data: bytes, position: int, left
             position += 1
             if n6 > 127:
                 n6, position = read_uvarint_tail(data, position, n6)
+                if n6 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n6:
                 raise DecodeError("topic_name is null")
             topic_name_2 = data[position : position + n6 - 1].decode("utf-8", "replace")

@@ -66,6 +66,8 @@ def decode_end_txn_request_v3(data: bytes, position: int, left: int) -> EndTxnRe
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("transactional_id is null")
         transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")

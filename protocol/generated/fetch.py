@@ -507,6 +507,8 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("topic is null")
             topic_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -563,6 +565,8 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
             position += 1
             if n10 > 127:
                 n10, position = read_uvarint_tail(data, position, n10)
+                if n10 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n10:
                 raise DecodeError("topic is null")
             topic_3 = data[position : position + n10 - 1].decode("utf-8", "replace")
@@ -595,6 +599,8 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
         position += 1
         if n13 > 127:
             n13, position = read_uvarint_tail(data, position, n13)
+            if n13 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n13:
             raise DecodeError("rack_id is null")
         rack_id = data[position : position + n13 - 1].decode("utf-8", "replace")
@@ -617,6 +623,8 @@ def decode_fetch_request_v12(data: bytes, position: int, left: int) -> FetchRequ
                     position += 1
                     if n18 > 127:
                         n18, position = read_uvarint_tail(data, position, n18)
+                        if n18 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if n18:
                         cluster_id = data[position : position + n18 - 1].decode("utf-8", "replace")
                         position += n18 - 1
@@ -724,6 +732,8 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
         position += 1
         if n11 > 127:
             n11, position = read_uvarint_tail(data, position, n11)
+            if n11 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n11:
             raise DecodeError("rack_id is null")
         rack_id = data[position : position + n11 - 1].decode("utf-8", "replace")
@@ -746,6 +756,8 @@ def decode_fetch_request_v13(data: bytes, position: int, left: int) -> FetchRequ
                     position += 1
                     if n16 > 127:
                         n16, position = read_uvarint_tail(data, position, n16)
+                        if n16 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if n16:
                         cluster_id = data[position : position + n16 - 1].decode("utf-8", "replace")
                         position += n16 - 1
@@ -853,6 +865,8 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
         position += 1
         if n11 > 127:
             n11, position = read_uvarint_tail(data, position, n11)
+            if n11 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n11:
             raise DecodeError("rack_id is null")
         rack_id = data[position : position + n11 - 1].decode("utf-8", "replace")
@@ -876,6 +890,8 @@ def decode_fetch_request_v15(data: bytes, position: int, left: int) -> FetchRequ
                     position += 1
                     if n16 > 127:
                         n16, position = read_uvarint_tail(data, position, n16)
+                        if n16 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if n16:
                         cluster_id = data[position : position + n16 - 1].decode("utf-8", "replace")
                         position += n16 - 1
@@ -1006,6 +1022,8 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
         position += 1
         if n14 > 127:
             n14, position = read_uvarint_tail(data, position, n14)
+            if n14 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n14:
             raise DecodeError("rack_id is null")
         rack_id = data[position : position + n14 - 1].decode("utf-8", "replace")
@@ -1029,6 +1047,8 @@ def decode_fetch_request_v17(data: bytes, position: int, left: int) -> FetchRequ
                     position += 1
                     if n19 > 127:
                         n19, position = read_uvarint_tail(data, position, n19)
+                        if n19 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if n19:
                         cluster_id = data[position : position + n19 - 1].decode("utf-8", "replace")
                         position += n19 - 1
@@ -1165,6 +1185,8 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
         position += 1
         if n14 > 127:
             n14, position = read_uvarint_tail(data, position, n14)
+            if n14 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n14:
             raise DecodeError("rack_id is null")
         rack_id = data[position : position + n14 - 1].decode("utf-8", "replace")
@@ -1188,6 +1210,8 @@ def decode_fetch_request_v18(data: bytes, position: int, left: int) -> FetchRequ
                     position += 1
                     if n19 > 127:
                         n19, position = read_uvarint_tail(data, position, n19)
+                        if n19 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if n19:
                         cluster_id = data[position : position + n19 - 1].decode("utf-8", "replace")
                         position += n19 - 1

@@ -91,6 +91,8 @@ def decode_find_coordinator_request_v3(data: bytes, position: int, left: int) ->
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("key is null")
         key = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -131,6 +133,8 @@ def decode_find_coordinator_request_v4(data: bytes, position: int, left: int) ->
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("coordinator_keys is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")

@@ -52,6 +52,8 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
         position += 9
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("cluster_id is null")
         cluster_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -73,6 +75,8 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
             position += 5
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("host is null")
             host_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -92,6 +96,8 @@ def decode_follow_catalogue_request_v0(data: bytes, position: int, left: int) ->
         position += 5
         if n6 > 127:
             n6, position = read_uvarint_tail(data, position, n6)
+            if n6 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n6:
             raise DecodeError("lineage is null")
         lineage = data[position : position + n6 - 1].decode("utf-8", "replace")

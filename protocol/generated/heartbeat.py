@@ -97,6 +97,8 @@ def decode_heartbeat_request_v4(data: bytes, position: int, left: int) -> Heartb
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -105,6 +107,8 @@ def decode_heartbeat_request_v4(data: bytes, position: int, left: int) -> Heartb
         position += 5
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -113,6 +117,8 @@ def decode_heartbeat_request_v4(data: bytes, position: int, left: int) -> Heartb
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")

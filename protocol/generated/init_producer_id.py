@@ -72,6 +72,8 @@ def decode_init_producer_id_request_v2(data: bytes, position: int, left: int) ->
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id: str | None
         if n1:
             transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -101,6 +103,8 @@ def decode_init_producer_id_request_v3(data: bytes, position: int, left: int) ->
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id: str | None
         if n1:
             transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -130,6 +134,8 @@ def decode_init_producer_id_request_v6(data: bytes, position: int, left: int) ->
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id: str | None
         if n1:
             transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")

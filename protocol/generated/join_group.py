@@ -223,6 +223,8 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -231,6 +233,8 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
         position += 9
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -239,6 +243,8 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -249,6 +255,8 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n4:
             raise DecodeError("protocol_type is null")
         protocol_type = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -270,6 +278,8 @@ def decode_join_group_request_v6(data: bytes, position: int, left: int) -> JoinG
             position += 1
             if n7 > 127:
                 n7, position = read_uvarint_tail(data, position, n7)
+                if n7 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n7:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n7 - 1].decode("utf-8", "replace")
@@ -316,6 +326,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -324,6 +336,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 9
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -332,6 +346,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -342,6 +358,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n4:
             raise DecodeError("protocol_type is null")
         protocol_type = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -363,6 +381,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
             position += 1
             if n7 > 127:
                 n7, position = read_uvarint_tail(data, position, n7)
+                if n7 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n7:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n7 - 1].decode("utf-8", "replace")
@@ -390,6 +410,8 @@ def decode_join_group_request_v8(data: bytes, position: int, left: int) -> JoinG
         position += 1
         if n10 > 127:
             n10, position = read_uvarint_tail(data, position, n10)
+            if n10 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         reason: str | None
         if n10:
             reason = data[position : position + n10 - 1].decode("utf-8", "replace")

@@ -114,6 +114,8 @@ def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> Leav
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -135,6 +137,8 @@ def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> Leav
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("member_id is null")
             member_id_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -143,6 +147,8 @@ def decode_leave_group_request_v4(data: bytes, position: int, left: int) -> Leav
             position += 1
             if n5 > 127:
                 n5, position = read_uvarint_tail(data, position, n5)
+                if n5 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             group_instance_id_1: str | None
             if n5:
                 group_instance_id_1 = data[position : position + n5 - 1].decode("utf-8", "replace")
@@ -183,6 +189,8 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -204,6 +212,8 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("member_id is null")
             member_id_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -212,6 +222,8 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
             position += 1
             if n5 > 127:
                 n5, position = read_uvarint_tail(data, position, n5)
+                if n5 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             group_instance_id_1: str | None
             if n5:
                 group_instance_id_1 = data[position : position + n5 - 1].decode("utf-8", "replace")
@@ -222,6 +234,8 @@ def decode_leave_group_request_v5(data: bytes, position: int, left: int) -> Leav
             position += 1
             if n6 > 127:
                 n6, position = read_uvarint_tail(data, position, n6)
+                if n6 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             reason_1: str | None
             if n6:
                 reason_1 = data[position : position + n6 - 1].decode("utf-8", "replace")

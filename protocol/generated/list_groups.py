@@ -85,6 +85,8 @@ def decode_list_groups_request_v4(data: bytes, position: int, left: int) -> List
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("states_filter is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -127,6 +129,8 @@ def decode_list_groups_request_v5(data: bytes, position: int, left: int) -> List
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("states_filter is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -150,6 +154,8 @@ def decode_list_groups_request_v5(data: bytes, position: int, left: int) -> List
             position += 1
             if n8 > 127:
                 n8, position = read_uvarint_tail(data, position, n8)
+                if n8 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n8:
                 raise DecodeError("types_filter is null")
             element7 = data[position : position + n8 - 1].decode("utf-8", "replace")

@@ -251,6 +251,8 @@ def decode_list_offsets_request_v6(data: bytes, position: int, left: int) -> Lis
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -326,6 +328,8 @@ def decode_list_offsets_request_v10(data: bytes, position: int, left: int) -> Li
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")

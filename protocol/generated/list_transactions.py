@@ -57,6 +57,8 @@ def decode_list_transactions_request_v0(data: bytes, position: int, left: int) -
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("state_filters is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -112,6 +114,8 @@ def decode_list_transactions_request_v1(data: bytes, position: int, left: int) -
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("state_filters is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -167,6 +171,8 @@ def decode_list_transactions_request_v2(data: bytes, position: int, left: int) -
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("state_filters is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -190,6 +196,8 @@ def decode_list_transactions_request_v2(data: bytes, position: int, left: int) -
         position += 9
         if n6 > 127:
             n6, position = read_uvarint_tail(data, position, n6)
+            if n6 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id_pattern: str | None
         if n6:
             transactional_id_pattern = data[position : position + n6 - 1].decode("utf-8", "replace")

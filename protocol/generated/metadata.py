@@ -222,6 +222,8 @@ def decode_metadata_request_v9(data: bytes, position: int, left: int) -> Metadat
                 position += 1
                 if n3 > 127:
                     n3, position = read_uvarint_tail(data, position, n3)
+                    if n3 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n3:
                     raise DecodeError("name is null")
                 name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -276,6 +278,8 @@ def decode_metadata_request_v10(data: bytes, position: int, left: int) -> Metada
                 position += 17
                 if n3 > 127:
                     n3, position = read_uvarint_tail(data, position, n3)
+                    if n3 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 name_1: str | None
                 if n3:
                     name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -332,6 +336,8 @@ def decode_metadata_request_v11(data: bytes, position: int, left: int) -> Metada
                 position += 17
                 if n3 > 127:
                     n3, position = read_uvarint_tail(data, position, n3)
+                    if n3 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 name_1: str | None
                 if n3:
                     name_1 = data[position : position + n3 - 1].decode("utf-8", "replace")

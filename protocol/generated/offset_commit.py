@@ -429,6 +429,8 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -437,6 +439,8 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
         position += 5
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -445,6 +449,8 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -468,6 +474,8 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
             position += 1
             if n6 > 127:
                 n6, position = read_uvarint_tail(data, position, n6)
+                if n6 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n6:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n6 - 1].decode("utf-8", "replace")
@@ -489,6 +497,8 @@ def decode_offset_commit_request_v8(data: bytes, position: int, left: int) -> Of
                 position += 17
                 if n9 > 127:
                     n9, position = read_uvarint_tail(data, position, n9)
+                    if n9 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 committed_metadata_2: str | None
                 if n9:
                     committed_metadata_2 = data[position : position + n9 - 1].decode("utf-8", "replace")
@@ -540,6 +550,8 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -548,6 +560,8 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
         position += 5
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -556,6 +570,8 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -592,6 +608,8 @@ def decode_offset_commit_request_v10(data: bytes, position: int, left: int) -> O
                 position += 17
                 if n8 > 127:
                     n8, position = read_uvarint_tail(data, position, n8)
+                    if n8 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 committed_metadata_2: str | None
                 if n8:
                     committed_metadata_2 = data[position : position + n8 - 1].decode("utf-8", "replace")

@@ -158,6 +158,8 @@ def decode_offset_fetch_request_v6(data: bytes, position: int, left: int) -> Off
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -182,6 +184,8 @@ def decode_offset_fetch_request_v6(data: bytes, position: int, left: int) -> Off
                 position += 1
                 if n4 > 127:
                     n4, position = read_uvarint_tail(data, position, n4)
+                    if n4 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n4:
                     raise DecodeError("name is null")
                 name_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -233,6 +237,8 @@ def decode_offset_fetch_request_v7(data: bytes, position: int, left: int) -> Off
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -257,6 +263,8 @@ def decode_offset_fetch_request_v7(data: bytes, position: int, left: int) -> Off
                 position += 1
                 if n4 > 127:
                     n4, position = read_uvarint_tail(data, position, n4)
+                    if n4 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n4:
                     raise DecodeError("name is null")
                 name_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -321,6 +329,8 @@ def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> Off
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("group_id is null")
             group_id_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -345,6 +355,8 @@ def decode_offset_fetch_request_v8(data: bytes, position: int, left: int) -> Off
                     position += 1
                     if n6 > 127:
                         n6, position = read_uvarint_tail(data, position, n6)
+                        if n6 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if not n6:
                         raise DecodeError("name is null")
                     name_2 = data[position : position + n6 - 1].decode("utf-8", "replace")
@@ -420,6 +432,8 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("group_id is null")
             group_id_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -428,6 +442,8 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             member_id_1: str | None
             if n4:
                 member_id_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -454,6 +470,8 @@ def decode_offset_fetch_request_v9(data: bytes, position: int, left: int) -> Off
                     position += 1
                     if n7 > 127:
                         n7, position = read_uvarint_tail(data, position, n7)
+                        if n7 > 0x10000:
+                            raise DecodeError("a string is longer than 65535 bytes")
                     if not n7:
                         raise DecodeError("name is null")
                     name_2 = data[position : position + n7 - 1].decode("utf-8", "replace")
@@ -529,6 +547,8 @@ def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> Of
             position += 1
             if n3 > 127:
                 n3, position = read_uvarint_tail(data, position, n3)
+                if n3 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n3:
                 raise DecodeError("group_id is null")
             group_id_1 = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -537,6 +557,8 @@ def decode_offset_fetch_request_v10(data: bytes, position: int, left: int) -> Of
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             member_id_1: str | None
             if n4:
                 member_id_1 = data[position : position + n4 - 1].decode("utf-8", "replace")

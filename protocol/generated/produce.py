@@ -180,6 +180,8 @@ def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceR
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id: str | None
         if n1:
             transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -203,6 +205,8 @@ def decode_produce_request_v9(data: bytes, position: int, left: int) -> ProduceR
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -275,6 +279,8 @@ def decode_produce_request_v13(data: bytes, position: int, left: int) -> Produce
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         transactional_id: str | None
         if n1:
             transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")

@@ -68,6 +68,8 @@ def decode_share_group_describe_request_v0(data: bytes, position: int, left: int
             position += 1
             if n4 > 127:
                 n4, position = read_uvarint_tail(data, position, n4)
+                if n4 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n4:
                 raise DecodeError("group_ids is null")
             element3 = data[position : position + n4 - 1].decode("utf-8", "replace")

@@ -51,6 +51,8 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int, left: in
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -59,6 +61,8 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int, left: in
         position += 1
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -67,6 +71,8 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int, left: in
         position += 5
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         rack_id: str | None
         if n3:
             rack_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -93,6 +99,8 @@ def decode_share_group_heartbeat_request_v0(data: bytes, position: int, left: in
                 position += 1
                 if n7 > 127:
                     n7, position = read_uvarint_tail(data, position, n7)
+                    if n7 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n7:
                     raise DecodeError("subscribed_topic_names is null")
                 element6 = data[position : position + n7 - 1].decode("utf-8", "replace")

@@ -151,6 +151,8 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -159,6 +161,8 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
         position += 5
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -167,6 +171,8 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -190,6 +196,8 @@ def decode_sync_group_request_v4(data: bytes, position: int, left: int) -> SyncG
             position += 1
             if n6 > 127:
                 n6, position = read_uvarint_tail(data, position, n6)
+                if n6 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n6:
                 raise DecodeError("member_id is null")
             member_id_1 = data[position : position + n6 - 1].decode("utf-8", "replace")
@@ -236,6 +244,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -244,6 +254,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 5
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -252,6 +264,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n3:
             group_instance_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -262,6 +276,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         protocol_type: str | None
         if n4:
             protocol_type = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -272,6 +288,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
         position += 1
         if n5 > 127:
             n5, position = read_uvarint_tail(data, position, n5)
+            if n5 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         protocol_name: str | None
         if n5:
             protocol_name = data[position : position + n5 - 1].decode("utf-8", "replace")
@@ -295,6 +313,8 @@ def decode_sync_group_request_v5(data: bytes, position: int, left: int) -> SyncG
             position += 1
             if n8 > 127:
                 n8, position = read_uvarint_tail(data, position, n8)
+                if n8 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n8:
                 raise DecodeError("member_id is null")
             member_id_1 = data[position : position + n8 - 1].decode("utf-8", "replace")

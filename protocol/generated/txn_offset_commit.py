@@ -183,6 +183,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
         position += 1
         if n1 > 127:
             n1, position = read_uvarint_tail(data, position, n1)
+            if n1 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n1:
             raise DecodeError("transactional_id is null")
         transactional_id = data[position : position + n1 - 1].decode("utf-8", "replace")
@@ -191,6 +193,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
         position += 1
         if n2 > 127:
             n2, position = read_uvarint_tail(data, position, n2)
+            if n2 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n2:
             raise DecodeError("group_id is null")
         group_id = data[position : position + n2 - 1].decode("utf-8", "replace")
@@ -199,6 +203,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
         position += 15
         if n3 > 127:
             n3, position = read_uvarint_tail(data, position, n3)
+            if n3 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         if not n3:
             raise DecodeError("member_id is null")
         member_id = data[position : position + n3 - 1].decode("utf-8", "replace")
@@ -207,6 +213,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
         position += 1
         if n4 > 127:
             n4, position = read_uvarint_tail(data, position, n4)
+            if n4 > 0x10000:
+                raise DecodeError("a string is longer than 65535 bytes")
         group_instance_id: str | None
         if n4:
             group_instance_id = data[position : position + n4 - 1].decode("utf-8", "replace")
@@ -230,6 +238,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
             position += 1
             if n7 > 127:
                 n7, position = read_uvarint_tail(data, position, n7)
+                if n7 > 0x10000:
+                    raise DecodeError("a string is longer than 65535 bytes")
             if not n7:
                 raise DecodeError("name is null")
             name_1 = data[position : position + n7 - 1].decode("utf-8", "replace")
@@ -251,6 +261,8 @@ def decode_txn_offset_commit_request_v3(data: bytes, position: int, left: int) -
                 position += 17
                 if n10 > 127:
                     n10, position = read_uvarint_tail(data, position, n10)
+                    if n10 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 committed_metadata_2: str | None
                 if n10:
                     committed_metadata_2 = data[position : position + n10 - 1].decode("utf-8", "replace")

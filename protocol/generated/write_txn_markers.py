@@ -141,6 +141,8 @@ def decode_write_txn_markers_request_v1(data: bytes, position: int, left: int) -
                 position += 1
                 if n5 > 127:
                     n5, position = read_uvarint_tail(data, position, n5)
+                    if n5 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n5:
                     raise DecodeError("name is null")
                 name_2 = data[position : position + n5 - 1].decode("utf-8", "replace")
@@ -229,6 +231,8 @@ def decode_write_txn_markers_request_v2(data: bytes, position: int, left: int) -
                 position += 1
                 if n5 > 127:
                     n5, position = read_uvarint_tail(data, position, n5)
+                    if n5 > 0x10000:
+                        raise DecodeError("a string is longer than 65535 bytes")
                 if not n5:
                     raise DecodeError("name is null")
                 name_2 = data[position : position + n5 - 1].decode("utf-8", "replace")

@@ -7,7 +7,7 @@ compared, and a request that is answered twice, or a fault that the core swallow
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,10 @@ class Cluster:
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         raise AssertionError("no group request closes a connection")
+
+    def take_turns(self, steps: Iterator[Any]) -> None:
+        for _ in steps:
+            pass
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         call: Call = ticket.session
