@@ -2,8 +2,9 @@
 
 Every node can tell, for an empty id too, and loading is no reason to refuse; nor is that the owner may be down, since
 nobody else can take its place and clients try again until it is back. Transactions and share groups are not coordinated
-here: INVALID_REQUEST says so at once, where a retriable error would have a transactional producer try
-until its timeout. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
+here. A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every client gives up at
+once (docs/differences.md has the list): librdkafka retries all but the authorization errors for ever, INVALID_REQUEST
+among them. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
 """
 
 from __future__ import annotations
@@ -28,17 +29,21 @@ KEYS_AT_ONCE: Final = 100
 CHARACTERS_PER_STEP: Final = 20_000
 CHARACTERS_A_KEY: Final = 60  # that take as long as the rest that is done for a key
 GROUP: Final = 0
-WHY_NOT: Final = {
-    1: "There is no transaction coordinator here: use the producer without a transactional id.",
-    2: "There is no share coordinator here.",
+REFUSALS: Final = {
+    1: (
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        "There is no transaction coordinator here: use the producer without a transactional id.",
+    ),
+    2: (ErrorCode.INVALID_REQUEST, "There is no share coordinator here: use a consumer group."),
 }
 
 
 def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: int) -> None:
     keys = request.coordinator_keys if ticket.version >= FIRST_WITH_KEYS else [request.key]
     if request.key_type != GROUP:
-        why = WHY_NOT.get(request.key_type, f"Key type {request.key_type} is not known.")
-        found = [_refused(key, ErrorCode.INVALID_REQUEST, why) for key in keys]
+        unknown = ErrorCode.INVALID_REQUEST, f"Key type {request.key_type} is not known."
+        error, why = REFUSALS.get(request.key_type, unknown)
+        found = [_refused(key, error, why) for key in keys]
     elif node.core.is_down:
         why = "This coordinator is shutting down."
         found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]

@@ -103,7 +103,8 @@ KAFKA: Final[dict[int, tuple[str, int, int]]] = {
 GROUPS: Final[dict[ApiKey, tuple[str, str]]] = {
     ApiKey.FIND_COORDINATOR: (
         "The node of a group, of many groups from 4 on.",
-        "Transactional ids and share groups: INVALID_REQUEST, with a text that says why.",
+        "Transactional ids: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up at once. Share "
+        "groups: INVALID_REQUEST. Both with a text that says why.",
     ),
     ApiKey.JOIN_GROUP: (
         "Dynamic and static members (KIP-345), the member id first (KIP-394, from 4), `skip_assignment` (KIP-814, "

@@ -105,14 +105,22 @@ def test_keys_are_echoed_in_order_duplicates_and_the_empty_one_included(cluster:
     assert cluster.find_coordinator().answer.coordinators == []
 
 
-@pytest.mark.parametrize("key_type", [1, 2, 3, -1])
+@pytest.mark.parametrize(
+    ("key_type", "error"),
+    [
+        (1, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (2, ErrorCode.INVALID_REQUEST),
+        (3, ErrorCode.INVALID_REQUEST),
+        (-1, ErrorCode.INVALID_REQUEST),
+    ],
+)
 @pytest.mark.parametrize("version", [3, 6])
 def test_nothing_but_groups_is_coordinated_here_and_the_answer_says_so(
-    cluster: Cluster, key_type: int, version: int
+    cluster: Cluster, key_type: int, error: ErrorCode, version: int
 ) -> None:
     answer = cluster.find_coordinator("tx", key_type=key_type, version=version).answer
     found = answer.coordinators[0] if version >= 4 else answer
-    assert (found.error_code, found.node_id, found.host, found.port) == (ErrorCode.INVALID_REQUEST, -1, "", -1)
+    assert (found.error_code, found.node_id, found.host, found.port) == (error, -1, "", -1)
     assert found.error_message
 
 
