@@ -2,8 +2,10 @@
 
 Ownership is a rule, not an agreement: from the ids of all nodes anybody computes who owns a partition of the offsets
 log (and with it the groups in it) and a partition of an embedded topic. So nothing is elected, and nodes that know the
-same ids can never disagree. The controller, which alone changes the catalogue of topics, is the lowest id. Everything
-else asks the `Ownership` interface, so that an owner that is agreed upon may take the place of the rule one day.
+same ids can never disagree. A partition of a topic that was created with a manual assignment is owned by the node that
+the catalogue names for it, as long as the cluster has that node. The controller, which alone changes the catalogue of
+topics, is the lowest id. Everything else asks the `Ownership` interface, so that an owner that is agreed upon may take
+the place of the rule one day.
 
 A node alone is a cluster of one: there is no other case. Nodes compare what they know (`Facts`) before they talk: if
 two sides computed owners from different facts, both might own the same group. Pure: no socket here.
@@ -46,8 +48,8 @@ class Ownership(Protocol):
     def owner_of_offsets_partition(self, partition: int) -> int:
         """The node that coordinates the groups of this partition of the offsets log."""
 
-    def owner_of_topic_partition(self, topic: str, partition: int) -> int:
-        """The node that leads this partition of an embedded topic."""
+    def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
+        """The node that leads this partition of an embedded topic; `assigned` is the one its creator named."""
 
 
 class StaticOwnership:
@@ -65,7 +67,9 @@ class StaticOwnership:
     def owner_of_offsets_partition(self, partition: int) -> int:
         return self._ids[partition % len(self._ids)]
 
-    def owner_of_topic_partition(self, topic: str, partition: int) -> int:
+    def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
+        if assigned in self._ids:
+            return assigned
         # The checksum of the name spreads topics of one partition over the nodes.
         return self._ids[(zlib.crc32(topic.encode()) + partition) % len(self._ids)]
 

@@ -24,6 +24,7 @@ from coordinator.log.log import Log, LogConfig, remove_tree
 from coordinator.topics.catalogue import CatalogueError, DeletedTopic, Document, parse_document
 from coordinator.topics.effects import DiskSpace
 from coordinator.topics.names import (
+    CATALOGUE_NAME,
     DELETED_SUFFIX,
     STRAY_SUFFIX,
     deleted_directory,
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.topics")
 
-CATALOGUE_NAME: Final = "topics.json"
 PRODUCER_IDS_NAME: Final = "producer-ids.json"
 PRODUCERS_NAME: Final = "topic-producers.json"
 TOPIC_ID_NAME: Final = "topic.id"

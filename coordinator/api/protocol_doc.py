@@ -145,11 +145,14 @@ TOPICS: Final[dict[ApiKey, tuple[str, str]]] = {
     ),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: ("There is one epoch, 0.", ""),
     ApiKey.CREATE_TOPICS: (
-        "Settings of a topic are kept and shown; those with a meaning here have it.",
-        "Replication factors other than 1 and -1: INVALID_REPLICATION_FACTOR. Beyond `max.topics` and "
-        "`max.partitions`: POLICY_VIOLATION.",
+        "Settings of a topic are kept and shown; those with a meaning here have it. Manual assignments to any node.",
+        "Replication factors other than 1 and -1: INVALID_REPLICATION_FACTOR. Assignments to more than one broker: "
+        "INVALID_REPLICA_ASSIGNMENT. Beyond `max.topics` and `max.partitions`: POLICY_VIOLATION.",
     ),
-    ApiKey.CREATE_PARTITIONS: ("", "Fewer than there are: INVALID_PARTITIONS."),
+    ApiKey.CREATE_PARTITIONS: (
+        "Manual assignments to any node.",
+        "Fewer than there are: INVALID_PARTITIONS. Assignments to more than one broker: INVALID_REPLICA_ASSIGNMENT.",
+    ),
     ApiKey.DELETE_TOPICS: ("Names, from 6 on ids as well; committed offsets go with their topic.", ""),
     ApiKey.DELETE_RECORDS: ("", "Of a topic with `cleanup.policy=compact` alone: POLICY_VIOLATION."),
     ApiKey.DESCRIBE_CONFIGS: ("Of topics and of this node.", ""),

@@ -1,8 +1,8 @@
 """`coordinator cluster describe | owners`: which nodes there are and which of them answer; who owns what lies where.
 
 `describe` asks a running cluster, any Kafka too. `owners` works on the files of a stopped node alone: it computes the
-owner of each partition's directory among the nodes that are given, which is what has to be known before directories are
-moved to another number of nodes.
+owner of each partition's directory among the nodes that are given, manual assignments in topics.json included. That has
+to be known before directories are moved to another number of nodes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,8 @@ from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, as_columns, as_json
 from coordinator.cluster import StaticOwnership
-from coordinator.topics.names import OFFSETS_TOPIC, parse_partition_directory
+from coordinator.topics.catalogue import CatalogueError, parse_document
+from coordinator.topics.names import CATALOGUE_NAME, OFFSETS_TOPIC, parse_partition_directory
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 DESCRIPTION: Final = "The nodes of a cluster, and what each of them owns."
@@ -87,7 +89,7 @@ def describe(client: Client) -> tuple[list[Row], list[str]]:
 
 def owners(directory: Path, ids: list[int]) -> list[Row]:
     """A row for each directory of a partition."""
-    rule = StaticOwnership(ids)
+    rule, assigned = StaticOwnership(ids), _assignments(directory / CATALOGUE_NAME)
     rows: list[Row] = []
     try:
         found = sorted(path for path in directory.iterdir() if path.is_dir())
@@ -99,12 +101,24 @@ def owners(directory: Path, ids: list[int]) -> list[Row]:
             continue
         topic, index = parsed
         is_offsets = topic == OFFSETS_TOPIC
-        owner = rule.owner_of_offsets_partition(index) if is_offsets else rule.owner_of_topic_partition(topic, index)
+        owner = (
+            rule.owner_of_offsets_partition(index)
+            if is_offsets
+            else rule.owner_of_topic_partition(topic, index, assigned.get(topic, {}).get(index))
+        )
         size = sum(segment.stat().st_size for segment in path.glob("*.log"))
         rows.append({"DIRECTORY": path.name, "OWNER": owner, "BYTES": size})
     if not rows:
         raise CliError(f"{directory} holds no directory of a partition; give the data directory of a node", 1)
     return rows
+
+
+def _assignments(path: Path) -> Mapping[str, Mapping[int, int]]:
+    """The manual assignments of partitions to nodes, from the catalogue of topics beside the directories."""
+    try:
+        return parse_document(path.read_text()).assignments() if path.exists() else {}
+    except (OSError, CatalogueError, UnicodeDecodeError) as error:
+        raise CliError(f"the catalogue {path} cannot be used ({error}); restore it from another node's copy") from None
 
 
 def _ids(text: str) -> list[int]:

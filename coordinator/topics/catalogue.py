@@ -8,6 +8,10 @@ In a cluster the document is the controller's, and the other nodes follow it. `r
 node knows whether it has the newest; `lineage` is drawn once, when a catalogue begins, so that nobody takes a newer one
 for his own newer one: a controller that lost its disk would otherwise have the others delete every topic.
 
+A topic created with a manual assignment says in the document which node has which of its partitions ("assigned"). Such
+a document has format version 2: a server that does not know assignments must refuse it, or it would place these
+partitions by the rule and two nodes might lead one.
+
 Internal topics are listed like others and are not in the document: their owner keeps them.
 """
 
@@ -15,6 +19,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.topics.names import collision_key, is_internal, why_invalid
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     from protocol.messages.metadata import MetadataResponseTopic
 
 FORMAT_VERSION: Final = 1
+FORMAT_WITH_ASSIGNMENTS: Final = 2
+NO_ASSIGNMENT: Final[Mapping[int, int]] = MappingProxyType({})
 _LINES: Final = ",\n"  # one topic per line: a person can read it, and a diff shows what changed
 
 
@@ -42,6 +49,7 @@ class TopicFacts(NamedTuple):
     topic_id: bytes
     partitions: int
     configs: dict[str, str]
+    assigned: Mapping[int, int] = NO_ASSIGNMENT  # by partition, the node that its creator named
 
 
 class DeletedTopic(NamedTuple):
@@ -60,17 +68,39 @@ class Document(NamedTuple):
     lineage: str
     revision: int
 
+    def assignments(self) -> dict[str, Mapping[int, int]]:
+        """The manual assignments: by topic and partition, the node that has it."""
+        return {facts.name: facts.assigned for facts in self.topics if facts.assigned}
+
 
 class Topic:
     """A topic and its partitions."""
 
-    __slots__ = ("_row", "configs", "described", "is_internal", "name", "partitions", "settings", "topic_id")
+    __slots__ = (
+        "_row",
+        "assigned",
+        "configs",
+        "described",
+        "is_internal",
+        "name",
+        "partitions",
+        "settings",
+        "topic_id",
+    )
 
-    def __init__(self, name: str, topic_id: bytes, configs: Mapping[str, str], settings: TopicSettings) -> None:
+    def __init__(
+        self,
+        name: str,
+        topic_id: bytes,
+        configs: Mapping[str, str],
+        settings: TopicSettings,
+        assigned: Mapping[int, int] = NO_ASSIGNMENT,
+    ) -> None:
         self.name = name
         self.topic_id = topic_id
         self.configs = dict(configs)
         self.settings = settings
+        self.assigned = assigned
         self.partitions: list[Partition] = []
         self.is_internal = is_internal(name)
         self.described: MetadataResponseTopic | None = None  # its metadata, kept until something in it changes
@@ -79,7 +109,7 @@ class Topic:
     def row(self) -> str:
         """This topic in the document."""
         if self._row is None:
-            self._row = _topic_row(self.name, self.topic_id, len(self.partitions), self.configs)
+            self._row = _topic_row(self.name, self.topic_id, len(self.partitions), self.configs, self.assigned)
         return self._row
 
     def changed(self) -> None:
@@ -107,10 +137,17 @@ class Catalogue:
         self.user_topics = 0
         self.user_partitions = 0
 
-    def make(self, name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str]) -> Topic:
+    def make(
+        self,
+        name: str,
+        topic_id: bytes,
+        partitions: int,
+        configs: Mapping[str, str],
+        assigned: Mapping[int, int] = NO_ASSIGNMENT,
+    ) -> Topic:
         """A topic that is not in the catalogue yet."""
-        topic = Topic(name, topic_id, configs, settings_of(configs, self._config))
-        topic.partitions = [self._partition(topic, index) for index in range(partitions)]
+        topic = Topic(name, topic_id, configs, settings_of(configs, self._config), assigned)
+        topic.partitions = [self._partition(topic, index, assigned) for index in range(partitions)]
         return topic
 
     def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> Topic:
@@ -130,13 +167,13 @@ class Catalogue:
         ]
         return topic
 
-    def _partition(self, topic: Topic, index: int) -> Partition:
-        leader = self._cluster.ownership.owner_of_topic_partition(topic.name, index)
+    def _partition(self, topic: Topic, index: int, assigned: Mapping[int, int]) -> Partition:
+        leader = self._cluster.ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))
         return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
 
-    def more_partitions(self, topic: Topic, count: int) -> list[Partition]:
+    def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:
         """The partitions that `topic` lacks to have `count`, not yet its own."""
-        return [self._partition(topic, index) for index in range(len(topic.partitions), count)]
+        return [self._partition(topic, index, assigned) for index in range(len(topic.partitions), count)]
 
     def add(self, topic: Topic) -> None:
         """`topic` exists now."""
@@ -156,9 +193,10 @@ class Catalogue:
             self.user_topics -= 1
             self.user_partitions -= len(topic.partitions)
 
-    def extend(self, topic: Topic, partitions: Iterable[Partition]) -> None:
-        """`topic` has more partitions now."""
+    def extend(self, topic: Topic, partitions: Iterable[Partition], assigned: Mapping[int, int]) -> None:
+        """`topic` has more partitions now. `assigned` is for all of them."""
         before = len(topic.partitions)
+        topic.assigned = assigned
         topic.partitions.extend(partitions)
         topic.changed()
         self.user_partitions += len(topic.partitions) - before
@@ -189,6 +227,7 @@ class Catalogue:
         add: Iterable[Topic] = (),
         without: Iterable[Topic] = (),
         partitions: Mapping[str, int] | None = None,
+        assigned: Mapping[str, Mapping[int, int]] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         lineage: str | None = None,
         revision: int | None = None,
@@ -197,14 +236,20 @@ class Catalogue:
         add, without = tuple(add), tuple(without)
         gone = {topic.name for topic in without}
         made = {topic.name for topic in add}
-        partitions, configs = partitions or {}, configs or {}
+        partitions, assigned, configs = partitions or {}, assigned or {}, configs or {}
         rows = []
+        version = FORMAT_VERSION
         for topic in (*self.topics.values(), *add):
             if topic.is_internal or topic.name in gone:
                 continue
+            nodes = assigned.get(topic.name, topic.assigned)
+            if nodes:
+                version = FORMAT_WITH_ASSIGNMENTS
             if topic.name in partitions or topic.name in configs:
                 count = partitions.get(topic.name, len(topic.partitions))
-                rows.append(_topic_row(topic.name, topic.topic_id, count, configs.get(topic.name, topic.configs)))
+                rows.append(
+                    _topic_row(topic.name, topic.topic_id, count, configs.get(topic.name, topic.configs), nodes)
+                )
             else:
                 rows.append(topic.row())
         deleted = [row for row in self.deleted if row.name not in made]
@@ -214,24 +259,32 @@ class Catalogue:
         ]
         lineage = json.dumps(self.lineage if lineage is None else lineage)
         return (
-            f'{{"version": {FORMAT_VERSION}, "lineage": {lineage}, '
+            f'{{"version": {version}, "lineage": {lineage}, '
             f'"revision": {self.revision if revision is None else revision},\n"topics": [\n{_LINES.join(rows)}\n],\n'
             f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
         )
 
 
-def _topic_row(name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str]) -> str:
-    return json.dumps({"name": name, "id": topic_id.hex(), "partitions": partitions, "configs": dict(configs)})
+def _topic_row(
+    name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str], assigned: Mapping[int, int]
+) -> str:
+    row: dict[str, Any] = {"name": name, "id": topic_id.hex(), "partitions": partitions, "configs": dict(configs)}
+    if assigned:
+        row["assigned"] = dict(assigned)
+    return json.dumps(row)
 
 
 def parse_document(text: str) -> Document:
     """What `Catalogue.document` wrote. CatalogueError when it did not."""
     try:
         content = json.loads(text)
-        if content["version"] != FORMAT_VERSION:
-            raise CatalogueError(f"it has format version {content['version']}, this server knows {FORMAT_VERSION}")
+        if content["version"] not in (FORMAT_VERSION, FORMAT_WITH_ASSIGNMENTS):
+            raise CatalogueError(
+                f"it has format version {content['version']}, this server knows {FORMAT_VERSION} and "
+                f"{FORMAT_WITH_ASSIGNMENTS}"
+            )
         topics = [
-            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), dict(row["configs"]))
+            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), dict(row["configs"]), _assigned(row))
             for row in content["topics"]
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
@@ -257,3 +310,10 @@ def _count(row: Mapping[str, Any]) -> int:
     if not isinstance(count, int) or count < 1:
         raise CatalogueError(f"it is damaged (topic {row['name']!r} has {count!r} partitions)")
     return count
+
+
+def _assigned(row: Mapping[str, Any]) -> Mapping[int, int]:
+    assigned = {int(index): node for index, node in row.get("assigned", {}).items()}
+    if not all(0 <= index < row["partitions"] and type(node) is int for index, node in assigned.items()):
+        raise CatalogueError(f"it is damaged (topic {row['name']!r} has the assignment {row['assigned']!r})")
+    return assigned

@@ -46,6 +46,7 @@ class Parts:
         add: Iterable[Topic] = (),
         without: Iterable[Topic] = (),
         partitions: Mapping[str, int] | None = None,
+        assigned: Mapping[str, Mapping[int, int]] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
         create: Iterable[Partition] = (),
         lineage: str | None = None,
@@ -61,7 +62,13 @@ class Parts:
         revision = catalogue.revision + 1 if revision is None else revision
         return ChangeCatalogue(
             document=catalogue.document(
-                add=add, without=without, partitions=partitions, configs=configs, lineage=lineage, revision=revision
+                add=add,
+                without=without,
+                partitions=partitions,
+                assigned=assigned,
+                configs=configs,
+                lineage=lineage,
+                revision=revision,
             ),
             previous=catalogue.document(),
             create=tuple(partition for partition in created if partition.is_local),

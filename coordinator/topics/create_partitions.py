@@ -15,6 +15,8 @@ from protocol.messages.create_partitions import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.effects import Ticket
     from coordinator.topics.catalogue import Topic
     from coordinator.topics.changes import Parts
@@ -30,7 +32,7 @@ class CreatePartitions:
         self._request = request
         self._ticket = ticket
         self._response = CreatePartitionsResponse()
-        self._growing: list[tuple[Topic, list[Partition]]] = []
+        self._growing: list[tuple[Topic, list[Partition], Mapping[int, int]]] = []
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter(asked.name for asked in self._request.topics)
@@ -54,18 +56,22 @@ class CreatePartitions:
                 result.error_code, result.error_message = refusal
             elif topic is not None:
                 total += asked.count - len(topic.partitions)
-                self._growing.append((topic, parts.catalogue.more_partitions(topic, asked.count)))
+                present = len(topic.partitions)
+                named = {index: each.broker_ids[0] for index, each in enumerate(asked.assignments or (), present)}
+                assigned = {**topic.assigned, **named}
+                self._growing.append((topic, parts.catalogue.more_partitions(topic, asked.count, assigned), assigned))
         if self._request.validate_only or not self._growing:
             out.reply(self._ticket, self._response)
             return None
         return parts.plan(
-            partitions={topic.name: len(topic.partitions) + len(more) for topic, more in self._growing},
-            create=[partition for _, more in self._growing for partition in more],
+            partitions={topic.name: len(topic.partitions) + len(more) for topic, more, _ in self._growing},
+            assigned={topic.name: assigned for topic, _, assigned in self._growing},
+            create=[partition for _, more, _ in self._growing for partition in more],
         )
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
-        for topic, more in self._growing:
-            parts.catalogue.extend(topic, more)
+        for topic, more, assigned in self._growing:
+            parts.catalogue.extend(topic, more, assigned)
         out.reply(self._ticket, self._response)
 
     def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
@@ -95,7 +101,7 @@ def _check(asked: CreatePartitionsTopic, topic: Topic, parts: Parts, total: int)
                 f"{more} new partitions need {more} assignments, not {len(asked.assignments)}",
             )
         for index, assignment in enumerate(asked.assignments, present):
-            refusal = check_replicas(assignment.broker_ids, topic.name, index, parts.cluster)
+            refusal = check_replicas(assignment.broker_ids, index, parts.cluster)
             if refusal is not None:
                 return refusal
     return too_many_partitions(total, more, parts.config.max_partitions)

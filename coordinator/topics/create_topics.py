@@ -1,8 +1,8 @@
 """Creating topics: the CreateTopics request, and topics that come to be because a client asked for their metadata.
 
 The checks are Kafka's, in its order: name twice in the request, name, collision, existence, settings, then counts and
-assignments. Each partition is on one node, which a rule names: a replication factor of 1 or "default" (-1), assignments
-that say what the rule says. `validate_only` checks and changes nothing.
+assignments. Each partition is on one node, the one that a manual assignment names or else the one of the rule: a
+replication factor of 1 or "default" (-1), assignments of one broker each. `validate_only` checks and changes nothing.
 """
 
 from __future__ import annotations
@@ -70,7 +70,8 @@ class CreateTopics:
             result.error_code, result.error_message = refusal
             return
         configs = {each.name: normal(each.name, each.value) for each in asked.configs if each.value is not None}
-        topic = parts.catalogue.make(asked.name, parts.new_topic_id(), count, configs)
+        assigned = {each.partition_index: each.broker_ids[0] for each in asked.assignments}
+        topic = parts.catalogue.make(asked.name, parts.new_topic_id(), count, configs, assigned)
         result.num_partitions = count
         result.replication_factor = REPLICATION_FACTOR
         result.configs = creatable_configs(topic, parts.config)
@@ -232,7 +233,7 @@ def _check_assignments(asked: CreatableTopic, cluster: Cluster) -> Refusal | Non
                 f"partition {assignment.partition_index} is assigned more than once",
             )
         seen.add(assignment.partition_index)
-        refusal = check_replicas(assignment.broker_ids, asked.name, assignment.partition_index, cluster)
+        refusal = check_replicas(assignment.broker_ids, assignment.partition_index, cluster)
         if refusal is not None:
             return refusal
     if seen != set(range(len(asked.assignments))):
@@ -240,8 +241,8 @@ def _check_assignments(asked: CreatableTopic, cluster: Cluster) -> Refusal | Non
     return None
 
 
-def check_replicas(broker_ids: Sequence[int], topic: str, partition: int, cluster: Cluster) -> Refusal | None:
-    """Whether a partition can have its replicas on these brokers: there is one copy, at the node that the rule says."""
+def check_replicas(broker_ids: Sequence[int], partition: int, cluster: Cluster) -> Refusal | None:
+    """Whether a partition can have its replicas on these brokers: one copy, on a node of this cluster."""
     if not broker_ids:
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition needs a broker"
     if len(set(broker_ids)) != len(broker_ids):
@@ -250,7 +251,9 @@ def check_replicas(broker_ids: Sequence[int], topic: str, partition: int, cluste
     if unknown:
         known = f"the only one is {cluster.node_id}" if cluster.is_alone else f"there are {sorted(cluster.nodes)}"
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"there is no broker {unknown[0]}; {known}"
-    owner = cluster.ownership.owner_of_topic_partition(topic, partition)
-    if list(broker_ids) != [owner]:
-        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, f"partition {partition} of '{topic}' can be on broker {owner} only"
+    if len(broker_ids) > REPLICATION_FACTOR:
+        return ErrorCode.INVALID_REPLICA_ASSIGNMENT, (
+            f"partition {partition} is assigned to {len(broker_ids)} brokers, but there is one copy of each partition; "
+            "name one broker (docs/cluster.md, section Manual assignments)"
+        )
     return None

@@ -15,6 +15,7 @@ OFFSETS_TOPIC: Final = "__consumer_offsets"
 # Kafka's internal topics. Only the first exists here; nobody may create the others as ordinary topics.
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, "__transaction_state", "__share_group_state", "__cluster_metadata"})
 
+CATALOGUE_NAME: Final = "topics.json"  # the file of the catalogue in a data directory
 DELETED_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"
 

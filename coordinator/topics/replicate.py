@@ -19,6 +19,8 @@ from coordinator.topics.delete_topics import forget_topics
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.effects import Ticket
     from coordinator.topics.catalogue import Document, Topic
     from coordinator.topics.changes import Parts
@@ -34,7 +36,7 @@ class Replicate:
         self._ticket = ticket
         self._new: list[Topic] = []
         self._gone: list[Topic] = []
-        self._growing: list[tuple[Topic, list[Partition]]] = []
+        self._growing: list[tuple[Topic, list[Partition], Mapping[int, int]]] = []
         self._altered: list[tuple[Topic, dict[str, str]]] = []
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
@@ -52,18 +54,22 @@ class Replicate:
         for facts in received.topics:
             topic = catalogue.by_id(facts.topic_id)
             if topic is None:
-                self._new.append(catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs))
+                self._new.append(
+                    catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs, facts.assigned)
+                )
                 continue
             if facts.partitions > len(topic.partitions):
-                self._growing.append((topic, catalogue.more_partitions(topic, facts.partitions)))
+                more = catalogue.more_partitions(topic, facts.partitions, facts.assigned)
+                self._growing.append((topic, more, facts.assigned))
             if facts.configs != topic.configs:
                 self._altered.append((topic, facts.configs))
         return parts.plan(
             add=self._new,
             without=self._gone,
-            partitions={topic.name: len(topic.partitions) + len(more) for topic, more in self._growing},
+            partitions={topic.name: len(topic.partitions) + len(more) for topic, more, _ in self._growing},
+            assigned={topic.name: assigned for topic, _, assigned in self._growing},
             configs={topic.name: configs for topic, configs in self._altered},
-            create=[partition for _, more in self._growing for partition in more],
+            create=[partition for _, more, _ in self._growing for partition in more],
             lineage=received.lineage,
             revision=received.revision,
             adopts=not catalogue.lineage,
@@ -73,8 +79,8 @@ class Replicate:
         forget_topics(self._gone, parts, changed, out)
         for topic in self._new:
             parts.catalogue.add(topic)
-        for topic, more in self._growing:
-            parts.catalogue.extend(topic, more)
+        for topic, more, assigned in self._growing:
+            parts.catalogue.extend(topic, more, assigned)
         for topic, configs in self._altered:
             parts.catalogue.configure(topic, configs)
         out.reply(self._ticket, ErrorCode.NONE)

@@ -110,7 +110,7 @@ class Topics:
         partitions = []
         self.catalogue.lineage, self.catalogue.revision = stored.lineage, stored.revision
         for facts in stored.topics:
-            topic = self.catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs)
+            topic = self.catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs, facts.assigned)
             self.catalogue.add(topic)
             partitions += [partition for partition in topic.partitions if partition.is_local]
         return partitions

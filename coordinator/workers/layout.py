@@ -1,10 +1,11 @@
 """Where the workers of one data directory keep their partitions, and how these move when there are more or fewer.
 
 A worker is a node with a data directory of its own, `DATA/workers/<node id>`; a daemon without workers keeps everything
-in DATA itself. Who owns a partition follows from the number of workers, so another number means that partitions move:
-before anything starts, under the lock of every directory concerned, each partition's directory is renamed into the
-directory of its new owner. A rename is one step on the disk, and doing all of it again does no more: a crash in the
-middle is mended by the next start, whatever number of workers that one has.
+in DATA itself. Who owns a partition follows from the number of workers, unless the catalogue of topics has a manual
+assignment to one of them. So another number means that partitions move: before anything starts, under the lock of every
+directory concerned, each partition's directory is renamed into the directory of its new owner. A rename is one step on
+the disk, and doing all of it again does no more: a crash in the middle is mended by the next start, whatever number of
+workers that one has.
 
 The catalogue of topics belongs to the controller, the first node; its new home gets the newest one there is. What
 speaks of files that have moved (open compaction jobs, where producers stood) is removed: it is made again from the
@@ -14,7 +15,7 @@ logs. Producer ids stay where they are, since each node, and the daemon without 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -24,11 +25,10 @@ from coordinator.data_dir import LOCK_NAME, DataDirError
 from coordinator.history.marks import HISTORY_DIR, read_marks
 from coordinator.log.fs import File, FileSystem, read_whole, write_atomically
 from coordinator.offsets.offsets_log import OFFSETS_TOPIC
-from coordinator.topics.catalogue import CatalogueError, parse_document
-from coordinator.topics.names import parse_partition_directory
+from coordinator.topics.catalogue import CatalogueError, Document, parse_document
+from coordinator.topics.names import CATALOGUE_NAME, parse_partition_directory
 
 WORKERS_DIR: Final = "workers"
-CATALOGUE_NAME: Final = "topics.json"
 _ABOUT_MOVED: Final = ("topic-producers.json", "cleaner-offset-checkpoint")
 _JOBS_DIR: Final = "compaction"
 LOCK_WAIT_S: Final = 20.0  # workers whose supervisor was killed drain before they end
@@ -74,8 +74,8 @@ def arrange(
         for path in known.values():
             locks.append(_locked(fs, path, sleep))  # noqa: PERF401 - one by one: those before are let go on failure
         sources = [data_dir, *known.values()]
-        _bring_catalogue(fs, sources, owner_dirs[min(node_ids)])
-        return _move_partitions(fs, sources, owner_dirs)
+        assigned = _bring_catalogue(fs, sources, owner_dirs[min(node_ids)])
+        return _move_partitions(fs, sources, owner_dirs, assigned)
     finally:
         for lock in locks:
             lock.close()
@@ -95,22 +95,27 @@ def _locked(fs: FileSystem, path: Path, sleep: Callable[[float], None]) -> File:
             waited_s += 0.1
 
 
-def _bring_catalogue(fs: FileSystem, sources: Sequence[Path], target: Path) -> None:
-    """The controller starts from the newest catalogue, wherever the last controller had its home."""
-    found: list[tuple[int, Path, bytes]] = []
+def _bring_catalogue(fs: FileSystem, sources: Sequence[Path], target: Path) -> Mapping[str, Mapping[int, int]]:
+    """The controller starts from the newest catalogue, wherever the last controller had its home.
+
+    Returns the manual assignments in it, by topic.
+    """
+    found: list[tuple[int, Path, bytes, Document]] = []
     for source in sources:
         path = source / CATALOGUE_NAME
         if fs.exists(path):
             data = read_whole(fs, path)
             try:
-                found.append((parse_document(data.decode()).revision, source, data))
+                document = parse_document(data.decode())
+                found.append((document.revision, source, data, document))
             except (CatalogueError, UnicodeDecodeError) as error:
                 raise DataDirError(f"the catalogue {path} cannot be used: {error}; restore it from a copy") from None
     if not found:
-        return
-    revision, source, data = max(found, key=lambda each: (each[0], each[1] == target))
+        return {}
+    revision, source, data, document = max(found, key=lambda each: (each[0], each[1] == target))
     if source != target and all(each[1] != target or each[0] < revision for each in found):
         write_atomically(fs, target / CATALOGUE_NAME, data)
+    return document.assignments()
 
 
 def _refuse_with_history(fs: FileSystem, source: Path, topic: str, partition: int) -> None:
@@ -125,7 +130,12 @@ def _refuse_with_history(fs: FileSystem, source: Path, topic: str, partition: in
         )
 
 
-def _move_partitions(fs: FileSystem, sources: Sequence[Path], owner_dirs: dict[int, Path]) -> int:
+def _move_partitions(
+    fs: FileSystem,
+    sources: Sequence[Path],
+    owner_dirs: dict[int, Path],
+    assigned: Mapping[str, Mapping[int, int]],
+) -> int:
     ownership = StaticOwnership(owner_dirs)
     moves: list[tuple[Path, Path]] = []
     for source in sources:
@@ -137,7 +147,7 @@ def _move_partitions(fs: FileSystem, sources: Sequence[Path], owner_dirs: dict[i
             if topic == OFFSETS_TOPIC:
                 owner = ownership.owner_of_offsets_partition(partition)
             else:
-                owner = ownership.owner_of_topic_partition(topic, partition)
+                owner = ownership.owner_of_topic_partition(topic, partition, assigned.get(topic, {}).get(partition))
             target = owner_dirs[owner]
             if target != source:
                 if fs.exists(target / name):

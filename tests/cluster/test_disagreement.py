@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from coordinator.cli.main import main
+from protocol.error_codes import ErrorCode
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from tests.support.admin import assign_topic
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.nodes import CLUSTER_ID, Nodes, free_ports
@@ -128,8 +130,10 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
     with Daemon(tmp_path / "alone", topics=("orders:3",)) as alone:
         for group in groups:
             commit_offsets(alone.port, group, {("orders", 0): 7})
-        for index in range(3):
-            produce(alone.port, "orders", index, [b"before"])
+        assert assign_topic(alone.port, "kept", 1, 1, 1) is ErrorCode.NONE
+        for topic in ("orders", "kept"):
+            for index in range(3):
+                produce(alone.port, topic, index, [b"before"])
     meta = (alone.data_dir / "meta.properties").read_text()
     cluster_id = next(line.partition("=")[2] for line in meta.splitlines() if line.startswith("cluster.id="))
     grown = Nodes(tmp_path / "grown", overrides=(f"cluster.id={cluster_id}",)).prepare()
@@ -138,7 +142,9 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
     assert "holds records of" in said and "docs/cluster.md says how" in said
     # What docs/cluster.md says: the directories to their owners.
     assert main(["cluster", "owners", str(grown[1].data_dir), "--nodes", "1,2,3", "--json"]) == 0
-    for row in json.loads(capsys.readouterr().out):
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["owner"] for row in rows if row["directory"].startswith("kept-")} == {1}, "assigned by hand"
+    for row in rows:
         home = grown[row["owner"]].data_dir
         home.mkdir(exist_ok=True)
         if home != grown[1].data_dir:
@@ -156,6 +162,7 @@ def test_records_that_belong_to_another_node_are_not_left_behind_when_a_cluster_
         for number in grown:
             for index in led_by(grown, number):
                 assert produce(grown[number].port, "orders", index, [b"after"]) == 1, "behind what was there before"
+        assert [produce(grown[1].port, "kept", index, [b"after"]) for index in range(3)] == [1, 1, 1]
     finally:
         for number in grown:
             grown[number].stop()

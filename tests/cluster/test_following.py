@@ -25,7 +25,12 @@ from coordinator.topics.catalogue import Catalogue, CatalogueError, parse_docume
 from coordinator.topics.effects import ChangeCatalogue
 from coordinator.topics.tail_cache import TailBudget
 from protocol.error_codes import ErrorCode
-from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol.messages.create_partitions import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
+from protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -69,6 +74,22 @@ class Pair:
         asked = CreatePartitionsTopic(name=name, count=partitions, assignments=None)
         self.change(create_partitions.API, CreatePartitionsRequest(topics=[asked]), 3)
 
+    def assign(self, name: str, count: int) -> None:
+        """Make a topic, or the partitions that it lacks, on nodes named by hand."""
+        topic = self.controller.topics.catalogue.topics.get(name)
+        present = 0 if topic is None else len(topic.partitions)
+        brokers = [1 + index % 3 % 2 for index in range(present, count)]
+        if topic is None:
+            placed = [
+                CreatableReplicaAssignment(partition_index=index, broker_ids=[b]) for index, b in enumerate(brokers)
+            ]
+            wanted = CreatableTopic(name=name, num_partitions=-1, replication_factor=-1, assignments=placed)
+            self.change(create_topics.API, CreateTopicsRequest(topics=[wanted]), 7)
+        else:
+            more = [CreatePartitionsAssignment(broker_ids=[broker]) for broker in brokers]
+            asked = CreatePartitionsTopic(name=name, count=count, assignments=more)
+            self.change(create_partitions.API, CreatePartitionsRequest(topics=[asked]), 3)
+
     def set(self, name: str, retention_ms: int) -> None:
         config = AlterableConfig(name="retention.ms", value=str(retention_ms))
         resource = AlterConfigsResource(resource_type=2, resource_name=name, configs=[config])
@@ -108,7 +129,13 @@ def seen(world: TopicsWorld) -> Any:
         catalogue.lineage,
         catalogue.revision,
         {
-            name: (topic.topic_id, [each.leader for each in topic.partitions], topic.configs, topic.settings)
+            name: (
+                topic.topic_id,
+                [each.leader for each in topic.partitions],
+                topic.assigned,
+                topic.configs,
+                topic.settings,
+            )
             for name, topic in catalogue.topics.items()
         },
         catalogue.user_topics,
@@ -133,9 +160,21 @@ def test_a_topic_appears_with_the_logs_of_the_partitions_that_are_here(pair: Pai
     logs_are_those_led_here(pair.follower)
 
 
+def test_manual_assignments_hold_on_every_node(pair: Pair) -> None:
+    pair.assign("a", 5)
+    pair.follow()
+    pair.assign("a", 7)
+    pair.grow("a", 8)
+    pair.follow()
+    leaders = [each.leader for each in pair.follower.topics.catalogue.topics["a"].partitions]
+    assert leaders[:7] == [1, 2, 1, 1, 2, 1, 1]
+    logs_are_those_led_here(pair.follower)
+
+
 def test_what_is_received_is_what_is_on_disk(pair: Pair) -> None:
     pair.create("a")
     pair.set("a", 1234)
+    pair.assign("b", 3)
     pair.follow()
     stored = parse_document(pair.follower.document)
     assert stored == parse_document(pair.controller.topics.catalogue.document())
@@ -199,6 +238,7 @@ STEPS = st.lists(
         st.tuples(st.just("create"), st.sampled_from(NAMES), st.integers(1, 5)),
         st.tuples(st.just("delete"), st.sampled_from(NAMES), st.just(0)),
         st.tuples(st.just("grow"), st.sampled_from(NAMES), st.integers(2, 8)),
+        st.tuples(st.just("assign"), st.sampled_from(NAMES), st.integers(1, 9)),
         st.tuples(st.just("set"), st.sampled_from(NAMES), st.integers(1000, 2000)),
         st.tuples(st.just("follow"), st.just(""), st.just(0)),
     ),

@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Iterator
 
 import pytest
+from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
 
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_cluster import DescribeClusterRequest
@@ -22,7 +23,7 @@ from tests.support.admin import (
 )
 from tests.support.eventually import eventually
 from tests.support.nodes import Nodes
-from tests.support.questions import commit_offsets, committed_offsets
+from tests.support.questions import commit_offsets, committed_offsets, produce
 from tests.support.wire import call
 
 pytestmark = pytest.mark.integration
@@ -66,6 +67,21 @@ def test_a_node_that_is_not_the_controller_says_so_to_who_wants_to_change_topics
     assert delete_topic(port, topic) is ErrorCode.NOT_CONTROLLER
     assert grow_topic(port, topic, 9) is ErrorCode.NOT_CONTROLLER
     assert nodes.partitions(1, topic) is None
+
+
+def test_partitions_are_where_an_admin_client_assigns_them(nodes: Nodes, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": nodes[2].address})
+    wanted = NewTopic(topic, num_partitions=3, replica_assignment=[[2], [2], [3]])
+    admin.create_topics([wanted])[topic].result(20)
+    nodes.know(topic, 3)
+    admin.create_partitions([NewPartitions(topic, 5, replica_assignment=[[1], [2]])])[topic].result(20)
+    nodes.know(topic, 5)
+    nodes[2].restart()
+    for number in nodes:
+        leaders = [each.leader_id for each in topic_metadata(nodes[number].port, topic).partitions]
+        assert leaders == [2, 2, 3, 1, 2]
+    for index, leader in enumerate(leaders):
+        assert produce(nodes[leader].port, topic, index, [b"x"]) == 0
 
 
 def test_more_partitions_reach_all_nodes(nodes: Nodes, topic: str) -> None:

@@ -43,6 +43,7 @@ def test_the_rule_is_round_robin_and_never_changes() -> None:
     assert [rule.owner_of_offsets_partition(number) for number in range(8)] == [1, 2, 3, 1, 2, 3, 1, 2]
     assert [rule.owner_of_topic_partition("orders", number) for number in range(4)] == [3, 1, 2, 3]
     assert [rule.owner_of_topic_partition("payments", number) for number in range(4)] == [1, 2, 3, 1]
+    assert [rule.owner_of_topic_partition("payments", 0, assigned) for assigned in (1, 2, 3, 4)] == [1, 2, 3, 1]
 
 
 def test_topics_of_one_partition_are_spread_over_the_nodes() -> None:

@@ -158,20 +158,60 @@ def assignments(*brokers: int) -> list[CreatableReplicaAssignment]:
     ]
 
 
-def test_an_assignment_may_say_what_the_rule_says_and_nothing_else() -> None:
+def leaders(world: TopicsWorld, topic: str) -> list[int]:
+    return [partition.leader for partition in world.topics.catalogue.topics[topic].partitions]
+
+
+def grow(world: TopicsWorld, count: int, *brokers: list[int]) -> Any:
+    wanted = [CreatePartitionsAssignment(broker_ids=each) for each in brokers] or None
+    more = CreatePartitionsTopic(name="orders2", count=count, assignments=wanted)
+    return world.call(create_partitions_api.API, CreatePartitionsRequest(topics=[more]), 3).results[0]
+
+
+ASSIGNED: dict[str, Any] = {"num_partitions": -1, "replication_factor": -1}
+
+
+def test_a_manual_assignment_places_partitions_where_it_says() -> None:
     controller = node(1)
-    rule = controller.cluster.ownership
-    right = [rule.owner_of_topic_partition("orders2", index) for index in range(2)]
-    about = {"num_partitions": -1, "replication_factor": -1}
-    wrong = create(controller, assignments=assignments(right[1], right[0]), **about)
-    assert wrong.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
-    assert wrong.error_message == f"partition 0 of 'orders2' can be on broker {right[0]} only"
-    unknown = create(controller, assignments=assignments(7), **about)
+    assert create(controller, assignments=assignments(2, 2, 1), **ASSIGNED).error_code == 0
+    assert leaders(controller, "orders2") == [2, 2, 1]
+    assert [each.is_local for each in controller.topics.catalogue.topics["orders2"].partitions] == [False, False, True]
+    assert grow(controller, 5, [1], [1]).error_code == 0
+    assert leaders(controller, "orders2") == [2, 2, 1, 1, 1]
+    assert grow(controller, 6).error_code == 0
+    by_rule = controller.cluster.ownership.owner_of_topic_partition("orders2", 5)
+    assert leaders(controller, "orders2") == [2, 2, 1, 1, 1, by_rule]
+
+
+def test_an_assignment_that_is_validated_only_changes_nothing() -> None:
+    controller = node(1)
+    create(controller, assignments=assignments(2), **ASSIGNED)
+    more = CreatePartitionsTopic(name="orders2", count=2, assignments=[CreatePartitionsAssignment(broker_ids=[3])])
+    request = CreatePartitionsRequest(topics=[more], validate_only=True)
+    assert controller.call(create_partitions_api.API, request, 3).results[0].error_code == 0
+    assert controller.topics.catalogue.topics["orders2"].assigned == {0: 2}
+
+
+def test_an_assignment_that_the_disk_refused_did_not_happen() -> None:
+    controller = node(1)
+    create(controller, assignments=assignments(2), **ASSIGNED)
+    controller.fail_changes = 1
+    assert grow(controller, 2, [1]).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+    assert grow(controller, 2, [3]).error_code == 0
+    assert leaders(controller, "orders2") == [2, 3]
+
+
+def test_an_assignment_that_cannot_be_is_refused_with_the_reason() -> None:
+    controller = node(1)
+    unknown = create(controller, assignments=assignments(7), **ASSIGNED)
+    assert unknown.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
     assert unknown.error_message == "there is no broker 7; there are [1, 2, 3]"
-    assert create(controller, assignments=assignments(*right), **about).error_code == 0
-    more = CreatePartitionsTopic(name="orders", count=5, assignments=[CreatePartitionsAssignment(broker_ids=[3])])
-    answer = controller.call(create_partitions_api.API, CreatePartitionsRequest(topics=[more]), 3)
-    assert answer.results[0].error_message == "partition 4 of 'orders' can be on broker 1 only"
+    two = [CreatableReplicaAssignment(partition_index=0, broker_ids=[1, 2])]
+    copies = create(controller, assignments=two, **ASSIGNED)
+    assert copies.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
+    assert "one copy of each partition; name one broker (docs/cluster.md" in copies.error_message
+    create(controller, num_partitions=1, replication_factor=1)
+    assert "name one broker" in grow(controller, 2, [1, 2]).error_message
 
 
 def test_two_copies_are_not_possible() -> None:

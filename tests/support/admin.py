@@ -7,7 +7,7 @@ from typing import Any
 from protocol.error_codes import ErrorCode
 from protocol.messages import alter_configs
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
-from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
+from protocol.messages.create_topics import CreatableReplicaAssignment, CreatableTopic, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
 from protocol.messages.incremental_alter_configs import (
     AlterableConfig,
@@ -22,6 +22,14 @@ TOPIC = 2  # the type of the resource
 
 def create_topic(port: int, topic: str, partitions: int = 6) -> ErrorCode:
     wanted = CreatableTopic(name=topic, num_partitions=partitions, replication_factor=1)
+    answer = call(port, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000), 7)
+    return ErrorCode(answer.topics[0].error_code)
+
+
+def assign_topic(port: int, topic: str, *brokers: int) -> ErrorCode:
+    """Create a topic, its partitions on these brokers."""
+    assigned = [CreatableReplicaAssignment(partition_index=index, broker_ids=[b]) for index, b in enumerate(brokers)]
+    wanted = CreatableTopic(name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned)
     answer = call(port, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000), 7)
     return ErrorCode(answer.topics[0].error_code)
 

@@ -60,6 +60,24 @@ def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
     assert len(document.splitlines()) < 12, "one line for each topic"
 
 
+def test_assignments_are_in_the_document_which_older_servers_must_then_refuse() -> None:
+    known = catalogue()
+    known.add(known.make("a", b"a" * 16, 2, {}))
+    assert '"version": 1' in known.document(), "nothing that an older server does not know"
+    known.add(known.make("b", b"b" * 16, 2, {}, {0: 3, 1: 1}))
+    document = known.document(partitions={"b": 3}, assigned={"b": {0: 3, 1: 1, 2: 2}})
+    assert '"version": 2' in document
+    assert parse_document(document).assignments() == {"b": {0: 3, 1: 1, 2: 2}}
+    assert parse_document(known.document()).assignments() == {"b": {0: 3, 1: 1}}
+
+
+@pytest.mark.parametrize("assigned", [{"2": 1}, {"-1": 1}, {"x": 1}, {"0": "1"}, {"0": None}, [1], 7])
+def test_an_assignment_that_makes_no_sense_is_damage(assigned: object) -> None:
+    row = {"name": "a", "id": "61" * 16, "partitions": 2, "configs": {}, "assigned": assigned}
+    with pytest.raises(CatalogueError, match="damaged"):
+        parse_document(json.dumps({"version": 2, "topics": [row], "deleted": []}))
+
+
 GOOD = catalogue().document()
 
 
@@ -70,7 +88,7 @@ GOOD = catalogue().document()
         "[]",
         "{}",
         GOOD[:-4],
-        GOOD.replace('"version": 1', '"version": 2'),
+        GOOD.replace('"version": 1', '"version": 3'),
         json.dumps({"version": 1, "topics": [{"name": "a"}], "deleted": []}),
         json.dumps(
             {"version": 1, "topics": [{"name": "a", "id": "zz", "partitions": 1, "configs": {}}], "deleted": []}

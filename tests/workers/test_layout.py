@@ -15,6 +15,7 @@ from coordinator.history.marks import Mark, Marks, write_marks
 from coordinator.log.fs import RealFileSystem
 from coordinator.workers.layout import arrange, homes, worker_dir
 
+ASSIGNED = {"0": 2, "3": 4}  # manual assignments of partitions of orders to nodes
 PARTITIONS = [("__consumer_offsets", number) for number in range(6)] + [("orders", number) for number in range(4)]
 
 
@@ -48,7 +49,8 @@ def fill(path: Path) -> None:
 
 
 def catalogue(revision: int) -> str:
-    return json.dumps({"version": 1, "lineage": "a", "revision": revision, "topics": [], "deleted": []})
+    orders = {"name": "orders", "id": "61" * 16, "partitions": 4, "configs": {}, "assigned": ASSIGNED}
+    return json.dumps({"version": 2, "lineage": "a", "revision": revision, "topics": [orders], "deleted": []})
 
 
 def home_of(data_dir: Path, ids: list[int], topic: str, number: int) -> Path:
@@ -58,7 +60,7 @@ def home_of(data_dir: Path, ids: list[int], topic: str, number: int) -> Path:
     owner = (
         rule.owner_of_offsets_partition(number)
         if topic == "__consumer_offsets"
-        else rule.owner_of_topic_partition(topic, number)
+        else rule.owner_of_topic_partition(topic, number, ASSIGNED.get(str(number)))
     )
     return worker_dir(data_dir, owner)
 
