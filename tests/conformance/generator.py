@@ -26,6 +26,8 @@ LISTS: Final = (
     ("roundrobin", "range", "sticky"),
     ("sticky",),
 )
+TOPIC: Final = 2  # the type of a resource that has settings
+DELETE, APPEND, SUBTRACT = 1, 2, 3  # operations on settings
 ADMIN: Final = 50  # the first of the connections for requests of nobody in particular
 MALFORMED: Final = (
     "00000000",  # no header at all
@@ -438,7 +440,38 @@ class Generator:
         ]
         return self._send(ADMIN, "OffsetDelete", {"group_id": f"${group}", "topics": topics})
 
+    def _alter_configs(self) -> Step:
+        """Settings of topics that all scripts share: the outcome must not depend on what others set meanwhile."""
+        api = self._random.choice(("AlterConfigs", "IncrementalAlterConfigs"))
+        names = self._random.choice((["t0"], ["t1"], ["t0", "missing"], ["missing", "t1"], [""], ["a b"], []))
+        resources = []
+        for name in names:
+            configs = [self._setting(api) for _ in range(self._random.choice((0, 1, 1, 1, 2)))]
+            kind = self._random.choice((TOPIC, TOPIC, TOPIC, TOPIC, 0, 99))
+            resources.append({"resource_type": kind, "resource_name": name, "configs": configs})
+        # Kafka 4.4.0 does not answer AlterConfigs with one resource twice: scripts do not ask.
+        return self._send(ADMIN, api, {"resources": resources, "validate_only": self._random.random() < 0.3})
+
+    def _setting(self, api: str) -> dict[str, Any]:
+        if api == "IncrementalAlterConfigs" and self._random.random() < 0.4:
+            operation = self._random.choice((DELETE, APPEND, SUBTRACT))
+            value = self._random.choice(("delete", "compact", "delete,compact", None))
+            return {"name": "cleanup.policy", "config_operation": operation, "value": value}
+        name, values = self._random.choice(
+            (
+                (
+                    "cleanup.policy",
+                    ("", " ", "delete", "compact", " delete , compact", "delete,delete", ",", "x", None),
+                ),
+                ("retention.ms", ("-1", "604800000", " 604800000", "-2", "soon", "", None)),
+                ("no.such", ("1", "", None)),
+            )
+        )
+        return {"name": name, "value": self._random.choice(values)}
+
     def _admin(self, run: Lockstep, group: str) -> Step:
+        if self._random.random() < 0.1:
+            return self._alter_configs()
         chance = self._random.random()
         names = self._random.choice(([f"${group}"], [f"${group}", "nobody"], [f"${each}" for each in self._groups], []))
         if chance < 0.4:

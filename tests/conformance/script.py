@@ -36,6 +36,8 @@ APIS: Final = {
     "ListGroups": ApiKey.LIST_GROUPS,
     "DescribeGroups": ApiKey.DESCRIBE_GROUPS,
     "DeleteGroups": ApiKey.DELETE_GROUPS,
+    "AlterConfigs": ApiKey.ALTER_CONFIGS,
+    "IncrementalAlterConfigs": ApiKey.INCREMENTAL_ALTER_CONFIGS,
 }
 CAN_PARK: Final = frozenset({"JoinGroup", "SyncGroup"})
 GROUP: Final = re.compile(r"\$(g\d+)")
