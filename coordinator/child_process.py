@@ -17,6 +17,7 @@ import os
 import signal
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Final, TypeVar
@@ -45,10 +46,24 @@ class Children:
     def run(
         self, command: Sequence[str], converse: Callable[[IO[bytes], IO[bytes]], T], *, timeout_s: float, name: str
     ) -> T:
+        """As `run_watched`, with a time limit for all of it."""
+        return self.run_watched(
+            command, lambda stdin, stdout, _: converse(stdin, stdout), timeout_s=timeout_s, name=name
+        )
+
+    def run_watched(
+        self,
+        command: Sequence[str],
+        converse: Callable[[IO[bytes], IO[bytes], Callable[[], None]], T],
+        *,
+        timeout_s: float,
+        name: str,
+    ) -> T:
         """Start `command`, talk to it (its stdin, its stdout), wait for its end; returns what `converse` returned.
 
-        Blocks. ChildError if it does not end with 0, or in time, or hangs up in the middle of the conversation. What
-        `converse` raises for reasons of its own ends the child.
+        The third argument of `converse` is a function that lets the time limit begin anew. Blocks. ChildError if the
+        child does not end with 0, or in time, or hangs up in the middle of the conversation. What `converse` raises
+        for reasons of its own ends the child.
         """
         import tempfile  # late: a start of the daemon does without it, and without what it brings along
 
@@ -60,14 +75,14 @@ class Children:
                 late.set()
                 self._end(process, lifeline)
 
-            timer = _timer(timeout_s, end_late)
+            watchdog = _Watchdog(timeout_s, end_late)
             result: T | None = None
             broken: Exception | None = None
             try:
                 assert process.stdin is not None
                 assert process.stdout is not None
                 try:
-                    result = converse(process.stdin, process.stdout)
+                    result = converse(process.stdin, process.stdout, watchdog.restart)
                 except (OSError, EOFError) as error:  # it hung up: how it ended says more
                     broken = error
                     self._end(process, lifeline)
@@ -78,10 +93,10 @@ class Children:
                 self._end(process, lifeline)
                 raise
             finally:
-                timer.cancel()
+                watchdog.stop()
                 code = self._reap(process)
             if late.is_set():
-                raise ChildError(f"{name} did not end in {timeout_s:g} s and was killed")
+                raise ChildError(f"{name} {watchdog.complaint} {timeout_s:g} s and was killed")
             if code or broken is not None:
                 raise ChildError(_account(name, code, stderr))
             return result  # type: ignore[return-value]  # set, since nothing broke
@@ -160,6 +175,38 @@ class _Lifeline:
     def __exit__(self, *_: object) -> None:
         self.cut()
         os.close(self.read_end)
+
+
+class _Watchdog:
+    """Calls `action` in a thread once `timeout_s` seconds have passed since the start, or since `restart`."""
+
+    def __init__(self, timeout_s: float, action: Callable[[], None]) -> None:
+        self._timeout_s = timeout_s
+        self._action = action
+        self.complaint = "did not end in"
+        self._lock = threading.Lock()
+        self._deadline = time.monotonic() + timeout_s
+        self._timer: threading.Timer | None = _timer(timeout_s, self._look)
+
+    def restart(self) -> None:
+        self.complaint = "said nothing for"
+        self._deadline = time.monotonic() + self._timeout_s
+
+    def stop(self) -> None:
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = None
+
+    def _look(self) -> None:
+        with self._lock:
+            if self._timer is None:
+                return
+            left_s = self._deadline - time.monotonic()
+            if left_s > 0:
+                self._timer = _timer(left_s, self._look)
+                return
+        self._action()
 
 
 def _environment(lifeline_fd: int) -> dict[str, str]:

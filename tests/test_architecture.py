@@ -77,6 +77,7 @@ COMPACTION_BASE = (
     "frames",
     "handover",
     "jobs",
+    "kept",
     "memory_check",
     "plan",
     "planning",

@@ -1,9 +1,10 @@
 """What the daemon lets a child process do: `python -m coordinator.compaction.child plan|check|run`.
 
-Planning hashes every closed segment; checking reads all of them again, holds them against the result, and asks the
-daemon for rows from memory; running starts a job and watches it. All of that would be felt by an event loop, in the
+Planning hashes closed segments; checking reads them again, holds them against the result, and asks the daemon for rows
+from memory; running starts a job and watches it. Several children check a result, each some of its partitions. All of that would be felt by an event loop, in the
 same process even from a thread, because Python runs one thread at a time. The child is nice to others (`nice`), takes
-its orders as one value from stdin (`frames.py`) and answers in one; in between, `check` asks for rows.
+its orders as one value from stdin (`frames.py`) and answers in one; in between, `check` asks for
+rows, and says that it is alive.
 
 It ends when its lifeline is cut, whatever it is doing, and takes along what it has started: so a daemon that is killed
 leaves nobody behind. Standard library only: a daemon without the extra `[spark]` can do all of it.
@@ -27,15 +28,16 @@ from coordinator.child_process import LIFELINE_VARIABLE
 from coordinator.compaction import frames, handover
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.compaction.plan import JobDir, PartitionResult, log_dir
+from coordinator.compaction.plan import PartitionPlan, PartitionResult, log_dir
 from coordinator.compaction.planning import LogView, Options, PlanningError, make_plan
-from coordinator.compaction.tail import read_file, read_tail
+from coordinator.compaction.tail import read_tail
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.history.marks import MarksError, mark_of
 from coordinator.log.errors import LogError
 from coordinator.log.fs import FileSystem, RealFileSystem
 from coordinator.log.staging import SwapRefusedError
 from coordinator.log.swap import AtStep, no_step
+from coordinator.offsets.replay import Replay
 from protocol.errors import ProtocolError
 
 ROWS_TRIES: Final = 60  # a partition that is being loaded is asked again, once a second
@@ -54,6 +56,16 @@ def main(argv: list[str] | None = None, at_step: AtStep = no_step) -> int:
     order = frames.read(stdin)
     frames.write(stdout, act(order, stdin, stdout, at_step))
     return 0
+
+
+def _heard(at_step: AtStep, stdout: IO[bytes]) -> AtStep:
+    """`at_step`, after the daemon was told that this child is getting on."""
+
+    def step(name: str) -> None:
+        frames.write(stdout, frames.ALIVE)
+        at_step(name)
+
+    return step
 
 
 # --- plan -------------------------------------------------------------------------------------------------------------
@@ -75,7 +87,7 @@ def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> 
             epoch=order["epoch"],
             now_ms=order["now_ms"],
             options=Options(**options),
-            at_step=at_step,
+            at_step=_heard(at_step, stdout),
         )
     except (PlanningError, MarksError) as error:
         return {"plan_id": "", "sentence": str(error)}
@@ -85,27 +97,42 @@ def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> 
     return {
         "plan_id": made.id if made else "",
         "expires_ms": made.expires_ms if made else 0,
-        "partitions": [part.partition for part in made.partitions] if made else [],
+        "partitions": [part.partition for part in sorted(made.partitions, key=_size, reverse=True)] if made else [],
         "sentence": planned.sentence(),
     }
+
+
+def _size(part: PartitionPlan) -> int:
+    return sum(segment.size_bytes for segment in part.inputs)
 
 
 # --- check ------------------------------------------------------------------------------------------------------------
 
 
 def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
-    """Whether the result of a job may be put in place; if so it is staged on return.
+    """Whether the result of a job may be put in place, for some partitions; if so those are staged on return.
 
     One of: `accepted` (plan and manifest), `refused` (a sentence, and whether it is evidence), `settled`, and `again`
     (a sentence: it is not the result's fault).
     """
     fs, data_dir = RealFileSystem(), Path(order["data_dir"])
+    rows = 0
     try:
-        accepted = handover.accept(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
-        rows = 0
-        for result in accepted.results:
-            rows += check_memory(fs, data_dir, accepted, result, stdin, stdout)
-        handover.stage(fs, data_dir, accepted, index_interval_bytes=order["index_interval_bytes"], at_step=at_step)
+        found = handover.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
+        results = [result for result in found.results if result.partition in order["partitions"]]
+        for result in results:
+            left = handover.check(
+                fs, data_dir, found, result, against_inputs=False, progress=lambda: frames.write(stdout, frames.ALIVE)
+            )
+            rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
+        handover.stage(
+            fs,
+            data_dir,
+            found,
+            results,
+            index_interval_bytes=order["index_interval_bytes"],
+            at_step=_heard(at_step, stdout),
+        )
     except LateError as error:
         return {"refused": str(error), "evidence": False}
     except (RefusedError, SwapRefusedError) as error:
@@ -114,7 +141,7 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         return {"settled": str(error)}
     except (OSError, LogError, ProtocolError, _NotNowError) as error:
         return {"again": str(error)}
-    return {"accepted": [accepted.plan.to_json(), accepted.manifest.to_json()], "rows": rows}
+    return {"accepted": [found.plan.to_json(), found.manifest.to_json()], "rows": rows}
 
 
 class _NotNowError(Exception):
@@ -126,21 +153,18 @@ def check_memory(
     data_dir: Path,
     accepted: handover.Accepted,
     result: PartitionResult,
+    left: Replay,
     stdin: IO[bytes],
     stdout: IO[bytes],
 ) -> int:
-    """Hold one partition's result against what the daemon has in memory; returns how many rows were compared.
+    """Hold what one partition's outputs leave against the daemon's memory; returns how many rows were compared.
 
     RefusedError: they differ.
     """
     partition = result.partition
     part = accepted.plan.partition(partition)
     assert part is not None, "it was accepted"
-    job = JobDir.of(data_dir, accepted.plan.id)
-    found = MemoryCheck()
-    for output in result.outputs:
-        for header, records in read_file(fs, job.output(output)):
-            found.add_compacted(header, records)
+    found = MemoryCheck(left)
     until = _ask_for_rows(partition, part.clean_up_to, found, stdin, stdout)
     for header, records in read_tail(fs, log_dir(data_dir, partition), part.clean_up_to, until):
         found.add_tail(header, records)

@@ -5,14 +5,12 @@ record of its key follows outside of transactions; so of each segment only the n
 all tombstones (they end what open transactions hold for a key), all of transactions, and all markers, in their order.
 The replay itself is the coordinator's own.
 
-Batches that the outputs kept are decoded by the plain reader here too, and compared record by record. That leaves one
-thing to the kernel that the job also used: which records of a segment are superseded. A daemon asks its memory about
-that, and a log of a few megabytes is read plainly altogether.
+That leaves one thing to the kernel that the job also used: which records of a segment are superseded. A daemon asks its
+memory about that, and a log of a few megabytes is read plainly altogether.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
 from pathlib import Path
 
 import numpy as np
@@ -21,35 +19,21 @@ import pyarrow.compute as pc
 from coordinator.compaction.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
 from coordinator.compaction.kernel import Records
 from coordinator.compaction.kernel import read_records as read_columns
-from coordinator.compaction.plan import PartitionPlan
 from coordinator.offsets.replay import Replay
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
-_OUTSIDE_TRANSACTIONS = BatchHeader(0, 0, 0, 2, 0, 0, 0, 0, 0, -1, -1, -1, 0)
-
-See = Callable[[BatchHeader, list[Record]], None]
-
-
-def replay(directory: Path, part: PartitionPlan, kept: Collection[int], see: See) -> Replay:
-    """What the inputs of one partition leave. `see` gets each batch whose base offset is among `kept`.
+def add_segment(outcome: Replay, data: bytes, path: Path) -> None:
+    """Replay the next segment of a partition; `path` is for the sentence of an error.
 
     DecodeError: a batch cannot be read. The checksums are not verified: the files were hashed.
     """
-    outcome = Replay()
-    wanted = np.fromiter(kept, np.int64, len(kept))
-    for segment in part.inputs:
-        path = directory / segment.name
-        data = path.read_bytes()
-        try:
-            batches, _ = read_batches(data, path=path, verify_crc=False)
-            records = read_columns(data, batches, path=path)
-        except CorruptBatchError as error:
-            raise DecodeError(str(error)) from None
-        for number in np.flatnonzero(np.isin(batches.base_offset, wanted)).tolist():
-            see(*_plainly(data, batches, number))
-        _replay_segment(outcome, data, batches, records)
-    return outcome
+    try:
+        batches, _ = read_batches(data, path=path, verify_crc=False)
+        records = read_columns(data, batches, path=path)
+    except CorruptBatchError as error:
+        raise DecodeError(str(error)) from None
+    _replay_segment(outcome, data, batches, records)
 
 
 def _plainly(data: bytes, batches: Batches, number: int) -> tuple[BatchHeader, list[Record]]:
@@ -85,14 +69,7 @@ def _needed(records: Records, is_plain: Bools) -> Int64s:
 def _feed(outcome: Replay, records: Records, which: Int64s) -> None:
     data = records.data
     columns = (records.offset, records.key_at, records.key_len, records.value_at, records.value_len)
-    rows = zip(*(column[which].tolist() for column in columns), strict=True)
-    found = [
-        Record(
-            offset,
-            0,
-            None if key_len < 0 else data[key_at : key_at + key_len],
-            None if value_len < 0 else data[value_at : value_at + value_len],
-        )
-        for offset, key_at, key_len, value_at, value_len in rows
-    ]
-    outcome.add(_OUTSIDE_TRANSACTIONS, found)
+    add = outcome.add_record
+    for offset, key_at, key_len, value_at, value_len in zip(*(column[which].tolist() for column in columns), strict=True):
+        key = None if key_len < 0 else data[key_at : key_at + key_len]
+        add(key, None if value_len < 0 else data[value_at : value_at + value_len], offset)

@@ -12,6 +12,8 @@ from typing import IO, Any, Final
 
 _LENGTH: Final = struct.Struct(">I")
 MAX_FRAME_BYTES: Final = 64 << 20
+ALIVE: Final[dict[str, Any]] = {}
+"""From a child: it has got on with its work, and the time limit of the daemon begins anew."""
 
 
 def encode(value: Any) -> bytes:

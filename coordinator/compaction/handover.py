@@ -47,6 +47,7 @@ from coordinator.log.swap import AtStep, Intent, no_step
 
 if TYPE_CHECKING:
     from coordinator.log.log import Log
+    from coordinator.offsets.replay import Replay
 
 _logger = logging.getLogger(__name__)
 
@@ -91,8 +92,8 @@ class Outcome:
     failed: Mapping[int, str]  # a clause each
 
 
-def accept(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
-    """Read and check a job's result. Nothing is changed.
+def read_result(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
+    """Read a job's manifest and hold it against its plan; each of its partitions is still to be checked.
 
     RefusedError: not to be put in place, and to be kept as evidence; LateError: merely too late. AlreadySettledError:
     it was accepted, or refused, before.
@@ -108,13 +109,33 @@ def accept(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: 
     except PlanError as error:
         raise validate.RefusedError(str(error)) from None
     validate.check_manifest(plan, manifest, epoch=epoch, now_ms=now_ms)
-    accepted = Accepted(plan, manifest)
+    return Accepted(plan, manifest)
+
+
+def check(
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: Accepted,
+    result: PartitionResult,
+    *,
+    against_inputs: bool,
+    progress: Callable[[], None] = lambda: None,
+) -> Replay:
+    """Check one partition; what its outputs leave. Nothing is changed. RefusedError, LateError as `read_result`."""
+    from coordinator.compaction import validate
+
+    job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
+    directory = log_dir(data_dir, part.partition)
+    return validate.check_partition(
+        fs, job, directory, part, result, against_inputs=against_inputs, progress=progress
+    )
+
+
+def accept(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
+    """Read and check a job's result where no daemon can be asked, one partition after another; raises as they do."""
+    accepted = read_result(fs, data_dir, plan_id, epoch=epoch, now_ms=now_ms)
     for result in accepted.results:
-        part = _part(plan, result.partition)
-        directory = log_dir(data_dir, part.partition)
-        validate.check_live(fs, directory, part)
-        validate.check_outputs(fs, job, part, result)
-        validate.check_content(fs, job, directory, part, result)
+        check(fs, data_dir, accepted, result, against_inputs=True)
     return accepted
 
 
@@ -123,16 +144,22 @@ class AlreadySettledError(Exception):
 
 
 def stage(
-    fs: FileSystem, data_dir: Path, accepted: Accepted, *, index_interval_bytes: int, at_step: AtStep = no_step
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: Accepted,
+    results: Sequence[PartitionResult],
+    *,
+    index_interval_bytes: int,
+    at_step: AtStep = no_step,
 ) -> None:
-    """Make everything ready for `swap`; durable on return. After an OSError nothing is left: it may be tried again.
+    """Make these partitions ready for `swap`; durable on return. After an OSError nothing of them is left.
 
     SwapRefusedError: an output has changed since it was checked.
     """
     job = JobDir.of(data_dir, accepted.plan.id)
     staged: list[int] = []
     try:
-        for result in accepted.results:
+        for result in results:
             part = _part(accepted.plan, result.partition)
             staged.append(part.partition)
             staging.stage(

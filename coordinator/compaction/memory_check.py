@@ -29,23 +29,20 @@ if TYPE_CHECKING:
 
 
 class MemoryCheck:
-    """Of one log partition: `add_compacted` for all of it, `begin_rows`, `add_row` for each, `add_tail`, `difference`.
+    """Of one log partition, whose compacted part is replayed: `begin_rows`, `add_row` for each, `add_tail`,
+    `difference`.
 
     What cannot be read raises DecodeError, here as at a start.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, compacted: Replay) -> None:
         self.rows = 0
-        self._compacted = Replay()
+        self._compacted = compacted
         self._unseen: set[bytes] = set()  # state keys alive in the compacted part of which no row came
         self._difference: str | None = None
 
-    def add_compacted(self, header: BatchHeader, records: list[Record]) -> None:
-        """The next batch of the compacted part."""
-        self._compacted.add(header, records)
-
     def begin_rows(self) -> None:
-        """The compacted part is complete. Also to begin again, if memory was loaded anew meanwhile."""
+        """Before the first row. Also to begin again, if memory was loaded anew meanwhile."""
         self.rows = 0
         self._difference = None
         self._unseen = {*self._compacted.offsets, *self._compacted.groups}

@@ -89,7 +89,14 @@ class Offline:
             refuse(self.fs, self.data_dir, plan_id, error, self.at_step)
             raise
         index_interval_bytes = min(log.config.index_interval_bytes for log in self.logs.values())
-        stage(self.fs, self.data_dir, accepted, index_interval_bytes=index_interval_bytes, at_step=self.at_step)
+        stage(
+            self.fs,
+            self.data_dir,
+            accepted,
+            accepted.results,
+            index_interval_bytes=index_interval_bytes,
+            at_step=self.at_step,
+        )
         outcome = swap(self.fs, self.data_dir, accepted.plan, accepted.partitions, self.logs, at_step=self.at_step)
         return conclude(self.fs, self.data_dir, accepted, outcome, self.at_step)
 

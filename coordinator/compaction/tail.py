@@ -44,20 +44,3 @@ def read_tail(
             file.close()
     if due < until_offset:
         raise CorruptLogError(directory, 0, f"the log ends at offset {due}, and {until_offset} is said to be durable")
-
-
-def read_file(fs: FileSystem, path: Path) -> Iterator[tuple[BatchHeader, list[Record]]]:
-    """Every batch of a finished segment. CorruptLogError if one of them cannot be read."""
-    file = fs.open(path)
-    try:
-        end = 0
-        for position, buffer, at, size in whole_batches(file, 0, file.size()):
-            if fault := fault_in_batch(buffer, at, size, 0):
-                raise CorruptLogError(path, position, fault)
-            header = read_header(buffer, at)
-            yield header, read_records(buffer, at, header)
-            end = position + size
-        if end != file.size():
-            raise CorruptLogError(path, end, f"{file.size() - end} bytes that are no whole batch")
-    finally:
-        file.close()

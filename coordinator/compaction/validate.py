@@ -6,24 +6,30 @@ Of a manifest that may be stale, forged, damaged or the work of a defective job 
 * the live log still begins with exactly these inputs, byte for byte, and the next segment begins where they end;
 * each output is the file it says, of sound batches with ascending offsets inside its place;
 * nothing was added: each batch and each record of the outputs stands in the inputs, at the same offset, with the same
-  producer, timestamp, key, value and headers;
+  producer, timestamp, key, value and headers (`kept.py`);
+* outputs and inputs hold the same offsets of every transaction that is still open;
 * nothing is missing: read by the code that reads a log at start, outputs and inputs leave the same newest record of
-  every committed offset and every group, and the same offsets of every transaction that is still open. What the log
-  says behind them then makes the same of both.
+  every committed offset and every group. A daemon asks its memory for that (`memory_check.py`), and the inputs are not
+  decoded; where there is no daemon they are replayed (`against_inputs`).
 
 So the worst that a manifest which passes can do is to leave something superseded in, or take a tombstone out too soon.
-Whether memory agrees is asked separately (`memory_check.py`). Runs in a child process; the standard library suffices,
-but for large inputs numpy is used where it is (`fast_replay.py`).
+
+Inputs and outputs of a partition are read side by side, once, one segment at a time. The standard library suffices; a
+replay of large inputs uses numpy where it is installed (`fast_replay.py`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-from collections.abc import Iterator, Mapping
+import struct
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
+from coordinator.compaction.kept import check_kept
 from coordinator.compaction.plan import (
+    InputSegment,
     JobDir,
     Manifest,
     OutputSegment,
@@ -31,18 +37,18 @@ from coordinator.compaction.plan import (
     PartitionResult,
     Plan,
 )
-from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.log.fs import FileSystem, RealFileSystem, read_whole
 from coordinator.log.index import MAX_RELATIVE_OFFSET
 from coordinator.log.recovery import segment_bases
-from coordinator.log.segment import fault_in_batch, whole_batches
-from coordinator.log.swap import fingerprint
+from coordinator.log.segment import fault_in_batch
 from coordinator.offsets.raw_records import RawRecord
 from coordinator.offsets.replay import Replay
 from protocol.errors import ProtocolError
-from protocol.record_batch import BatchHeader, Record, read_header, read_records
+from protocol.record_batch import HEADER_BYTES, LENGTH_END, BatchHeader, ControlType, control_type, read_header, read_records
 
 FAST_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: a second or so of plain reading
-_KEPT_ATTRIBUTES: Final = 0x38  # a delete horizon (KIP-534) may be added, and an emptied batch has no codec
+_SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
+_FRONT: Final = struct.Struct(">qi9xh")  # base offset, length, attributes
 
 
 class RefusedError(Exception):
@@ -76,19 +82,75 @@ def check_manifest(plan: Plan, manifest: Manifest, *, epoch: str, now_ms: int) -
         raise RefusedError(f"the manifest says nothing of partition {missing[0]}")
 
 
-def check_live(fs: FileSystem, directory: Path, part: PartitionPlan) -> None:
-    """That the live log still begins with the inputs. LateError if not."""
+def check_partition(
+    fs: FileSystem,
+    job: JobDir,
+    directory: Path,
+    part: PartitionPlan,
+    result: PartitionResult,
+    *,
+    against_inputs: bool,
+    progress: Callable[[], None] = lambda: None,
+) -> Replay:
+    """Check one partition's result against the live log in `directory`; returns what the outputs leave when replayed.
+
+    RefusedError; LateError if the live log is not the one that was planned. `progress` is called for each segment. The
+    inputs are the live files and not the pins, which are within reach of the job.
+    """
     bases = segment_bases(fs.listdir(directory))
     expected = [*(segment.base_offset for segment in part.inputs), part.clean_up_to]
     if bases[: len(expected)] != expected:
         raise LateError(f"{directory.name} does not begin with the segments that were planned any more")
-    for segment in part.inputs:
-        if fingerprint(fs, directory / segment.name) != (segment.size_bytes, segment.sha256):
-            raise LateError(f"{directory / segment.name} is not the segment that was planned any more")
+    after, before = Replay(), Replay()
+    outputs = _outputs(fs, job, part, result)
+    due = next(outputs, None)
+    open_since: dict[int, int] = {}  # producer id -> number of the segment in which its open transaction begins
+    for number, segment in enumerate(part.inputs):
+        data = _live(fs, directory, segment)
+        due_offset = due[1].base_offset if due is not None else -1
+        for position, size, base_offset, attributes in _walk(data, segment.name):
+            if attributes & _SPECIAL:
+                _note_transaction(open_since, number, data, position, segment.name)
+            if base_offset < due_offset or due is None:
+                continue
+            if base_offset > due_offset:
+                break  # refused below
+            if fault := fault_in_batch(data, position, size, base_offset):
+                raise RefusedError(f"{segment.name} at byte {position}: {fault}")
+            if fault := check_kept(due[1], due[2], read_header(data, position), data[position : position + size]):
+                raise RefusedError(f"partition {part.partition}: {fault}")
+            _add_batch(after, due[1], due[2], due[0].file)
+            due = next(outputs, None)
+            due_offset = due[1].base_offset if due is not None else -1
+        if against_inputs:
+            _add_segment(before, fs, directory, part, segment, data)
+        progress()
+    if due is not None:
+        raise RefusedError(f"partition {part.partition}: the batch at offset {due[1].base_offset} is in no input")
+    if against_inputs:
+        different = difference(before, after)
+    else:
+        for segment in part.inputs[min(open_since.values(), default=len(part.inputs)) :]:
+            _add_segment(before, fs, directory, part, segment, _live(fs, directory, segment))
+            progress()
+        different = _open_difference(before, after)
+    if different:
+        raise RefusedError(f"partition {part.partition}: {different}")
+    return after
 
 
-def check_outputs(fs: FileSystem, job: JobDir, part: PartitionPlan, result: PartitionResult) -> None:
-    """That each output is the file it is said to be, and a sound segment in its place. RefusedError if not."""
+def _live(fs: FileSystem, directory: Path, segment: InputSegment) -> bytes:
+    """The bytes of an input. LateError unless they are those that were planned."""
+    data = read_whole(fs, directory / segment.name)
+    if len(data) != segment.size_bytes or hashlib.sha256(data).hexdigest() != segment.sha256:
+        raise LateError(f"{directory / segment.name} is not the segment that was planned any more")
+    return data
+
+
+def _outputs(
+    fs: FileSystem, job: JobDir, part: PartitionPlan, result: PartitionResult
+) -> Iterator[tuple[OutputSegment, BatchHeader, bytes]]:
+    """Each batch of the outputs, checked: each file is the one that the manifest names, and a sound segment."""
     names = {segment.name for segment in part.inputs}
     ends = [*(output.base_offset for output in result.outputs), part.clean_up_to][1:]
     for output, end in zip(result.outputs, ends, strict=True):
@@ -97,91 +159,79 @@ def check_outputs(fs: FileSystem, job: JobDir, part: PartitionPlan, result: Part
         path = job.output(output)
         if not fs.exists(path):
             raise RefusedError(f"the output {output.file} does not exist")
-        if fingerprint(fs, path) != (output.size_bytes, output.sha256):
+        data = read_whole(fs, path)
+        if len(data) != output.size_bytes or hashlib.sha256(data).hexdigest() != output.sha256:
             raise RefusedError(f"the output {output.file} is not the file that the manifest names")
-        _check_segment(fs, path, output, end)
+        batches = records = 0
+        first, next_offset, youngest = -1, output.base_offset, -1
+        for position, size, _, _ in _walk(data, output.file):
+            if fault := fault_in_batch(data, position, size, next_offset):
+                raise RefusedError(f"{output.file} at byte {position}: {fault}")
+            header = read_header(data, position)
+            first = header.base_offset if first < 0 else first
+            next_offset = header.last_offset + 1
+            youngest = max(youngest, header.max_timestamp)
+            batches += 1
+            records += header.record_count
+            yield output, header, data[position : position + size]
+        if next_offset > end or next_offset - 1 - output.base_offset > MAX_RELATIVE_OFFSET:
+            raise RefusedError(f"the output {output.file} goes to offset {next_offset}, beyond {end}")
+        first = next_offset if first < 0 else first
+        said = (output.batches, output.records, output.first_offset, output.next_offset, output.max_timestamp_ms)
+        if said != (batches, records, first, next_offset, youngest):
+            raise RefusedError(f"the output {output.file} holds other batches than the manifest says")
 
 
-def _check_segment(fs: FileSystem, path: Path, output: OutputSegment, end: int) -> None:
-    batches = records = 0
-    first, next_offset, youngest = -1, output.base_offset, -1
-    for header, _, _ in _batches(fs, path, output.file, output.base_offset):
-        first = header.base_offset if first < 0 else first
-        next_offset = header.last_offset + 1
-        youngest = max(youngest, header.max_timestamp)
-        batches += 1
-        records += header.record_count
-    if next_offset > end or next_offset - 1 - output.base_offset > MAX_RELATIVE_OFFSET:
-        raise RefusedError(f"the output {output.file} goes to offset {next_offset}, beyond {end}")
-    first = next_offset if first < 0 else first
-    said = (output.batches, output.records, output.first_offset, output.next_offset, output.max_timestamp_ms)
-    if said != (batches, records, first, next_offset, youngest):
-        raise RefusedError(f"the output {output.file} holds other batches than the manifest says")
+def _walk(data: bytes, name: str) -> Iterator[tuple[int, int, int, int]]:
+    """(position, size, base offset, attributes) of each batch; RefusedError where the bytes are no whole batch."""
+    position, end = 0, len(data)
+    unpack = _FRONT.unpack_from
+    while position < end:
+        left = end - position
+        if left < HEADER_BYTES:
+            break
+        base_offset, length, attributes = unpack(data, position)
+        size = length + LENGTH_END
+        if not HEADER_BYTES <= size <= left:
+            break
+        yield position, size, base_offset, attributes
+        position += size
+    if position != end:
+        raise RefusedError(f"{name} at byte {position}: {end - position} bytes that are no whole batch")
 
 
-def check_content(fs: FileSystem, job: JobDir, directory: Path, part: PartitionPlan, result: PartitionResult) -> None:
-    """That the outputs say the same as the live segments that they would replace. RefusedError if not."""
-    kept, outcome = _read_outputs(fs, job, result)
-    before = _read_inputs(fs, directory, part, kept)
-    if kept.batches:
-        raise RefusedError(f"partition {part.partition}: the batch at offset {min(kept.batches)} is in no input")
-    if kept.records:
-        raise RefusedError(f"partition {part.partition}: the record at offset {min(kept.records)} is in no input")
-    different = difference(before, outcome)
-    if different:
-        raise RefusedError(f"partition {part.partition}: {different}")
+def _note_transaction(open_since: dict[int, int], number: int, data: bytes, position: int, name: str) -> None:
+    """Keep account of which producers have an open transaction, and of the segment in which it begins."""
+    header = read_header(data, position)
+    if not header.is_control:
+        open_since.setdefault(header.producer_id, number)
+        return
+    try:
+        for record in read_records(data, position, header):
+            if control_type(record) is not ControlType.UNKNOWN:
+                open_since.pop(header.producer_id, None)
+    except ProtocolError as error:
+        raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
 
 
-class Kept(NamedTuple):
-    """What outputs hold, to be found again in the inputs."""
-
-    batches: dict[int, tuple[int, ...]]  # base offset -> facts of the header
-    records: dict[int, int]  # offset -> hash
-
-
-def _read_outputs(fs: FileSystem, job: JobDir, result: PartitionResult) -> tuple[Kept, Replay]:
-    kept, replay = Kept({}, {}), Replay()
-    for output in result.outputs:
-        for header, buffer, at in _batches(fs, job.output(output), output.file, output.base_offset):
-            records = _records(buffer, at, header, output.file)
-            kept.batches[header.base_offset] = _facts(header)
-            for record in records:
-                kept.records[record.offset] = hash(record)
-            _replay(replay, header, records, output.file)
-    return kept, replay
-
-
-def _read_inputs(fs: FileSystem, directory: Path, part: PartitionPlan, kept: Kept) -> Replay:
-    """Replay the inputs; what is found of `kept` is taken out of it.
-
-    Not the pins: they are within reach of the job.
-    """
-
-    def see(header: BatchHeader, records: list[Record]) -> None:
-        facts = kept.batches.pop(header.base_offset, None)
-        if facts is None:
-            return
-        if facts != _facts(header):
-            raise RefusedError(f"partition {part.partition}: the batch at {header.base_offset} has another header")
-        for record in records:
-            found = kept.records.pop(record.offset, None)
-            if found is not None and found != hash(record):
-                raise RefusedError(f"partition {part.partition}: the record at offset {record.offset} was changed")
-
+def _add_segment(
+    into: Replay, fs: FileSystem, directory: Path, part: PartitionPlan, segment: InputSegment, data: bytes
+) -> None:
+    """Replay one input."""
     fast_replay = _fast_replay(fs, part)
     if fast_replay is not None:
         try:
-            outcome: Replay = fast_replay.replay(directory, part, list(kept.batches), see)
+            fast_replay.add_segment(into, data, directory / segment.name)
         except ProtocolError as error:
             raise RefusedError(f"partition {part.partition}: {error}") from None
-        return outcome
-    replay = Replay()
-    for segment in part.inputs:
-        for header, buffer, at in _batches(fs, directory / segment.name, segment.name, segment.base_offset):
-            records = _records(buffer, at, header, segment.name)
-            see(header, records)
-            _replay(replay, header, records, segment.name)
-    return replay
+        return
+    least_offset = segment.base_offset
+    for position, size, _, _ in _walk(data, segment.name):
+        if fault := fault_in_batch(data, position, size, least_offset):
+            raise RefusedError(f"{segment.name} at byte {position}: {fault}")
+        header = read_header(data, position)
+        least_offset = header.last_offset + 1
+        _add_batch(into, header, data[position : position + size], segment.name)
 
 
 def _fast_replay(fs: FileSystem, part: PartitionPlan) -> Any:
@@ -194,60 +244,28 @@ def _fast_replay(fs: FileSystem, part: PartitionPlan) -> Any:
         return None
 
 
+def _add_batch(into: Replay, header: BatchHeader, batch: bytes, name: str) -> None:
+    try:
+        into.add_batch(header, batch)
+    except ProtocolError as error:
+        raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
+
+
 def difference(before: Replay, after: Replay) -> str | None:
     """The first thing that two logs leave differently in memory, as a clause; None if nothing."""
-    pairs: tuple[tuple[str, Mapping[Any, RawRecord], Mapping[Any, RawRecord]], ...] = (
-        ("the newest offset", before.offsets, after.offsets),
-        ("the newest record of the group", before.groups, after.groups),
-        ("an offset of an open transaction", before.open_offsets(), after.open_offsets()),
-    )
-    for what, old, new in pairs:
-        if old != new:
-            key = min(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-            return f"{what} with the key {key!r} is not the same"
-    return None
-
-
-def _facts(header: BatchHeader) -> tuple[int, ...]:
     return (
-        header.last_offset_delta,
-        header.partition_leader_epoch,
-        header.attributes & _KEPT_ATTRIBUTES,
-        header.producer_id,
-        header.producer_epoch,
-        header.base_sequence,
+        _first_difference("the newest offset", before.offsets, after.offsets)
+        or _first_difference("the newest record of the group", before.groups, after.groups)
+        or _open_difference(before, after)
     )
 
 
-def _batches(fs: FileSystem, path: Path, name: str, least_offset: int) -> Iterator[tuple[BatchHeader, bytes, int]]:
-    """Each batch of a file with its buffer and where it stands in it, checked. RefusedError where one is not sound."""
-    file = fs.open(path)
-    try:
-        size = file.size()
-        end = 0
-        for position, buffer, at, batch_size in whole_batches(file, 0, size):
-            fault = fault_in_batch(buffer, at, batch_size, least_offset)
-            if fault:
-                raise RefusedError(f"{name} at byte {position}: {fault}")
-            header = read_header(buffer, at)
-            least_offset = header.last_offset + 1
-            end = position + batch_size
-            yield header, buffer, at
-        if end != size:
-            raise RefusedError(f"{name} at byte {end}: {size - end} bytes that are no whole batch")
-    finally:
-        file.close()
+def _open_difference(before: Replay, after: Replay) -> str | None:
+    return _first_difference("an offset of an open transaction", before.open_offsets(), after.open_offsets())
 
 
-def _records(buffer: bytes, at: int, header: BatchHeader, name: str) -> list[Record]:
-    try:
-        return read_records(buffer, at, header)
-    except ProtocolError as error:
-        raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
-
-
-def _replay(replay: Replay, header: BatchHeader, records: list[Record], name: str) -> None:
-    try:
-        replay.add(header, records)
-    except ProtocolError as error:
-        raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
+def _first_difference(what: str, old: Mapping[Any, RawRecord], new: Mapping[Any, RawRecord]) -> str | None:
+    if old == new:
+        return None
+    key = min(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return f"{what} with the key {key!r} is not the same"

@@ -7,6 +7,7 @@ does the rest, since a pipe that is full makes the thread wait, and nothing pile
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 SLICE_S: Final = 0.002
 OTHERS_SHARE: Final = 4  # the loop is left alone for this many times the length of a slice
 ANSWER_S: Final = 60.0  # a loop that does not come round in this time has other problems
+
+WAIT_S: Final = 1.0  # while another child gets rows
 
 ROWS: Final = "rows"
 END: Final = "end"
@@ -49,13 +52,25 @@ class MemoryRows:
         self._loop = loop
         self._settled = settled
         self._high_watermark = high_watermark
+        self._sending = threading.Lock()
         self.longest_slice_s = 0.0
 
-    def send(self, pipe: IO[bytes], partition: int, below_offset: int) -> None:
+    def send(
+        self, pipe: IO[bytes], partition: int, below_offset: int, progress: Callable[[], None] = lambda: None
+    ) -> None:
         """In a thread: all rows of a partition that stand below an offset, then up to where the log is durable.
 
-        Or that there are none to be had now: the partition is being loaded. OSError if the child has gone.
+        Or that there are none to be had now: the partition is being loaded. OSError if the child has gone. One child
+        gets rows at a time, so that several do not take a larger share of the loop. `progress` is called meanwhile.
         """
+        while not self._sending.acquire(timeout=WAIT_S):
+            progress()
+        try:
+            self._send(pipe, partition, below_offset, progress)
+        finally:
+            self._sending.release()
+
+    def _send(self, pipe: IO[bytes], partition: int, below_offset: int, progress: Callable[[], None]) -> None:
         rows = self._on_loop(lambda: self._settled(partition, below_offset))
         if rows is None:
             frames.write(pipe, (ABSENT, 0))
@@ -68,6 +83,7 @@ class MemoryRows:
                 frames.write(pipe, (ABSENT, 0))
                 return
             pipe.write(frame)
+            progress()
             if is_last:
                 frames.write(pipe, (END, self._on_loop(lambda: self._high_watermark(partition))))
                 return

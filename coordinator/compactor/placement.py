@@ -17,6 +17,7 @@ from coordinator.compaction import handover, jobs
 from coordinator.compaction.plan import JobDir, Manifest, Plan
 from coordinator.compactor.plans import BROKEN_AT_MOST, OpenPlan
 from coordinator.compactor.stall_probe import StallProbe
+from coordinator.compactor.workers import CHECKERS
 from coordinator.log.swap import AtStep
 
 if TYPE_CHECKING:
@@ -62,15 +63,8 @@ class Placement:
     async def put_in_place(self, opened: OpenPlan) -> bool:
         """Whether the plan is settled now; if not, it is to be tried again."""
         started_ms = int(time.time() * 1000)
-        order = {
-            "data_dir": str(self._data_dir),
-            "plan_id": opened.id,
-            "epoch": self._epoch,
-            "now_ms": started_ms,
-            "index_interval_bytes": self._index_interval_bytes,
-        }
         try:
-            found = await self._workers.order("check", order, "the check of a result", timeout_s=self._timeout_s)
+            found = await self._check(opened, started_ms)
         except ChildError as error:
             return not self.is_closing and await self._broke(opened, str(error), started_ms)
         opened.broken = 0
@@ -83,6 +77,39 @@ class Placement:
                 return False
             await self._exchange(opened, *found["accepted"], started_ms=started_ms, rows=found["rows"])
         return True
+
+    async def _check(self, opened: OpenPlan, now_ms: int) -> dict[str, Any]:
+        """The answer of several children, each of which has checked and staged some partitions.
+
+        Unless all of them accept nothing stays staged, and the answer is a refusal, if there is one. ChildError
+        if one broke.
+        """
+        order = {
+            "data_dir": str(self._data_dir),
+            "plan_id": opened.id,
+            "epoch": self._epoch,
+            "now_ms": now_ms,
+            "index_interval_bytes": self._index_interval_bytes,
+        }
+        shares = [opened.partitions[number::CHECKERS] for number in range(min(CHECKERS, len(opened.partitions)))]
+        answers = await asyncio.gather(
+            *(
+                self._workers.order(
+                    "check", order | {"partitions": share}, "the check of a result", timeout_s=self._timeout_s
+                )
+                for share in shares
+            ),
+            return_exceptions=True,
+        )
+        failures = [each for each in answers if isinstance(each, BaseException) or "accepted" not in each]
+        if failures:
+            await self._workers.run(handover.unstage, self._fs, self._data_dir, opened.partitions)
+            failure = min(failures, key=lambda each: "refused" not in each if isinstance(each, dict) else True)
+            if isinstance(failure, BaseException):
+                raise failure
+            return failure
+        accepted = [each for each in answers if isinstance(each, dict)]
+        return accepted[0] | {"rows": sum(each["rows"] for each in accepted)}
 
     async def _broke(self, opened: OpenPlan, why: str, now_ms: int) -> bool:
         opened.broken += 1

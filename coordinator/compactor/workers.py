@@ -6,6 +6,7 @@ The event loop only hands over and hears the outcome. Methods called `in_thread_
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -20,7 +21,10 @@ if TYPE_CHECKING:
     from coordinator.offsets.offsets_log import OffsetsLog
     from coordinator.offsets.settled import Row
 
-THREADS: Final = 4  # looking, planning or checking, a job, exchanging
+CHECKERS: Final = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+"""How many children check a result at once: one for each core."""
+
+THREADS: Final = 3 + CHECKERS  # looking, a job, exchanging, and planning or checking
 CHILD: Final = (sys.executable, "-m", "coordinator.compaction.child")
 
 T = TypeVar("T")
@@ -50,19 +54,24 @@ class Workers:
         return self._loop.run_in_executor(self._threads, act, *arguments)
 
     def order(self, act: str, order: dict[str, Any], name: str, *, timeout_s: float) -> Awaitable[dict[str, Any]]:
-        """One order to a child of ours, and its answer; rows that it asks for meanwhile it gets. Raises ChildError."""
+        """One order to a child of ours, and its answer; rows that it asks for meanwhile it gets. Raises ChildError.
+
+        The time limit begins anew with everything that the child says.
+        """
         return self.run(self._in_thread_order, act, order, name, timeout_s)
 
     def _in_thread_order(self, act: str, order: dict[str, Any], name: str, timeout_s: float) -> dict[str, Any]:
-        def converse(stdin: IO[bytes], stdout: IO[bytes]) -> dict[str, Any]:
+        def converse(stdin: IO[bytes], stdout: IO[bytes], restart_limit: Callable[[], None]) -> dict[str, Any]:
             frames.write(stdin, order)
             while True:
                 said: dict[str, Any] = frames.read(stdout)
-                if "rows_of" not in said:
+                restart_limit()
+                if "rows_of" in said:
+                    self._rows.send(stdin, said["rows_of"], said["below_offset"], restart_limit)
+                elif said != frames.ALIVE:
                     return said
-                self._rows.send(stdin, said["rows_of"], said["below_offset"])
 
-        return self._children.run((*self._child, act), converse, timeout_s=timeout_s, name=name)
+        return self._children.run_watched((*self._child, act), converse, timeout_s=timeout_s, name=name)
 
     def in_thread_on_writer(self, act: Callable[[], T]) -> T:
         """Run `act` in the thread that writes the logs, and return what it returned, or raise what it raised."""

@@ -42,7 +42,7 @@ from protocol.offsets_records import (
     encode_offset_key,
     encode_offset_value,
 )
-from protocol.record_batch import ControlType, build_batch, build_control_batch
+from protocol.record_batch import ControlType, build_batch, build_control_batch, iter_batches, read_records, verify
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
@@ -150,16 +150,12 @@ def state_of(fs: FileSystem, data_dir: Path) -> State:
         replay = Replay()
         for name in fs.listdir(directory):
             if name.endswith(".log"):
-                for header, records in _batches(fs, directory / name):
-                    replay.add(header, records)
+                data = read_whole(fs, directory / name)
+                for position, header in iter_batches(data):
+                    verify(data, position, header)
+                    replay.add(header, read_records(data, position, header))
         states[partition] = (replay.offsets, replay.groups, replay.open_offsets())
     return states
-
-
-def _batches(fs: FileSystem, path: Path) -> list[tuple[Any, Any]]:
-    from coordinator.compaction.tail import read_file
-
-    return list(read_file(fs, path))
 
 
 def files_of(fs: FileSystem, data_dir: Path) -> dict[str, bytes]:

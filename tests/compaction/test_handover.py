@@ -491,7 +491,7 @@ def test_an_output_that_changes_behind_the_validation_is_not_staged(opened: Offl
     accepted = handover.accept(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
     flip_a_byte(job, manifest)
     with pytest.raises(handover.SwapRefusedError, match="has changed since it was checked"):
-        handover.stage(FS, opened.data_dir, accepted, index_interval_bytes=300)
+        handover.stage(FS, opened.data_dir, accepted, accepted.results, index_interval_bytes=300)
     assert files_of(FS, opened.data_dir) == files
 
 
@@ -538,7 +538,7 @@ def test_the_writers_methods_are_called_by_the_writer_alone(opened: Offline) -> 
     plan, _ = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     accepted = handover.accept(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
-    handover.stage(FS, opened.data_dir, accepted, index_interval_bytes=300)
+    handover.stage(FS, opened.data_dir, accepted, accepted.results, index_interval_bytes=300)
     on_writer = False
     taken: list[str] = []
 
@@ -570,7 +570,7 @@ def test_a_partition_that_is_not_served_here_any_more_is_left_alone(opened: Offl
     plan, _ = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     accepted = handover.accept(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
-    handover.stage(FS, opened.data_dir, accepted, index_interval_bytes=300)
+    handover.stage(FS, opened.data_dir, accepted, accepted.results, index_interval_bytes=300)
     outcome = handover.swap(FS, opened.data_dir, plan, accepted.partitions, {0: opened.logs[0]})
     assert outcome.swapped == (0,)
     assert outcome.failed == {3: "it is not served here any more"}

@@ -70,7 +70,7 @@ def lose_an_output(job: JobDir, manifest: Manifest) -> Manifest:
 
 WRONG: dict[str, tuple[Callable[[JobDir, Manifest], Manifest], str]] = {
     "a byte of an output": (flip_a_byte, "is not the file that the manifest names"),
-    "an output too few": (lose_an_output, "the newest offset with the key"),
+    "an output too few": (lose_an_output, "is in memory and not in the result"),
     "of another run": (lambda job, manifest: replace(manifest, epoch="other"), "of another run of the coordinator"),
     "of another plan": (lambda job, manifest: replace(manifest, plan_id="other"), "is for the plan other"),
     "of another version of the plan": (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.compaction.memory_check import MemoryCheck
+from coordinator.offsets.replay import Replay
 from coordinator.offsets.settled import OffsetRow
 from protocol.offsets_records import OffsetValue, encode_group_key, encode_offset_key, encode_offset_value
 from protocol.record_batch import (
@@ -60,10 +61,15 @@ def group(log_offset: int, value: bytes | None = b"not looked into") -> Batch:
     return batch(log_offset, encode_group_key("g"), value)
 
 
+def replayed(batches: list[Batch]) -> Replay:
+    replay = Replay()
+    for each in batches:
+        replay.add(*each)
+    return replay
+
+
 def difference(compacted: list[Batch], rows: list[OffsetRow | tuple[str, int]], tail: list[Batch] = []) -> str | None:  # noqa: B006
-    check = MemoryCheck()
-    for each in compacted:
-        check.add_compacted(*each)
+    check = MemoryCheck(replayed(compacted))
     check.begin_rows()
     for memory in rows:
         check.add_row(memory)
@@ -134,8 +140,7 @@ def test_the_first_difference_is_the_one_that_is_told() -> None:
 
 
 def test_rows_may_be_asked_for_again() -> None:
-    check = MemoryCheck()
-    check.add_compacted(*commit(5))
+    check = MemoryCheck(replayed([commit(5)]))
     check.begin_rows()
     check.add_row(row(4))
     check.begin_rows()  # the partition was loaded anew meanwhile

@@ -5,23 +5,27 @@ There are two ways to read the inputs, record by record and in columns; they mus
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.compaction import fast_replay, plain, validate
+from coordinator.compaction.kernel import Records
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, Plan
-from coordinator.compaction.validate import RefusedError, check_content, check_outputs, difference
+from coordinator.compaction.validate import RefusedError, check_partition, difference
 from coordinator.log.fs import RealFileSystem
+from coordinator.log.segment import segment_path
 from coordinator.offsets.replay import Replay
 from protocol.errors import DecodeError
-from protocol.record_batch import BatchHeader, Record, iter_batches, read_records
+from protocol.record_batch import iter_batches, read_records
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -47,11 +51,16 @@ def a_job(segments: list[Segment], clean_up_to: int, now_ms: int) -> Iterator[tu
         yield job, plan, part
 
 
-def check(job: JobDir, part: PartitionPlan, result: PartitionResult, *, fast: bool) -> None:
+def check(
+    job: JobDir, part: PartitionPlan, result: PartitionResult, *, fast: bool, against_inputs: bool = True
+) -> Replay:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(validate, "FAST_FROM_BYTES", 0 if fast else 1 << 40)
-        check_outputs(FS, job, part, result)
-        check_content(FS, job, job.in_dir(0), part, result)
+        live = Path(tempfile.mkdtemp(dir=job.path))
+        for path in job.in_dir(0).iterdir():
+            os.link(path, live / path.name)
+        segment_path(live, part.clean_up_to).touch()
+        return check_partition(FS, job, live, part, result, against_inputs=against_inputs)
 
 
 @ANY_LOG
@@ -66,6 +75,7 @@ def test_what_the_rules_make_of_any_log_is_accepted_round_after_round(ops: list[
             result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
             for fast in (False, True):
                 check(job, part, result, fast=fast)
+            check(job, part, result, fast=False, against_inputs=False)
             segments = outputs_of(result, job.out_dir(0))
         now_ms += pause_ms
 
@@ -78,42 +88,43 @@ def read_plainly(segments: list[Segment]) -> Replay:
     return replay
 
 
+def read_fast(segments: list[Segment]) -> Replay:
+    replay = Replay()
+    for segment in segments:
+        fast_replay.add_segment(replay, segment.data, Path(segment.name))
+    return replay
+
+
 @ANY_LOG
 @given(operations(ANYTHING, max_size=60))
 def test_columns_and_records_leave_the_same_of_any_log(ops: list[Op]) -> None:
     log = LogWriter().write(ops).roll()
     if not log.closed:
         return
-    seen: list[tuple[BatchHeader, list[Record]]] = []
-    kept = [header.base_offset for segment in log.closed for _, header in iter_batches(segment.data)][::3]
-    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, _, part):
-        try:
-            expected = read_plainly(log.closed)
-        except DecodeError:
-            with pytest.raises(DecodeError):
-                fast_replay.replay(job.in_dir(0), part, kept, lambda *one: seen.append(one))
-            return
-        found = fast_replay.replay(job.in_dir(0), part, kept, lambda *one: seen.append(one))
+    try:
+        expected = read_plainly(log.closed)
+    except DecodeError:
+        with pytest.raises(DecodeError):
+            read_fast(log.closed)
+        return
+    found = read_fast(log.closed)
     assert difference(expected, found) is None
     assert found.offsets == expected.offsets
     assert found.groups == expected.groups
-    assert [header.base_offset for header, _ in seen] == kept
 
 
-@pytest.mark.plain("derives from a class that the compiled build closes")
-def test_columns_leave_out_what_is_superseded() -> None:
+def test_columns_leave_out_what_is_superseded(monkeypatch: pytest.MonkeyPatch) -> None:
     log = LogWriter().write(seeded(3, 600, OFFSETS)).roll()
     fed = 0
+    feed = fast_replay._feed
 
-    class Counting(Replay):
-        def add(self, header: BatchHeader, records: list[Record]) -> None:
-            nonlocal fed
-            fed += len(records)
-            super().add(header, records)
+    def counting(outcome: Replay, records: Records, which: Any) -> None:
+        nonlocal fed
+        fed += len(which)
+        feed(outcome, records, which)
 
-    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, _, part), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fast_replay, "Replay", Counting)
-        found = fast_replay.replay(job.in_dir(0), part, [], lambda *_: None)
+    monkeypatch.setattr(fast_replay, "_feed", counting)
+    found = read_fast(log.closed)
     everything = read_plainly(log.closed)
     assert difference(everything, found) is None
     assert fed < everything.records / 2

@@ -16,6 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from coordinator.compaction.memory_check import MemoryCheck
 from coordinator.config import Config
 from coordinator.group.state import EMPTY, STABLE
+from coordinator.offsets.replay import Replay
 from protocol.error_codes import ErrorCode
 from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.offsets_records import GroupKey, OffsetKey
@@ -253,9 +254,10 @@ class RandomGroups(RuleBasedStateMachine):
             batches = list(self.cluster.log.records(partition))
             for cut in {len(batches) // 2, len(batches)}:
                 below = batches[cut][0].base_offset if cut < len(batches) else log.high_watermark
-                check = MemoryCheck()
+                compacted = Replay()
                 for header, records in batches[:cut]:
-                    check.add_compacted(header, records)
+                    compacted.add(header, records)
+                check = MemoryCheck(compacted)
                 check.begin_rows()
                 for rows in self.cluster.core.settled(partition, below) or ():
                     for row in rows:
