@@ -333,10 +333,19 @@ class Config:
     )
     compaction_plan_expiration_ms: int = _key(
         3600000,
-        "How long a job may take: a plan whose result has not come by then is given up.",
+        "For how long a plan may wait without progress of its job, or of the check of its result, before it is given "
+        "up.",
         ours=True,
         long=True,
         minimum=1000,
+    )
+    compaction_plan_max_bytes: int = _key(
+        4294967296,
+        "How many bytes that are not compacted yet one plan takes, at least one segment; what else is due comes with "
+        "the next plan.",
+        ours=True,
+        long=True,
+        minimum=1,
     )
     history_enable: bool = _key(
         False,

@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
@@ -33,6 +34,7 @@ from coordinator.compaction.request import (
 from coordinator.compactor.dirtiness import lags_of
 from coordinator.config import Config
 from coordinator.history.marks import mark_of
+from coordinator.history.segments import partitions_in
 from coordinator.log.fs import RealFileSystem
 from coordinator.log.log import LogConfig
 from coordinator.snapshot.file import evidence
@@ -40,6 +42,7 @@ from coordinator.snapshot.file import evidence
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from coordinator.compaction.handover import Accepted
     from coordinator.compaction.offline import Offline
     from coordinator.compaction.spark_compact import Report
 
@@ -80,6 +83,11 @@ class Result:
     is_done: bool = True
     seconds: dict[str, float] = field(default_factory=dict)  # by stage, in their order
 
+    @property
+    def failed(self) -> list[int]:
+        """The partitions that the job could not clean."""
+        return [each.partition for each in self.report.manifest.partitions if each.error] if self.report else []
+
 
 class Screen(Protocol):
     """Where a person watches."""
@@ -116,17 +124,30 @@ class Rounds:
             self._spark.stop()
 
     def once(self) -> list[Result]:
-        """Whatever is due now. CliError: something has to be put right first."""
+        """Whatever is due now, in as many plans as it takes. CliError: something has to be put right first."""
         with self._only_one():
-            if not self._is_served():
-                return [self._offline()]
-            facts = daemon_of(self._asked.data_dir, has_settings=self._asked.has_settings)
-            results = self._with_daemon(facts, roll=self._asked.roll)
-            if facts.history_enable and self._asked.roll:
-                # What was rolled could not be extracted before, and without that it is in no plan.
-                more = self._with_daemon(facts, roll=False)
-                results = [*results, *more] if any(each.plan for each in more) else results
+            asked = self._asked
+            results = self._round(asked)
+            while (plan := results[-1].plan) is not None and plan.left_bytes and results[-1].is_done:
+                self._screen.say(f"{results[-1].sentence}; {plan.left_bytes} bytes are left for the next plan")
+                failed = {each for result in results for each in result.failed}
+                left = set(asked.chosen(partitions_in(asked.data_dir))) - failed
+                more = self._round(replace(asked, roll=False, partitions=tuple(sorted(left))))
+                if more[-1].plan is None:
+                    break
+                results += more
             return results
+
+    def _round(self, asked: Asked) -> list[Result]:
+        if not self._is_served():
+            return [self._offline(asked)]
+        facts = daemon_of(asked.data_dir, has_settings=asked.has_settings)
+        results = self._with_daemon(facts, asked)
+        if facts.history_enable and asked.roll:
+            # What was rolled could not be extracted before, and without that it is in no plan.
+            more = self._with_daemon(facts, replace(asked, roll=False))
+            results = [*results, *more] if any(each.plan for each in more) else results
+        return results
 
     def of_plan(self, plan_id: str) -> list[Result]:
         """The job of one plan that waits for it."""
@@ -155,14 +176,13 @@ class Rounds:
     def _is_served(self) -> bool:
         return is_served(self._fs, self._asked.data_dir)
 
-    def _with_daemon(self, facts: DaemonFacts, *, roll: bool) -> list[Result]:
+    def _with_daemon(self, facts: DaemonFacts, asked: Asked) -> list[Result]:
         seconds: dict[str, float] = {}
-        asked = self._asked
         if facts.history_enable:
             self._extract(Path(facts.history_dir) if facts.history_dir else None, seconds)
         with sentences(), _timed(seconds, "plan"):
             self._screen.stage("plan", 0)
-            request = Request.new(roll=roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions)
+            request = Request.new(roll=asked.roll, min_cleanable_ratio=asked.ratio, partitions=asked.partitions)
             answer = wait_for_answer(asked.data_dir, request, on_news=self._screen.say)
         if not answer.plan_ids:
             return [Result(answer.reason, seconds=seconds)]
@@ -175,7 +195,7 @@ class Rounds:
         with _timed(seconds, "hand-over"):
             next_look = time.monotonic() + LOOK_S  # to look is to hold the lock for a moment: not too often
             while (outcome := outcome_of(job)) is None:
-                if _wall_ms() > plan.expires_ms + GRACE_MS:
+                if _wall_ms() > jobs.expires_ms(job, plan) + GRACE_MS:
                     raise CliError(f"the daemon said nothing about the result of {plan.id}; look into its log", 1)
                 if time.monotonic() > next_look:
                     next_look = time.monotonic() + LOOK_S
@@ -186,10 +206,10 @@ class Rounds:
 
     # -- without -------------------------------------------------------------------------------------------------
 
-    def _offline(self) -> Result:
+    def _offline(self, asked: Asked) -> Result:
         from coordinator.compaction.offline import Offline, RefusedError
 
-        asked, config = self._asked, self._asked.config
+        config = asked.config
         seconds: dict[str, float] = {}
         try:
             lock = lock_of(self._fs, asked.data_dir)
@@ -204,7 +224,7 @@ class Rounds:
                 for message in offline.messages:
                     self._screen.say(message)
                 try:
-                    return self._offline_round(offline, config, seconds)
+                    return self._offline_round(offline, asked, seconds)
                 except RefusedError as error:
                     raise CliError(f"the result was refused, and is kept as evidence: {error}", 1) from None
                 finally:
@@ -212,8 +232,8 @@ class Rounds:
         finally:
             lock.close()
 
-    def _offline_round(self, offline: Offline, config: Config, seconds: dict[str, float]) -> Result:
-        asked = self._asked
+    def _offline_round(self, offline: Offline, asked: Asked, seconds: dict[str, float]) -> Result:
+        config = asked.config
         if asked.roll:
             for partition in asked.chosen(offline.logs):
                 if offline.logs[partition].segments[-1].size_bytes:
@@ -231,9 +251,9 @@ class Rounds:
         plan, report = self._run(JobDir.of(asked.data_dir, planned.plan.id), seconds)
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
-            sentence = offline.hand_over(plan.id, now_ms=_wall_ms())
-        failed = [result for result in report.manifest.partitions if result.error]
-        return Result(sentence, plan, report, len(failed) < len(report.manifest.partitions), seconds)
+            check_all = None if self._spark is None else partial(self._check, asked.data_dir)
+            sentence = offline.hand_over(plan.id, now_ms=_wall_ms(), check_all=check_all)
+        return Result(sentence, plan, report, not all(each.error for each in report.manifest.partitions), seconds)
 
     # -- the job -------------------------------------------------------------------------------------------------
 
@@ -245,19 +265,50 @@ class Rounds:
         spark = None if mode is Mode.SINGLE or self._fs.exists(job.manifest) else self._session(seconds)
         self._screen.follow(spark)
         try:
-            report = run_job(job, mode=mode, spark=spark, now_ms=_wall_ms(), watcher=self._screen)
+            with self._on_spark():
+                report = run_job(job, mode=mode, spark=spark, now_ms=_wall_ms(), watcher=self._screen)
         except JobError as error:
             raise CliError(str(error), 1) from None
+        finally:
+            self._screen.follow(None)
+        seconds.update(report.manifest.seconds)
+        return plan, report
+
+    def _check(self, data_dir: Path, accepted: Accepted) -> None:
+        """Check each partition in a task of Spark. RefusedError."""
+        from coordinator.compaction.offline import raise_first, verdict_on
+        from coordinator.compaction.spark_compact import each_in_a_task
+
+        assert self._spark is not None
+        count = len(accepted.results)
+        job = JobDir.of(data_dir, accepted.plan.id)
+        self._screen.follow(self._spark)
+        try:
+            with self._on_spark():
+                verdicts = each_in_a_task(
+                    job,
+                    accepted.plan,
+                    self._spark,
+                    "check",
+                    count,
+                    lambda number: verdict_on(data_dir, accepted, number),
+                    self._screen,
+                )
+        finally:
+            self._screen.follow(None)
+        raise_first(verdicts)
+
+    @contextmanager
+    def _on_spark(self) -> Iterator[None]:
+        """What Spark raises, as a sentence."""
+        try:
+            yield
         except Exception as error:
             if not _is_sparks(error):
                 raise
             self.is_broken = _is_gone(error)
             reason = str(error).strip().partition("\n")[0]
             raise CliError(f"the job failed on Spark ({reason}); its messages are in {self._spark_log}", 1) from error
-        finally:
-            self._screen.follow(None)
-        seconds.update(report.manifest.seconds)
-        return plan, report
 
     def _session(self, seconds: dict[str, float]) -> SparkSession:
         if self._spark is None:
@@ -328,6 +379,7 @@ def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> Optio
         delete_retention_ms=config.log_cleaner_delete_retention_ms,
         segment_bytes=config.offsets_topic_segment_bytes,
         expiration_ms=config.compaction_plan_expiration_ms,
+        max_dirty_bytes=config.compaction_plan_max_bytes,
         not_beyond=not_beyond,
     )
 

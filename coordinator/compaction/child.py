@@ -1,10 +1,10 @@
 """What the daemon lets a child process do: `python -m coordinator.compaction.child plan|check|run`.
 
-Planning hashes closed segments; checking reads them again, holds them against the result, and asks the daemon for rows
-from memory; running starts a job and watches it. Several children check a result, each some of its partitions. All of that would be felt by an event loop, in the
-same process even from a thread, because Python runs one thread at a time. The child is nice to others (`nice`), takes
-its orders as one value from stdin (`frames.py`) and answers in one; in between, `check` asks for
-rows, and says that it is alive.
+Planning hashes closed segments. Checking reads them again, holds them against the result, and asks the daemon for rows
+from memory; several children do it at once, each for some partitions. Running starts a job and watches it. All of that
+would be felt by an event loop, in the same process even from a thread, because Python runs one thread at a time. The
+child is nice to others (`nice`), takes its orders as one value from stdin (`frames.py`) and answers in one; in between,
+`check` asks for rows, and each says that it is getting on.
 
 It ends when its lifeline is cut, whatever it is doing, and takes along what it has started: so a daemon that is killed
 leaves nobody behind. Standard library only: a daemon without the extra `[spark]` can do all of it.
@@ -28,7 +28,7 @@ from coordinator.child_process import LIFELINE_VARIABLE
 from coordinator.compaction import frames, handover
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.compaction.plan import PartitionPlan, PartitionResult, log_dir
+from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, log_dir
 from coordinator.compaction.planning import LogView, Options, PlanningError, make_plan
 from coordinator.compaction.tail import read_tail
 from coordinator.compaction.validate import LateError, RefusedError
@@ -98,6 +98,7 @@ def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> 
         "plan_id": made.id if made else "",
         "expires_ms": made.expires_ms if made else 0,
         "partitions": [part.partition for part in sorted(made.partitions, key=_size, reverse=True)] if made else [],
+        "left_bytes": made.left_bytes if made else 0,
         "sentence": planned.sentence(),
     }
 
@@ -117,13 +118,18 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
     """
     fs, data_dir = RealFileSystem(), Path(order["data_dir"])
     rows = 0
+
+    job = JobDir.of(data_dir, order["plan_id"])
+
+    def progress() -> None:
+        job.touch()  # the command that did the job waits for as long
+        frames.write(stdout, frames.ALIVE)
+
     try:
         found = handover.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
         results = [result for result in found.results if result.partition in order["partitions"]]
         for result in results:
-            left = handover.check(
-                fs, data_dir, found, result, against_inputs=False, progress=lambda: frames.write(stdout, frames.ALIVE)
-            )
+            left = handover.check(fs, data_dir, found, result, against_inputs=False, progress=progress)
             rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
         handover.stage(
             fs,

@@ -13,8 +13,9 @@ does in a log taken over from Kafka, does not stop compaction. Who wants Kafka's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Final, NamedTuple
 
 NO_LAG_LIMIT: Final = 2**63 - 1
@@ -101,6 +102,34 @@ def _delay_ms(dirty: Sequence[SegmentFacts], lags: Lags, now_ms: int) -> int:
     oldest_ms = min((one.first_timestamp_ms for one in dirty if one.first_timestamp_ms > 0), default=None)
     limit_ms = now_ms - max(0, lags.max_compaction_lag_ms)
     return 0 if oldest_ms is None else max(0, limit_ms - oldest_ms)
+
+
+def bounded(
+    due: Sequence[tuple[int, Cleanable]], closed: Mapping[int, Sequence[SegmentFacts]], max_dirty_bytes: int
+) -> tuple[list[tuple[int, Cleanable]], int]:
+    """As much of what is due as has at most so many dirty bytes, but at least one segment; and how many are left over.
+
+    `due` is what `dirtiest_first` gives, `closed` the closed segments by partition. A partition that is cut ends with a
+    whole segment. What is clean already does not count, as in Kafka, whose limit is the keys of the dirty part.
+    """
+    taken: list[tuple[int, Cleanable]] = []
+    room = max_dirty_bytes
+    for number, found in due:
+        dirty = 0
+        for segment, following in zip_longest(closed[number], closed[number][1:]):
+            end = found.clean_up_to if following is None else following.base_offset
+            if segment.base_offset >= found.clean_up_to:
+                break
+            if end <= found.first_dirty_offset:
+                continue
+            if segment.size_bytes > room - dirty and (taken or dirty):
+                break
+            dirty += segment.size_bytes
+            cut = replace(found, clean_up_to=end, dirty_bytes=dirty)
+        if dirty:
+            taken.append((number, cut))
+            room -= dirty
+    return taken, sum(found.dirty_bytes for _, found in due) - sum(found.dirty_bytes for _, found in taken)
 
 
 def dirtiest_first(partitions: Iterable[tuple[int, Cleanable]], lags: Lags) -> list[tuple[int, Cleanable]]:

@@ -23,6 +23,7 @@ from coordinator.offsets.replay import Replay
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
+
 def add_segment(outcome: Replay, data: bytes, path: Path) -> None:
     """Replay the next segment of a partition; `path` is for the sentence of an error.
 
@@ -70,6 +71,8 @@ def _feed(outcome: Replay, records: Records, which: Int64s) -> None:
     data = records.data
     columns = (records.offset, records.key_at, records.key_len, records.value_at, records.value_len)
     add = outcome.add_record
-    for offset, key_at, key_len, value_at, value_len in zip(*(column[which].tolist() for column in columns), strict=True):
+    for offset, key_at, key_len, value_at, value_len in zip(
+        *(column[which].tolist() for column in columns), strict=True
+    ):
         key = None if key_len < 0 else data[key_at : key_at + key_len]
         add(key, None if value_len < 0 else data[value_at : value_at + value_len], offset)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.compaction.cleaner_checkpoint import write_checkpoint
 from coordinator.compaction.jobs import Step as JobStep
-from coordinator.compaction.jobs import is_settled, read_manifest, read_plan, set_done, set_refused, tidy
+from coordinator.compaction.jobs import expires_ms, is_settled, read_manifest, read_plan, set_done, set_refused, tidy
 from coordinator.compaction.plan import (
     OFFSETS_TOPIC,
     CleanStats,
@@ -108,7 +108,7 @@ def read_result(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now
         manifest = read_manifest(fs, job)
     except PlanError as error:
         raise validate.RefusedError(str(error)) from None
-    validate.check_manifest(plan, manifest, epoch=epoch, now_ms=now_ms)
+    validate.check_manifest(plan, manifest, epoch=epoch, now_ms=now_ms, expires_ms=expires_ms(job, plan))
     return Accepted(plan, manifest)
 
 
@@ -126,16 +126,28 @@ def check(
 
     job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
     directory = log_dir(data_dir, part.partition)
-    return validate.check_partition(
-        fs, job, directory, part, result, against_inputs=against_inputs, progress=progress
-    )
+    return validate.check_partition(fs, job, directory, part, result, against_inputs=against_inputs, progress=progress)
 
 
-def accept(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
-    """Read and check a job's result where no daemon can be asked, one partition after another; raises as they do."""
+def accept(
+    fs: FileSystem,
+    data_dir: Path,
+    plan_id: str,
+    *,
+    epoch: str,
+    now_ms: int,
+    check_all: Callable[[Accepted], None] | None = None,
+) -> Accepted:
+    """Read and check a job's result where no daemon can be asked; raises as `read_result` does.
+
+    `check_all` checks every partition against the inputs; without it they are checked here, one after another.
+    """
     accepted = read_result(fs, data_dir, plan_id, epoch=epoch, now_ms=now_ms)
-    for result in accepted.results:
-        check(fs, data_dir, accepted, result, against_inputs=True)
+    if check_all is not None:
+        check_all(accepted)
+    else:
+        for result in accepted.results:
+            check(fs, data_dir, accepted, result, against_inputs=True)
     return accepted
 
 

@@ -91,12 +91,21 @@ def is_settled(fs: FileSystem, job: JobDir) -> bool:
     return fs.exists(job.done) or fs.exists(job.refused)
 
 
+def expires_ms(job: JobDir, plan: Plan) -> int:
+    """When a plan expires, in ms since the epoch: its time counts from when it was made, or from `JobDir.touch`."""
+    try:
+        touched_ms = job.plan.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        touched_ms = plan.created_ms
+    return plan.expires_ms + max(0, touched_ms - plan.created_ms)
+
+
 def open_jobs(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int) -> list[Job]:
     """Those that a manifest may still come for."""
     return [
         job
         for job in all_jobs(fs, data_dir)
-        if job.plan.epoch == epoch and now_ms < job.plan.expires_ms and not is_settled(fs, job.dir)
+        if job.plan.epoch == epoch and now_ms < expires_ms(job.dir, job.plan) and not is_settled(fs, job.dir)
     ]
 
 
@@ -135,7 +144,9 @@ def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: A
     for job in reversed(list(all_jobs(fs, data_dir))):
         created_ms, path = job.plan.created_ms, job.dir.path
         if not is_settled(fs, job.dir):
-            reason = _EARLIER_RUN if job.plan.epoch != epoch else _EXPIRED if now_ms >= job.plan.expires_ms else ""
+            reason = (
+                _EARLIER_RUN if job.plan.epoch != epoch else _EXPIRED if now_ms >= expires_ms(job.dir, job.plan) else ""
+            )
             if reason:
                 set_refused(fs, job.dir, reason, evidence=False, at_step=at_step)
                 given_up.append(job.plan.id)
@@ -144,7 +155,7 @@ def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: A
             if evidence > EVIDENCE_JOBS or now_ms > created_ms + EVIDENCE_KEPT_MS:
                 at_step(Step.REMOVE_JOB)
                 remove_directory(fs, path)
-        elif now_ms > max(job.plan.expires_ms + GRACE_MS, created_ms + DONE_KEPT_MS):
+        elif now_ms > max(expires_ms(job.dir, job.plan) + GRACE_MS, created_ms + DONE_KEPT_MS):
             at_step(Step.REMOVE_JOB)
             remove_directory(fs, path)
     return given_up

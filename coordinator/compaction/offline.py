@@ -9,20 +9,33 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.compaction.handover import AlreadySettledError, accept, conclude, recover, refuse, settle, stage, swap
+from coordinator.compaction.handover import (
+    Accepted,
+    AlreadySettledError,
+    accept,
+    check,
+    conclude,
+    recover,
+    refuse,
+    settle,
+    stage,
+    swap,
+)
 from coordinator.compaction.plan import OFFSETS_TOPIC, log_dir
 from coordinator.compaction.planning import Options, Planned, make_plan, view_of
-from coordinator.compaction.validate import RefusedError
-from coordinator.log.fs import FileSystem
+from coordinator.compaction.validate import LateError, RefusedError
+from coordinator.log.fs import FileSystem, RealFileSystem
 from coordinator.log.log import Log, LogConfig
 from coordinator.log.recovery import FindEvidence, no_evidence
 from coordinator.log.swap import AtStep, no_step
 
+_LATE: Final = "late: "
+_REFUSED: Final = "refused: "
 _LOG_DIRECTORY: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(\d{{1,9}})")
 
 
@@ -78,13 +91,13 @@ class Offline:
             self.fs, self.data_dir, views, epoch=self.epoch, now_ms=now_ms, options=options, at_step=self.at_step
         )
 
-    def hand_over(self, plan_id: str, *, now_ms: int) -> str:
+    def hand_over(self, plan_id: str, *, now_ms: int, check_all: Callable[[Accepted], None] | None = None) -> str:
         """Put a job's result in place; the sentence that says what became of it.
 
         RefusedError: it was not, and why. AlreadySettledError: it was before. OSError: it may be tried again.
         """
         try:
-            accepted = accept(self.fs, self.data_dir, plan_id, epoch=self.epoch, now_ms=now_ms)
+            accepted = accept(self.fs, self.data_dir, plan_id, epoch=self.epoch, now_ms=now_ms, check_all=check_all)
         except RefusedError as error:
             refuse(self.fs, self.data_dir, plan_id, error, self.at_step)
             raise
@@ -112,4 +125,23 @@ class Offline:
             raise failed
 
 
-__all__ = ["AlreadySettledError", "Offline", "RefusedError"]
+def verdict_on(data_dir: Path, accepted: Accepted, number: int) -> str:
+    """Check one of the results, in another process than the one that hands over: an error as text, or nothing."""
+    try:
+        check(RealFileSystem(), data_dir, accepted, accepted.results[number], against_inputs=True)
+    except LateError as error:
+        return f"{_LATE}{error}"
+    except RefusedError as error:
+        return f"{_REFUSED}{error}"
+    return ""
+
+
+def raise_first(verdicts: Iterable[str]) -> None:
+    """Raise what the first of them says, if any says something."""
+    for verdict in verdicts:
+        if verdict:
+            kind = LateError if verdict.startswith(_LATE) else RefusedError
+            raise kind(verdict.removeprefix(_LATE).removeprefix(_REFUSED))
+
+
+__all__ = ["AlreadySettledError", "Offline", "RefusedError", "raise_first", "verdict_on"]

@@ -17,10 +17,12 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import os
 import re
 import types
 import typing
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -122,10 +124,12 @@ class Plan(Json):
     delete_retention_ms: int
     segment_bytes: int
     partitions: tuple[PartitionPlan, ...]
+    left_bytes: int = 0  # dirty bytes that were due, too, and come with the next plan
 
     def _check(self) -> None:
         _demand(_ID.fullmatch(self.id), f"{self.id!r} is not the id of a plan")
         _demand(_ID.fullmatch(self.epoch), f"{self.epoch!r} is not an epoch")
+        _demand(self.left_bytes >= 0, f"{self.left_bytes} bytes are left for the next plan")
         _demand(self.segment_bytes > 0, f"segments of {self.segment_bytes} bytes")
         _demand(self.delete_retention_ms >= 0, f"a retention of {self.delete_retention_ms} ms")
         _demand(self.partitions, "a plan without partitions")
@@ -246,6 +250,11 @@ class JobDir:
         """PlanError if the id could lead anywhere else."""
         _demand(_ID.fullmatch(plan_id), f"{plan_id!r} is not the id of a plan")
         return cls(jobs_dir(data_dir) / plan_id)
+
+    def touch(self) -> None:
+        """Say that the plan is being worked on, by the job or by the check of its result: its time begins anew."""
+        with suppress(OSError):
+            os.utime(self.plan)
 
     @property
     def plan(self) -> Path:

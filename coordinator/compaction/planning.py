@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from coordinator.compaction.cleaner_checkpoint import read_checkpoint
-from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, cleanable, dirtiest_first
+from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, bounded, cleanable, dirtiest_first
 from coordinator.compaction.jobs import open_jobs, remove_directory
 from coordinator.compaction.plan import InputSegment, JobDir, Json, PartitionPlan, Plan, PlanError, jobs_dir, log_dir
 from coordinator.log.fs import FileSystem, write_atomically
@@ -75,6 +75,7 @@ class Options:
     delete_retention_ms: int = 86_400_000
     segment_bytes: int = 100 << 20
     expiration_ms: int = 3_600_000
+    max_dirty_bytes: int = 4 << 30  # of one plan
     not_beyond: Mapping[int, int] = field(default_factory=dict)  # partition -> first offset that must stay (history)
 
 
@@ -90,7 +91,8 @@ class Planned:
         if self.plan is not None:
             count = len(self.plan.partitions)
             size = sum(segment.size_bytes for part in self.plan.partitions for segment in part.inputs)
-            return f"planned {count} partition{'s' * (count != 1)}, {size} bytes"
+            left = f"; {self.plan.left_bytes} more are due, for the next plan" if self.plan.left_bytes else ""
+            return f"planned {count} partition{'s' * (count != 1)}, {size} bytes{left}"
         if not self.reasons:
             return "there is no log partition to compact"
         by_reason: dict[str, list[int]] = {}
@@ -129,10 +131,7 @@ def survey(
     checkpoints = read_checkpoint(fs, data_dir)
     return {
         view.partition: cleanable(
-            [
-                SegmentFacts(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
-                for one in view.closed
-            ],
+            _facts(view),
             active_base_offset=view.active_base_offset,
             checkpoint=checkpoints.get(view.partition),
             lags=options.lags,
@@ -141,6 +140,13 @@ def survey(
         )
         for view in views
     }
+
+
+def _facts(view: LogView) -> list[SegmentFacts]:
+    return [
+        SegmentFacts(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
+        for one in view.closed
+    ]
 
 
 def make_plan(
@@ -154,7 +160,7 @@ def make_plan(
     plan_id: str | None = None,
     at_step: AtStep = no_step,
 ) -> Planned:
-    """A plan for every partition that is due and has no open plan; durable on return.
+    """A plan for the partitions that are due and have no open plan, as far as `max_dirty_bytes` go; durable on return.
 
     PlanningError: pins are impossible here, or a segment is not what the view says. OSError as the disk gives it.
     """
@@ -172,6 +178,7 @@ def make_plan(
     due = dirtiest_first([(number, one) for number, one in found.items() if number not in reasons], options.lags)
     if not due:
         return Planned(None, reasons)
+    due, left_bytes = bounded(due, {view.partition: _facts(view) for view in views}, options.max_dirty_bytes)
     job = JobDir.of(data_dir, plan_id or new_plan_id(now_ms))
     by_partition = {view.partition: view for view in views}
     try:
@@ -191,6 +198,7 @@ def make_plan(
             delete_retention_ms=options.delete_retention_ms,
             segment_bytes=options.segment_bytes,
             partitions=tuple(parts),
+            left_bytes=left_bytes,
         )
         at_step(Step.WRITE)
         write_atomically(fs, job.plan, plan.to_bytes())

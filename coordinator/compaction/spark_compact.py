@@ -146,7 +146,7 @@ def run_job(
         raise JobError(f"{job.path} holds no work: {error}") from None
     if jobs.is_settled(fs, job):
         raise JobError(f"what became of the plan {plan.id} is settled already; ask for a new one")
-    if now_ms >= plan.expires_ms:
+    if now_ms >= jobs.expires_ms(job, plan):
         raise JobError(f"the plan {plan.id} has expired; ask for a new one")
     if mode is Mode.AUTO:
         mode = choose_mode(plan, parallelism(spark))
@@ -170,6 +170,13 @@ def run_job(
     finally:
         jobs.remove_directory(fs, spark_tasks.scratch_dir(job))
     return Report(manifest, peak_rss_bytes=work.peak_rss_bytes, candidates=work.candidates)
+
+
+def each_in_a_task(
+    job: JobDir, plan: Plan, spark: SparkSession, name: str, count: int, act: Callable[[int], str], watcher: Watcher
+) -> list[str]:
+    """What `act` returns of each number below `count`, every one in a task of its own."""
+    return _Work(job, plan, spark, watcher).each(name, count, act)
 
 
 def choose_mode(plan: Plan, cores: int) -> Mode:

@@ -162,6 +162,7 @@ def clean(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
         result = clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
     except Exception as error:
         result = failed(part, _unexpected(error))
+    job.touch()
     return json.dumps(result.to_json())
 
 
@@ -178,6 +179,7 @@ def _scanned(job: JobDir, stretch: Stretch) -> ScanReport:
     reports = []
     for _, segment in stretch.members:
         found = scan_segment(segment, in_dir / segment.name)
+        job.touch()
         newest = merged([newest, found.newest])
         pending = {
             producer_id: (each.first_batch, _write_candidates(directory, stretch, each.newest, each.first_offsets))
@@ -230,6 +232,7 @@ def rewrite(job: JobDir, group: Group, rounds: Sequence[Round], survivors: Int64
     def work() -> GroupReport:
         offsets = np.sort(survivors)
         written = write_group(group.segments, rounds, offsets, job.in_dir(partition), job.out_dir(partition))
+        job.touch()
         return GroupReport(written, len(offsets))
 
     return _reported(work, lambda error: GroupReport(GroupWritten(None, Counter()), 0, error)).to_text()

@@ -44,7 +44,15 @@ from coordinator.log.segment import fault_in_batch
 from coordinator.offsets.raw_records import RawRecord
 from coordinator.offsets.replay import Replay
 from protocol.errors import ProtocolError
-from protocol.record_batch import HEADER_BYTES, LENGTH_END, BatchHeader, ControlType, control_type, read_header, read_records
+from protocol.record_batch import (
+    HEADER_BYTES,
+    LENGTH_END,
+    BatchHeader,
+    ControlType,
+    control_type,
+    read_header,
+    read_records,
+)
 
 FAST_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: a second or so of plain reading
 _SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
@@ -59,7 +67,7 @@ class LateError(RefusedError):
     """Nothing is wrong with it, but it is for a log, or a coordinator, that has moved on."""
 
 
-def check_manifest(plan: Plan, manifest: Manifest, *, epoch: str, now_ms: int) -> None:
+def check_manifest(plan: Plan, manifest: Manifest, *, epoch: str, now_ms: int, expires_ms: int) -> None:
     """That the manifest answers this plan, now. RefusedError, or LateError."""
     if manifest.plan_id != plan.id:
         raise RefusedError(f"the manifest is for the plan {manifest.plan_id}, not for {plan.id}")
@@ -69,7 +77,7 @@ def check_manifest(plan: Plan, manifest: Manifest, *, epoch: str, now_ms: int) -
         raise RefusedError(f"the manifest is of another run of the coordinator ({manifest.epoch}) than its plan")
     if manifest.plan_sha256 != plan.sha256:
         raise RefusedError(f"the manifest was made for another version of the plan {plan.id}")
-    if now_ms >= plan.expires_ms:
+    if now_ms >= expires_ms:
         raise LateError(f"the plan {plan.id} has expired")
     planned = {part.partition: part for part in plan.partitions}
     for result in manifest.partitions:

@@ -176,7 +176,7 @@ class Compactor:
         known = {job.id: job for job in seen.jobs}
         if opened is not None and opened.id not in known:
             self._open = None  # its directory is gone, or somebody else has settled it
-        elif opened is not None and now_ms >= opened.expires_ms:
+        elif opened is not None and opened.has_expired(now_ms, known[opened.id].touched_ms):
             self._begin("giving up a plan that has expired", self._give_up(opened))
         elif opened is not None and known[opened.id].has_manifest and now_ms >= opened.retry_ms:
             self._begin(f"putting the result of plan {opened.id} in place", self._put_in_place(opened))
@@ -272,7 +272,7 @@ class Compactor:
         if plan_id:
             self.counters.plans += 1
             self.counters.last_plan_ms = now_ms
-            self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], tuple(made["partitions"]))
+            self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], tuple(made["partitions"]), made["left_bytes"])
             LOG.info("compaction plan=%s partitions=%s: %s", plan_id, made["partitions"], sentence)
         elif not self._is_closing and (request is not None or sentence != self._no_plan):
             self._no_plan = sentence
@@ -297,6 +297,7 @@ class Compactor:
             delete_retention_ms=config.log_cleaner_delete_retention_ms,
             segment_bytes=config.offsets_topic_segment_bytes,
             expiration_ms=config.compaction_plan_expiration_ms,
+            max_dirty_bytes=config.compaction_plan_max_bytes,
         )
         return {
             "data_dir": str(self._data_dir),
@@ -318,8 +319,11 @@ class Compactor:
     # -- results -------------------------------------------------------------------------------------------------
 
     async def _put_in_place(self, opened: OpenPlan) -> None:
+        swaps = self.counters.swaps
         if await self._placement.put_in_place(opened):
             self._open = None
+            if opened.left_bytes and self.counters.swaps > swaps:
+                self._next_schedule_ms = 0  # what the plan had no room for is due now
 
     async def _give_up(self, opened: OpenPlan) -> None:
         trouble = f": {opened.trouble}" if opened.trouble else ""

@@ -37,6 +37,7 @@ class JobSeen(NamedTuple):
     id: str
     has_plan: bool
     has_manifest: bool
+    touched_ms: int  # when its plan was last worked on, or made; 0: there is none
 
 
 class Seen(NamedTuple):
@@ -84,7 +85,7 @@ class Looker:
             if job is None or jobs.is_settled(self._fs, job):
                 self._settled.add(name)
             elif len(found) < MAX_JOBS:
-                found.append(JobSeen(name, job.plan.exists(), job.manifest.exists()))
+                found.append(_seen(name, job))
         return found
 
     def _job(self, name: str) -> JobDir | None:
@@ -118,3 +119,11 @@ class Looker:
         with contextlib.suppress(FileNotFoundError):
             sweep(self._data_dir, now_ms)
         return jobs.sweep(self._fs, self._data_dir, epoch=epoch, now_ms=now_ms)
+
+
+def _seen(name: str, job: JobDir) -> JobSeen:
+    try:
+        touched_ms = job.plan.stat().st_mtime_ns // 1_000_000
+    except OSError:
+        touched_ms = 0
+    return JobSeen(name, touched_ms > 0, job.manifest.exists(), touched_ms)
