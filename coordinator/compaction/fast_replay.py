@@ -1,17 +1,15 @@
 """What a start would make of a compaction's inputs, without looking at each record: for `validate`, if numpy is there.
 
-Most records of a log are superseded within their own segment. A record with a value has no lasting effect if another
-record of its key follows outside of transactions; so of each segment only the newest of each key is replayed, with
-all tombstones (they end what open transactions hold for a key), all of transactions, and all markers, in their order.
-The replay itself is the coordinator's own.
+Most records of a log are superseded within a few segments. A record with a value has no lasting effect if another
+record of its key follows outside of transactions; so of neighbouring segments only the newest of each key is replayed,
+with all tombstones (they end what open transactions hold for a key), all of transactions, and all markers, in their
+order. The replay itself is the coordinator's own.
 
-That leaves one thing to the kernel that the job also used: which records of a segment are superseded. A daemon asks its
+That leaves one thing to the kernel that the job also used: which records are superseded within them. A daemon asks its
 memory about that, and a log of a few megabytes is read plainly altogether.
 """
 
 from __future__ import annotations
-
-from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
@@ -24,14 +22,14 @@ from protocol.errors import DecodeError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
 
-def add_segment(outcome: Replay, data: bytes, path: Path) -> None:
-    """Replay the next segment of a partition; `path` is for the sentence of an error.
+def add_segments(outcome: Replay, data: bytes, name: str) -> None:
+    """Replay the next segments of a partition, one behind the other; `name` is for the sentence of an error.
 
     DecodeError: a batch cannot be read. The checksums are not verified: the files were hashed.
     """
     try:
-        batches, _ = read_batches(data, path=path, verify_crc=False)
-        records = read_columns(data, batches, path=path)
+        batches, _ = read_batches(data, path=name, verify_crc=False)
+        records = read_columns(data, batches, path=name)
     except CorruptBatchError as error:
         raise DecodeError(str(error)) from None
     _replay_segment(outcome, data, batches, records)

@@ -55,6 +55,7 @@ from protocol.record_batch import (
 )
 
 FAST_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: a second or so of plain reading
+REPLAYED_TOGETHER_BYTES: Final = 64 << 20  # by numpy: what is superseded in between is not looked at
 _SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
 _FRONT: Final = struct.Struct(">qi9xh")  # base offset, length, attributes
 
@@ -110,6 +111,7 @@ def check_partition(
     if bases[: len(expected)] != expected:
         raise LateError(f"{directory.name} does not begin with the segments that were planned any more")
     after, before = Replay(), Replay()
+    waiting: list[tuple[InputSegment, bytes]] = []
     outputs = _outputs(fs, job, part, result)
     due = next(outputs, None)
     open_since: dict[int, int] = {}  # producer id -> number of the segment in which its open transaction begins
@@ -131,15 +133,18 @@ def check_partition(
             due = next(outputs, None)
             due_offset = due[1].base_offset if due is not None else -1
         if against_inputs:
-            _add_segment(before, fs, directory, part, segment, data)
+            waiting.append((segment, data))
+            if sum(len(each) for _, each in waiting) >= REPLAYED_TOGETHER_BYTES:
+                _add_segments(before, fs, part, waiting)
         progress()
     if due is not None:
         raise RefusedError(f"partition {part.partition}: the batch at offset {due[1].base_offset} is in no input")
     if against_inputs:
+        _add_segments(before, fs, part, waiting)
         different = difference(before, after)
     else:
         for segment in part.inputs[min(open_since.values(), default=len(part.inputs)) :]:
-            _add_segment(before, fs, directory, part, segment, _live(fs, directory, segment))
+            _add_segments(before, fs, part, [(segment, _live(fs, directory, segment))])
             progress()
         different = _open_difference(before, after)
     if different:
@@ -222,17 +227,23 @@ def _note_transaction(open_since: dict[int, int], number: int, data: bytes, posi
         raise RefusedError(f"{name}: the batch at offset {header.base_offset}: {error}") from None
 
 
-def _add_segment(
-    into: Replay, fs: FileSystem, directory: Path, part: PartitionPlan, segment: InputSegment, data: bytes
+def _add_segments(
+    into: Replay, fs: FileSystem, part: PartitionPlan, segments: list[tuple[InputSegment, bytes]]
 ) -> None:
-    """Replay one input."""
+    """Replay neighbouring inputs, and empty the list."""
     fast_replay = _fast_replay(fs, part)
-    if fast_replay is not None:
+    if fast_replay is not None and segments:
         try:
-            fast_replay.add_segment(into, data, directory / segment.name)
+            fast_replay.add_segments(into, b"".join([data for _, data in segments]), segments[0][0].name)
         except ProtocolError as error:
             raise RefusedError(f"partition {part.partition}: {error}") from None
-        return
+    else:
+        for segment, data in segments:
+            _add_plainly(into, segment, data)
+    segments.clear()
+
+
+def _add_plainly(into: Replay, segment: InputSegment, data: bytes) -> None:
     least_offset = segment.base_offset
     for position, size, _, _ in _walk(data, segment.name):
         if fault := fault_in_batch(data, position, size, least_offset):

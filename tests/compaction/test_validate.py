@@ -90,8 +90,9 @@ def read_plainly(segments: list[Segment]) -> Replay:
 
 def read_fast(segments: list[Segment]) -> Replay:
     replay = Replay()
-    for segment in segments:
-        fast_replay.add_segment(replay, segment.data, Path(segment.name))
+    for number in range(0, len(segments), 2):
+        data = b"".join(segment.data for segment in segments[number : number + 2])
+        fast_replay.add_segments(replay, data, segments[number].name)
     return replay
 
 
