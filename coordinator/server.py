@@ -442,7 +442,7 @@ def told_host(host: str) -> str:
         return host
     name = socket.gethostname()
     LOG.warning(
-        "listening on all interfaces, and clients are told to connect to %s, the name of this host: a client that cannot"
+        "listening on all interfaces, and clients are told to connect to %s, the name of this host: one that cannot"
         " resolve it fails after its first request; set the address that clients can reach with --advertised host:port",
         name,
     )

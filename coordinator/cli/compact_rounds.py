@@ -307,8 +307,11 @@ class Rounds:
             if not _is_sparks(error):
                 raise
             self.is_broken = _is_gone(error)
-            reason = str(error).strip().partition("\n")[0]
-            raise CliError(f"the job failed on Spark ({reason}); its messages are in {self._spark_log}", 1) from error
+            from coordinator.compaction.spark_session import reason_of
+
+            raise CliError(
+                f"the job failed on Spark ({reason_of(error)}); its messages are in {self._spark_log}", 1
+            ) from error
 
     def _session(self, seconds: dict[str, float]) -> SparkSession:
         if self._spark is None:

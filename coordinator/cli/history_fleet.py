@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -28,15 +27,19 @@ if TYPE_CHECKING:
 DEFAULT_LIMIT: Final = 50
 SHUFFLES_PER_CORE: Final = 4
 
-_SENTENCE: Final = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): (\S.*)$", re.MULTILINE)
-
 Answer = list[dict[str, Any]]
 
 
 @contextmanager
 def spark_session(master: str | None) -> Iterator[SparkSession]:
     """Spark, for as long as one question takes. CliError: it cannot be started."""
-    from coordinator.compaction.spark_session import SessionSettings, SparkUnavailableError, is_local, open_session
+    from coordinator.compaction.spark_session import (
+        SessionSettings,
+        SparkUnavailableError,
+        is_local,
+        open_session,
+        reason_of,
+    )
 
     # A cluster has its own idea of how much it shuffles; 200 pieces are too many for two cores.
     conf = {"spark.sql.shuffle.partitions": str(SHUFFLES_PER_CORE * (os.cpu_count() or 1))} if is_local(master) else {}
@@ -57,12 +60,6 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
             raise CliError(reason_of(error), 1) from None
         finally:
             spark.stop()
-
-
-def reason_of(error: Exception) -> str:
-    """Of what Spark has to say about a failed task, the sentence that the task itself said."""
-    sentences = _SENTENCE.findall(str(error))
-    return sentences[-1] if sentences else f"Spark failed: {str(error).strip().partition(chr(10))[0]}"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -11,6 +11,7 @@ used on what this returns: no RDD, so a session over Spark Connect would do as w
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 import re
@@ -23,6 +24,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -40,6 +42,8 @@ _NEEDED: Final = ("pyspark", "pandas", "pyarrow", "numpy")  # pandas: mapInArrow
 _LOCAL: Final = re.compile(r"local(?:\[(?P<threads>\d+|\*)\])?")
 _LOOPBACK_CLUSTER: Final = re.compile(r"spark://(127\.0\.0\.1|localhost)(:\d+)?")
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
+_SENTENCE: Final = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): (\S.*)$", re.MULTILINE)
+_THROWN: Final = re.compile(r"^: (?:[\w.$]+: )?(\S.*)$", re.MULTILINE)
 _MEMORY: Final = re.compile(r"\d{1,6}[kmgt]b?", re.IGNORECASE)
 
 # Sooner ready and smaller: most of the work is done in Python workers, and the JVM only moves their columns.
@@ -119,8 +123,9 @@ def session_conf(settings: SessionSettings) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",  # the command draws its own
         "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.executorEnv.PYTHONPATH": os.pathsep.join(filter(None, (_root(), os.environ.get("PYTHONPATH")))),
     }
+    if is_local(settings.master):  # elsewhere these directories may not exist, or hold another version
+        conf["spark.executorEnv.PYTHONPATH"] = os.pathsep.join(filter(None, (_root(), os.environ.get("PYTHONPATH"))))
     if settings.master is not None or not under_spark_submit():
         conf["spark.master"] = with_retries(settings.master or OWN_MASTER)
     if not under_spark_submit():
@@ -170,10 +175,21 @@ def java_version() -> int | None:
 
 def send_packages(session: SparkSession) -> None:
     """Give the workers of a cluster this very version of our packages, installed there or not."""
-    with tempfile.TemporaryDirectory(prefix="coordinator-packages-") as name:
-        packed = Path(name) / "coordinator-packages.zip"
-        write_packages(packed)
-        session.addArtifacts(str(packed), pyfile=True)
+    session.addArtifacts(str(_packed()), pyfile=True)
+
+
+@cache
+def _packed() -> Path:
+    """The zip of our packages, which stays until this process ends.
+
+    The driver serves the file itself, not a copy of it, and each executor fetches it before its first task: the last
+    one may be started long after the session was.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="coordinator-packages-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    packed = directory / "coordinator-packages.zip"
+    write_packages(packed)
+    return packed
 
 
 def write_packages(target: Path) -> None:
@@ -221,7 +237,15 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
         os.close(kept)
 
 
+def reason_of(error: Exception) -> str:
+    """Why Spark failed, in one sentence: the last one that a task's Python said, else what the JVM threw."""
+    text = str(error)
+    sentences = _SENTENCE.findall(text)
+    thrown = _THROWN.search(text)
+    return sentences[-1] if sentences else thrown[1] if thrown else text.strip().partition("\n")[0]
+
+
 def _did_not_start(error: Exception, settings: SessionSettings) -> str:
-    reason = str(error).strip().partition("\n")[0]
+    reason = reason_of(error)
     where = f"; its messages are in {settings.log}" if settings.log is not None else ""
     return f"Spark did not start ({reason}){where}"

@@ -3,94 +3,36 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
 
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.spark_session import java_version, write_packages
+from tests.compaction.cluster import SPARK_HOME, WORKERS, Cluster, environment
 from tests.compaction.logs import OFFSETS, PLAIN
 from tests.compaction.test_compact_command import a_data_dir, size_of, states
 from tests.compaction.test_spark_compact import job_of, same_as_plain, some_logs
 from tests.support.daemon import REPOSITORY
-from tests.support.eventually import eventually
 from tests.support.machine_tools import not_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SPARK_HOME = Path(pyspark.__file__).parent
 SPARK_MAIN = REPOSITORY / "coordinator" / "compaction" / "spark_main.py"
-MASTER_URL = re.compile(r"spark://127\.0\.0\.1:\d+")
+HOST = "127.0.0.1"
 SMALL = ("--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1", "--conf", "spark.cores.max=2")
-LOOPBACK = ("--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.driver.host=127.0.0.1")
-
-
-def environment() -> dict[str, str]:
-    return {
-        **{name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))},
-        "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_PUBLIC_DNS": "127.0.0.1",
-        "SPARK_DAEMON_MEMORY": "256m",
-        "PYSPARK_PYTHON": sys.executable,
-    }
-
-
-class Cluster:
-    """One master, two workers of one core each; ended by their process ids."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self._processes: list[subprocess.Popen[bytes]] = []
-        self.url = ""
-
-    def start(self) -> Cluster:
-        deploy = "org.apache.spark.deploy"
-        self._spawn("master", f"{deploy}.master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
-        self.url = eventually(self._master_url, "the master listens", within_s=60)
-        for name in ("one", "two"):
-            words = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "--cores", "1", "--memory", "600m"]
-            self._spawn(name, f"{deploy}.worker.Worker", *words, "--work-dir", str(self.work_dir(name)), self.url)
-        log = self.directory / "master.log"
-        eventually(lambda: log.read_text().count("Registering worker") >= 2, "both workers are there", within_s=60)
-        return self
-
-    def work_dir(self, worker: str) -> Path:
-        return self.directory / f"work-{worker}"
-
-    def _master_url(self) -> str:
-        found = MASTER_URL.search((self.directory / "master.log").read_text())
-        return found[0] if found else ""
-
-    def _spawn(self, name: str, *words: str) -> None:
-        with (self.directory / f"{name}.log").open("wb") as log:
-            command = [str(SPARK_HOME / "bin" / "spark-class"), *words]
-            self._processes.append(
-                subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, env=environment(), cwd=self.directory)
-            )
-
-    def stop(self) -> None:
-        for process in reversed(self._processes):
-            process.terminate()
-            try:
-                process.wait(timeout=20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+LOOPBACK = ("--conf", f"spark.driver.bindAddress={HOST}", "--conf", f"spark.driver.host={HOST}")
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     if (java_version() or 0) < 17:
         not_run("install Java 17 or later (Debian: openjdk-17-jre-headless)")
-    made = Cluster(tmp_path_factory.mktemp("cluster"))
+    made = Cluster(tmp_path_factory.mktemp("cluster"), HOST)
     try:
         yield made.start()
     finally:
@@ -103,7 +45,7 @@ def submit(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     elsewhere.mkdir(exist_ok=True)
     return subprocess.run(
         [str(SPARK_HOME / "bin" / "spark-submit"), *words],
-        env=environment(),
+        env=environment(HOST),
         cwd=elsewhere,
         capture_output=True,
         text=True,
@@ -126,15 +68,15 @@ def test_by_spark_submit_the_command_runs_on_two_workers_of_a_standalone_cluster
     assert (facts["done"], facts["mode"]) == (True, "distributed")
     assert states(data_dir) == before
     assert size_of(data_dir) < size
-    for worker in ("one", "two"):
-        assert list(cluster.work_dir(worker).glob("app-*/*/stderr")), f"worker {worker} ran no executor"
+    for worker in WORKERS:
+        assert cluster.executor_logs(worker), f"worker {worker} ran no executor"
 
 
 def test_an_executor_that_is_killed_in_the_middle_of_its_work_is_replaced(cluster: Cluster, tmp_path: Path) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 2, 60), now_ms=int(time.time() * 1000))
     command = [sys.executable, "-m", "tests.compaction.killing_job", cluster.url, str(job.path), "distributed"]
     done = subprocess.run(
-        command, env=environment(), cwd=REPOSITORY, capture_output=True, text=True, timeout=240, check=False
+        command, env=environment(HOST), cwd=REPOSITORY, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     assert (job.path / "killed").exists()
