@@ -15,15 +15,15 @@ def add_common(parser: argparse.ArgumentParser) -> None:
         default="127.0.0.1:9092",
         help="a broker, ours or any Kafka; default: 127.0.0.1:9092",
     )
-    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, default=10.0, help="default: 10")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
-def _seconds(text: str) -> float:
-    seconds = float(text)
-    if not 0 < seconds < 86_400:
+def seconds(text: str) -> float:
+    found = float(text)
+    if not 0 < found < 86_400:
         raise ValueError(text)
-    return seconds
+    return found
 
 
 def join_negative(words: list[str]) -> list[str]:

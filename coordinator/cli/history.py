@@ -13,10 +13,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.cli.arguments import seconds
 from coordinator.cli.errors import CliError
 from coordinator.cli.past import (
     add_place,
     add_selection,
+    check_selection,
     duration,
     load,
     now_ms,
@@ -72,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT,...",
         help="ask these brokers for the ends of the logs: what has reached its end does not stand still",
     )
-    stalled.add_argument("--timeout", metavar="SECONDS", type=float, default=10.0, help="default: 10")
+    stalled.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
 
 
 def _question(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
@@ -119,7 +121,11 @@ def run(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> None:
     if arguments.all_groups == (arguments.group is not None):
         raise CliError("name one GROUP, or ask about all of them with --all-groups")
+    if arguments.master is not None and not arguments.all_groups:
+        raise CliError("--master goes with --all-groups: one group's questions are answered without Spark")
     plot: Path | None = arguments.plot
+    if arguments.action == "rebalances" and plot is None and (arguments.topic or arguments.partition):
+        raise CliError("--topic and --partition limit the picture of rebalances alone; leave them out, or add --plot")
     if plot is None:
         return
     if arguments.all_groups:
@@ -219,6 +225,8 @@ def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whol
     # A day more: progress is told from the commit before.
     past = load(arguments, source_of(arguments), since_ms=None if since_ms is None else since_ms - UNITS_MS["d"])
     tell_gaps(past, now, since_ms)
+    if arguments.action != "rebalances":
+        check_selection(past, arguments.topic, arguments.partition)
     return past
 
 

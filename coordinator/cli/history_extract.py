@@ -42,7 +42,21 @@ def run(arguments: argparse.Namespace) -> int:
             tell(
                 f"left out: partition {each.task.partition}, segment {each.task.base_offset}, byte {position}: {reason}"
             )
-    return 0
+    return int(_tell_missing(sources))
+
+
+def _tell_missing(sources: list[Source]) -> bool:
+    """Name the files that were extracted once and are not there. Returns whether there are any."""
+    from coordinator.history import listing
+    from coordinator.history.tables import marks_of
+
+    found = False
+    for source in sources:
+        for partition, mark in marks_of(source).partitions.items():
+            if lost := listing.missing(source.history_dir, partition, mark):
+                found = True
+                tell(f"coordinator: {listing.sentence(source.history_dir, partition, lost)}; restore them from a copy")
+    return found
 
 
 def extracted(

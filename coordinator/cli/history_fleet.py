@@ -65,12 +65,18 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 def run(arguments: argparse.Namespace) -> int:
     """Within `past.reading_files`."""
     from coordinator.compaction.spark_fleet import Fleet
+    from coordinator.history import listing
+    from coordinator.history.tables import lost_segments, marks_of
 
     now = now_ms()
     sources = sources_of(arguments)
     if getattr(arguments, "bootstrap_server", None) is not None:
         raise CliError("--bootstrap-server goes with one GROUP; leave it out with --all-groups")
     question, on_screen = _question(arguments, now)
+    for source in sources:
+        for partition, mark in marks_of(source).partitions.items():
+            if lost := lost_segments(source, partition, mark, skip_corrupt=arguments.skip_corrupt):
+                tell(f"left out: {listing.sentence(source.history_dir, partition, lost)}")
     with spark_session(arguments.master) as spark:
         rows = Fleet(spark, tuple(sources), arguments.skip_corrupt).ask(question)
     if arguments.json:

@@ -80,10 +80,15 @@ def rate(found: Rate) -> list[dict[str, Any]]:
             "window_ms": found.window_ms,
             "commits": int(found.commits[row].sum()),
             "progress": int(found.progress[row].sum()),
+            "resets": int(found.resets[row].sum()),
             "windows": [
-                {**start, "commits": commits, "progress": progress}
-                for start, commits, progress in zip(
-                    starts, found.commits[row].tolist(), found.progress[row].tolist(), strict=True
+                {**start, "commits": commits, "progress": progress, "resets": resets}
+                for start, commits, progress, resets in zip(
+                    starts,
+                    found.commits[row].tolist(),
+                    found.progress[row].tolist(),
+                    found.resets[row].tolist(),
+                    strict=True,
                 )
             ],
         }

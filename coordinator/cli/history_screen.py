@@ -159,10 +159,10 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
         made.add_row(
             f"{topic}-{partition}",
             number(int(found.commits[row].sum())),
-            Text(number(int(progress.sum())), "red" if progress.sum() < 0 else ""),
+            number(int(progress.sum())),
             number(round(int(progress.sum()) / windows)),
             number(int(progress.max())),
-            spark_line(progress),
+            spark_line(progress, found.resets[row]),
         )
     if len(found.keys) > 1:
         sums = found.progress.sum(axis=0)
@@ -173,19 +173,19 @@ def rate(found: Rate, now_ms: int) -> RenderableType:
             number(int(sums.sum())),
             number(round(int(sums.sum()) / windows)),
             number(int(sums.max())),
-            spark_line(sums),
+            spark_line(sums, found.resets.sum(axis=0)),
         )
     return Group(headline, made)
 
 
-def spark_line(values: Ints) -> str:
-    """Values over time in one line of text, the highest a full block, a step back an arrow."""
-    pieces = np.arange(0, len(values), -(-len(values) // SPARK_WIDTH))
-    means = np.add.reduceat(values, pieces) / np.diff(np.append(pieces, len(values)))
-    lows = np.minimum.reduceat(values, pieces)
+def spark_line(progress: Ints, resets: Ints) -> str:
+    """Progress over time in one line of text, the highest a full block, a reset an arrow."""
+    pieces = np.arange(0, len(progress), -(-len(progress) // SPARK_WIDTH))
+    means = np.add.reduceat(progress, pieces) / np.diff(np.append(pieces, len(progress)))
+    has_reset = np.add.reduceat(resets, pieces)
     heights = np.clip(np.ceil(means * (len(BARS) - 1) / max(means.max(), 1)), 0, len(BARS) - 1).astype(np.int64)
     return "".join(
-        BACK if low < 0 else BARS[height] for low, height in zip(lows.tolist(), heights.tolist(), strict=True)
+        BACK if back else BARS[height] for back, height in zip(has_reset.tolist(), heights.tolist(), strict=True)
     )
 
 

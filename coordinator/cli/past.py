@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -182,6 +182,20 @@ def load(
     for damage in past.damages:
         tell(f"left out: {damage}")
     return past
+
+
+def check_selection(past: GroupHistory, topics: Sequence[str], partitions: Sequence[int] = ()) -> None:
+    """CliError: a topic or partition that was asked for is not among what the group ever committed."""
+    known = {topic for topic, _ in past.commits.keys}
+    unknown = [repr(topic) for topic in topics if topic not in known]
+    numbers = {partition for topic, partition in past.commits.keys if not topics or topic in topics}
+    unknown += [f"partition {each}" for each in partitions if each not in numbers] if not unknown else []
+    if unknown:
+        raise CliError(
+            f"no commit of group {past.group!r} to {', '.join(unknown)} is known in that time; it committed to: "
+            f"{', '.join(sorted(known)) or 'nothing'}",
+            1,
+        )
 
 
 def tell_gaps(past: GroupHistory, now: int, since_ms: int | None = None) -> None:

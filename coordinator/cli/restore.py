@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
-from coordinator.cli.past import add_place, load, moment, now_ms, reading_files, source_of
+from coordinator.cli.past import add_place, check_selection, load, moment, now_ms, reading_files, source_of
 from coordinator.cli.screen import tell
 from coordinator.history.times import ago, local_time
 
@@ -79,6 +79,14 @@ def run(arguments: argparse.Namespace) -> int:
         then: dict[TopicPartition, Standing | None] = {
             key: value for key, value in standing(past.commits, Cut(until_ms=at_ms)).items() if wanted(*key)
         }
+        check_selection(past, arguments.topic)
+        if not then and at_ms < past.whole_since_ms:
+            raise CliError(
+                f"nothing is known of the offsets of group {past.group!r} at {local_time(at_ms)}: up to "
+                f"{local_time(past.whole_since_ms)} the log was compacted before its history was extracted, or the "
+                "history is not whole; give a later time",
+                1,
+            )
         check_gaps(past, at_ms, now, delete_new=arguments.delete_new)
     headline = f"offsets of group {past.group} as they stood at {local_time(at_ms)} ({ago(at_ms, now)})"
     return reset(arguments, then, headline, wanted)

@@ -182,7 +182,8 @@ def rates(fleet: Fleet, marks: AllMarks, selection: Selection, window_ms: int, l
     """The groups that go forward most. Without a beginning, in the windows before the newest commit of all."""
     moved = _with_previous(fleet.commits(marks)).where(_wanted(selection) & ~f.col("tombstone"))
     moved = moved.withColumn(
-        "progress", f.when(f.col("known"), f.col("committed_offset") - f.col("before")).otherwise(0)
+        "progress",
+        f.when(f.col("known"), f.greatest(f.col("committed_offset") - f.col("before"), f.lit(0))).otherwise(0),
     )
     window = f.floor(f.col("timestamp_ms") / window_ms)
     if selection.since_ms == -NEVER:

@@ -19,9 +19,9 @@ from coordinator.history.extract import (
     Extracted,
     ExtractError,
     Task,
-    advance,
     begin,
     due,
+    entered,
     extract_segment,
     forget_leftovers,
     locked,
@@ -86,7 +86,7 @@ def _settle(source: Source, marks: Marks, rows: Sequence[Any], fs: RealFileSyste
     for _, report, _ in rows:
         extracted = Extracted.from_text(report) if report is not None else None
         if extracted is not None and extracted.task.start == marks.of(extracted.task.partition).next_offset:
-            marks = advance(marks, extracted)
+            marks = entered(source, marks, extracted, fs)
             done.append(extracted)
     write_marks(source.history_dir, marks, fs)
     problems = [problem for _, _, problem in rows if problem is not None]

@@ -28,6 +28,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from coordinator.history import listing
 from coordinator.history.layout import (
     LOCK_NAME,
     TEMPORARY,
@@ -76,6 +77,7 @@ class Extracted:
     newest_ms: int
     newest_compacted_ms: int  # of the records that lie where the log may have been compacted
     damages: tuple[tuple[int, str], ...]  # position and reason of what was skipped
+    names: tuple[str, ...] = ()  # of its files, relative to the history directory
 
     def to_text(self) -> str:
         """As a task reports it to its driver."""
@@ -85,7 +87,7 @@ class Extracted:
     def from_text(cls, text: str) -> Self:
         facts = json.loads(text)
         task, damages = Task(**facts.pop("task")), tuple(tuple(each) for each in facts.pop("damages"))
-        return cls(task=task, damages=damages, **facts)
+        return cls(task=task, damages=damages, names=tuple(facts.pop("names")), **facts)
 
 
 def extract(
@@ -109,7 +111,7 @@ def extract(
             marks = forget_leftovers(source, marks, partition, tasks, fs)
             for task in tasks:
                 extracted = extract_segment(source, task, fs=fs, skip_corrupt=skip_corrupt)
-                marks = advance(marks, extracted)
+                marks = entered(source, marks, extracted, fs)
                 write_marks(source.history_dir, marks, fs)
                 on_segment(extracted)
                 done.append(extracted)
@@ -191,9 +193,12 @@ def forget_leftovers(source: Source, marks: Marks, partition: int, tasks: list[T
     """Remove files at or beyond the mark that no task writes again; step the mark back where `due` did."""
     mark = marks.of(partition)
     if tasks and tasks[0].start < mark.next_offset:
-        mark = Mark(tasks[0].start, tasks[0].start, mark.compacted_to, mark.whole_since_ms, mark.newest_ms)
+        start = tasks[0].start
+        kept = sum(line.start < start for line in listing.read(source.history_dir, partition, fs))
+        mark = Mark(start, start, mark.compacted_to, mark.whole_since_ms, mark.newest_ms, kept)
         marks = marks.with_mark(partition, mark)
         write_marks(source.history_dir, marks, fs)
+    listing.cut(source.history_dir, partition, mark.next_offset, fs)
     starts = {task.start for task in tasks}
     for file in all_files(source.history_dir, partition, fs):
         if file.start >= mark.next_offset and file.start not in starts:
@@ -231,7 +236,16 @@ def extract_segment(
         written,
         *_whole(stretches, task),
         tuple((damage.position, damage.reason) for stretch in stretches for damage in stretch.damages),
+        tuple(str(path.relative_to(source.history_dir)) for path in files),
     )
+
+
+def entered(source: Source, marks: Marks, extracted: Extracted, fs: FileSystem) -> Marks:
+    """Enter the files of a segment into the list of its partition, and return the marks with the segment in."""
+    task = extracted.task
+    listed = listing.Listed(task.start, task.end, extracted.newest_ms, extracted.names)
+    listing.append(source.history_dir, task.partition, listed, fs)
+    return advance(marks, extracted)
 
 
 def advance(marks: Marks, extracted: Extracted) -> Marks:
@@ -246,7 +260,8 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
     if compacted_to and task.start <= compacted_to:
         below = extracted.newest_ms if task.end <= compacted_to else extracted.newest_compacted_ms
         whole_since_ms = max(whole_since_ms, below)
-    moved = Mark(task.end, task.start, compacted_to, whole_since_ms, max(mark.newest_ms, extracted.newest_ms))
+    newest_ms = max(mark.newest_ms, extracted.newest_ms)
+    moved = Mark(task.end, task.start, compacted_to, whole_since_ms, newest_ms, mark.segments + 1)
     return marks.with_mark(task.partition, moved)
 
 

@@ -5,6 +5,7 @@
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
       groups/lp=3/seg-<offset>.parquet                   states of groups
       transactions/lp=3/seg-<offset>.parquet             ends of transactions
+      files/lp=3.jsonl                                  which of these files there should be
 
 A file holds what one segment of the log said (on one day); its name is the first log offset it may hold, so doing the
 same segment again gives the same names. Only files below the mark of their partition count. Plain Parquet in hive
@@ -105,6 +106,11 @@ def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list
         *group_files(history_dir, partition, fs),
         *transaction_files(history_dir, partition, fs),
     ]
+
+
+def has_files(history_dir: Path) -> bool:
+    """Whether there is any table at all."""
+    return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in (COMMITS_DIR, GROUPS_DIR))
 
 
 def temporary_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Path]:

@@ -39,6 +39,7 @@ class Mark:
     compacted_to: int = 0  # the log below this offset was compacted before it was extracted
     whole_since_ms: int = -1  # from after this time on nothing is missing; -1: nothing is missing at all
     newest_ms: int = -1  # the newest timestamp in the history
+    segments: int = 0  # how many segments the list of its files has; see `coordinator.history.listing`
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +106,14 @@ def _marks(facts: Any) -> Marks:
         raise ValueError(facts["version"])
     partitions = {}
     for number, mark in facts["partitions"].items():
-        partitions[int(number)] = Mark(**{each.name: _int(mark[each.name]) for each in fields(Mark)})
+        partitions[int(number)] = Mark(**{each.name: _int(_value(mark, each.name)) for each in fields(Mark)})
     if not isinstance(facts["cluster_id"], str):
         raise TypeError
     return Marks(facts["cluster_id"], _int(facts["offsets_partitions"]), partitions)
+
+
+def _value(mark: Any, name: str) -> object:
+    return mark.get(name, 0) if name == "segments" else mark[name]  # histories were begun without lists
 
 
 def _int(value: object) -> int:

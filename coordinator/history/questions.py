@@ -2,7 +2,8 @@
 
 Each takes the group's `Commits` and gives plain values; nothing here reads files or prints. Only commits that took
 effect count: not those of transactions that were aborted or are open. Progress is the difference to the commit before
-it of the same partition; the first commit of a partition, and the first after its offset was deleted, has none.
+it of the same partition; the first commit of a partition, the first after its offset was deleted, and one that goes
+back (a reset) have none.
 """
 
 from __future__ import annotations
@@ -109,6 +110,7 @@ class Rate:
     starts_ms: Ints
     commits: Ints
     progress: Ints
+    resets: Ints  # how often the offset went back
 
 
 def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
@@ -119,7 +121,8 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
     before = _before(commits)
     rows = np.flatnonzero(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
     if not len(rows):
-        return Rate([], window_ms, np.empty(0, np.int64), np.empty((0, 0), np.int64), np.empty((0, 0), np.int64))
+        none = np.empty((0, 0), np.int64)
+        return Rate([], window_ms, np.empty(0, np.int64), none, none, none)
     times = commits.timestamp_ms[rows]
     last = int(times.max()) // window_ms
     first = int(times.min()) // window_ms
@@ -137,10 +140,14 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
     known = (prior >= 0) & ~commits.is_tombstone[prior]
     counts = np.zeros(shape, np.int64)
     progress = np.zeros(shape, np.int64)
+    resets = np.zeros(shape, np.int64)
+    moved = np.where(known, commits.offset[rows] - commits.offset[prior], 0)
     np.add.at(counts, cell, 1)
-    np.add.at(progress, cell, np.where(known, commits.offset[rows] - commits.offset[prior], 0))
+    # An offset that goes back was reset: progress is counted anew from there.
+    np.add.at(progress, cell, np.maximum(moved, 0))
+    np.add.at(resets, cell, moved < 0)
     starts = np.arange(first, last + 1, dtype=np.int64) * window_ms
-    return Rate([commits.keys[number] for number in numbers], window_ms, starts, counts, progress)
+    return Rate([commits.keys[number] for number in numbers], window_ms, starts, counts, progress, resets)
 
 
 class Standstill(Enum):

@@ -9,6 +9,7 @@ One group needs the files of one log partition, of which Parquet's statistics le
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -17,9 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 
+from coordinator.history import listing
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
-from coordinator.history.layout import TableFile, commit_files, group_files, transaction_files
-from coordinator.history.marks import Mark, read_marks
+from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
+from coordinator.history.marks import Mark, Marks, read_marks
 from coordinator.history.rebalances import GroupRecord, Member
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_stretches
 from coordinator.history.segments import SegmentsError, partition_dir, segment_bases
@@ -70,9 +72,11 @@ def load_group(
     mark = _mark(source, partition)
     live = joined(stretch.rows for stretch in stretches)
     stored = _extracted(source, group, partition, mark, since_ms, until_ms)
+    lost = lost_segments(source, partition, mark, skip_corrupt=skip_corrupt)
     coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
     for stretch in stretches:
         coverage.add(stretch.offsets, stretch.timestamps_ms)
+    coverage.without([segment for segment, _ in lost])
     markers = _markers(_in_order(stored.transactions, live.transactions, mark))
     return GroupHistory(
         group,
@@ -82,18 +86,40 @@ def load_group(
         coverage.compacted_to,
         coverage.whole_since_ms,
         mark.next_offset,
-        tuple(
-            f"{directory}, byte {damage.position} of a segment: {damage.reason}"
-            for stretch in stretches
-            for damage in stretch.damages
+        (
+            *([listing.sentence(source.history_dir, partition, lost)] if lost else []),
+            *(
+                f"{directory}, byte {damage.position} of a segment: {damage.reason}"
+                for stretch in stretches
+                for damage in stretch.damages
+            ),
         ),
     )
 
 
+def lost_segments(source: Source, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[listing.Lost]:
+    """The segments of which files of the history are missing. HistoryError: there are some, and they may not be."""
+    lost = listing.missing(source.history_dir, partition, mark)
+    if lost and not skip_corrupt:
+        raise HistoryError(
+            f"{listing.sentence(source.history_dir, partition, lost)}; restore them from a copy, or go on without them "
+            "with --skip-corrupt"
+        )
+    return lost
+
+
+def marks_of(source: Source) -> Marks:
+    """The marks of a history, or those of one that was not begun. HistoryError: its marks.json was removed."""
+    marks = read_marks(source.history_dir)
+    if marks is None and has_files(source.history_dir):
+        raise HistoryError(f"{source.history_dir} holds a history without its marks.json; restore that from a copy")
+    return marks or Marks()
+
+
 def _mark(source: Source, partition: int) -> Mark:
     """The partition's mark as it is now, if the log goes with it."""
-    marks = read_marks(source.history_dir)
-    if marks is None:
+    marks = marks_of(source)
+    if not marks.partitions:
         return Mark()
     bases = segment_bases(partition_dir(source.data_dir, partition))
     if bases and marks.cluster_id != source.cluster_id:
@@ -104,7 +130,7 @@ def _mark(source: Source, partition: int) -> Mark:
     mark = marks.of(partition)
     if any(mark.last_segment < base < mark.next_offset for base in bases):
         # The log was cut back into the newest extracted segment (see `extract.due`): read that from the log again.
-        return replace(mark, next_offset=mark.last_segment)
+        return replace(mark, next_offset=mark.last_segment, segments=max(mark.segments - 1, 0))
     return mark
 
 
@@ -117,6 +143,12 @@ class _Coverage:
         self._next_offset = mark.next_offset
         self._newest_ms = mark.newest_ms
         self._clean_up_to = clean_up_to
+
+    def without(self, lost: Sequence[listing.Listed]) -> None:
+        """Files of these segments are missing: what they said is as unknown as what a compaction removed."""
+        for segment in lost:
+            self.compacted_to = max(self.compacted_to, segment.end)
+            self.whole_since_ms = max(self.whole_since_ms, segment.newest_ms)
 
     def add(self, offsets: Ints, times: Ints) -> None:
         """The next records, by log offset and timestamp. The end of the log has no gap: it is where reading ended."""

@@ -240,7 +240,7 @@ def test_gaps_in_the_history_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
         (["commits", "orders-service", "--plot", "x.gif"], "must end with .png or .html"),
         (["commits", "orders-service", "--plot", "no/such/x.png"], "create it first"),
         (["commits", "--all-groups", "--plot", "x.png"], "--plot draws one group"),
-        (["commits", "orders-service", "--topic", "none", "--plot", "x.png"], "nothing to draw"),
+        (["commits", "orders-service", "--until", "2001-01-01", "--plot", "x.png"], "nothing to draw"),
     ],
 )
 def test_what_cannot_be_answered_is_one_sentence_that_says_what_to_do(

@@ -141,7 +141,10 @@ def test_a_segment_of_two_days_gives_a_file_for_each_by_utc(tmp_path: Path) -> N
     extract(source)
     days = [f"{datetime.fromtimestamp(day * 86_400, UTC):%Y-%m-%d}" for day in (18_999, 19_000)]
     name = f"lp=0/seg-{0:020d}.parquet"
-    assert sorted(content(source.history_dir)) == [f"commits/date={day}/{name}" for day in days] + [MARKS_NAME]
+    assert sorted(content(source.history_dir)) == [f"commits/date={day}/{name}" for day in days] + [
+        "files/lp=0.jsonl",
+        MARKS_NAME,
+    ]
 
 
 @pytest.mark.parametrize("now_ms", [-(2**62), 2**62])

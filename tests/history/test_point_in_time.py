@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.history.commits import Cut, standing
-from coordinator.history.extract import advance, begin, due, extract, extract_segment, locked
+from coordinator.history.extract import begin, due, entered, extract, extract_segment, locked
 from coordinator.history.marks import write_marks
 from coordinator.history.source import Source
 from coordinator.history.tables import load_group
@@ -31,7 +31,7 @@ def extract_some(source: Source, count: int) -> None:
     with locked(source, fs):
         marks = begin(source, fs)
         for task in due(source, marks, 0)[:count]:
-            marks = advance(marks, extract_segment(source, task))
+            marks = entered(source, marks, extract_segment(source, task), fs)
             write_marks(source.history_dir, marks)
 
 

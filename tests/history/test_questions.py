@@ -45,6 +45,7 @@ def test_rates_count_what_one_would_count_by_hand(tmp_path: Path, seed: int, win
     selection = Selection(since_ms=times[len(times) // 4], until_ms=times[len(times) * 3 // 4])
     counts: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     progress: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    resets: dict[tuple[str, int], dict[int, int]] = defaultdict(lambda: defaultdict(int))
     standing: dict[tuple[str, int], int | None] = {}
     for effect in found:
         key = (effect.key.topic, effect.key.partition)
@@ -52,15 +53,27 @@ def test_rates_count_what_one_would_count_by_hand(tmp_path: Path, seed: int, win
         before, standing[key] = standing.get(key), effect.value.offset if effect.value else None
         if effect.value is not None and selection.since_ms <= time <= selection.until_ms:
             counts[key][time // window_ms * window_ms] += 1
-            progress[key][time // window_ms * window_ms] += effect.value.offset - before if before is not None else 0
+            moved = effect.value.offset - before if before is not None else 0
+            progress[key][time // window_ms * window_ms] += max(moved, 0)
+            resets[key][time // window_ms * window_ms] += moved < 0
     answer = rate(commits, selection, window_ms)
     assert answer.keys == sorted(counts)
     for row, key in enumerate(answer.keys):
         starts = answer.starts_ms.tolist()
         assert {s: n for s, n in zip(starts, answer.commits[row].tolist(), strict=True) if n} == counts[key]
-        moved = {s: n for s, n in zip(starts, answer.progress[row].tolist(), strict=True) if n}
-        assert moved == {s: n for s, n in progress[key].items() if n}
+        for answered, expected in ((answer.progress, progress), (answer.resets, resets)):
+            given = {s: n for s, n in zip(starts, answered[row].tolist(), strict=True) if n}
+            assert given == {s: n for s, n in expected[key].items() if n}
     assert (answer.starts_ms[1:] - answer.starts_ms[:-1] == window_ms).all()
+
+
+def test_a_reset_is_a_boundary_and_takes_no_progress_away(tmp_path: Path) -> None:
+    story = Story()
+    for offset in (100, 105, 0, 7):
+        story.commit(t=offset).wait(60)
+    answer = rate(story.past(tmp_path)[0], Selection(), MINUTE_MS)
+    assert answer.progress.tolist() == [[0, 5, 0, 7]]
+    assert answer.resets.tolist() == [[0, 0, 1, 0]]
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -1,0 +1,123 @@
+"""Which files a history should have: a line for each segment that was extracted, in the order of the log.
+
+    HISTORY_DIR/files/lp=3.jsonl
+
+A line is on the disk before the mark of its partition moves over the segment. How many lines there are below the mark
+is said by the mark, so a list that is missing or cut short is noticed, too. A history that was begun by a version
+without lists has lines for its newer segments alone; the files of the older ones are not checked.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from coordinator.history.layout import all_files
+from coordinator.history.marks import Mark, MarksError
+from coordinator.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
+
+FILES_DIR: Final = "files"
+Lost: TypeAlias = "tuple[Listed, list[str]]"  # a segment, and the names of its files that are not there
+_REAL: Final = RealFileSystem()
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One segment that was extracted: the log offsets it covers, its newest timestamp, its files."""
+
+    start: int
+    end: int
+    newest_ms: int  # -1: the segment had no records
+    files: tuple[str, ...]  # relative to the history directory
+
+
+def list_path(history_dir: Path, partition: int) -> Path:
+    """Where the list of a partition is kept."""
+    return history_dir / FILES_DIR / f"lp={partition}.jsonl"
+
+
+def append(history_dir: Path, partition: int, listed: Listed, fs: FileSystem = _REAL) -> None:
+    """Add a segment to the list; durable on return. What lies at or beyond the mark was removed by `cut`."""
+    path = list_path(history_dir, partition)
+    if not fs.is_dir(path.parent):
+        fs.mkdir(path.parent)
+        fs.fsync_dir(history_dir)
+    is_new = not fs.exists(path)
+    file = fs.open(path, create=True)
+    try:
+        file.pwrite(_encoded(listed), file.size())
+        file.fsync()
+    finally:
+        file.close()
+    if is_new:
+        fs.fsync_dir(path.parent)
+
+
+def read(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Listed]:
+    """The lines of a list; none where there is no list. A last one that a crash cut short is left out."""
+    path = list_path(history_dir, partition)
+    return _lines(read_whole(fs, path)) if fs.exists(path) else []
+
+
+def cut(history_dir: Path, partition: int, next_offset: int, fs: FileSystem = _REAL) -> None:
+    """Remove the lines at or beyond an offset, and one that a crash cut short."""
+    path = list_path(history_dir, partition)
+    if not fs.exists(path):
+        return
+    data = read_whole(fs, path)
+    whole = b"".join(_encoded(line) for line in _lines(data) if line.start < next_offset)
+    if whole != data:
+        write_atomically(fs, path, whole)
+
+
+def missing(history_dir: Path, partition: int, mark: Mark) -> list[Lost]:
+    """The segments below the mark of which files are not there, each with the names of those files.
+
+    MarksError: the list itself is not whole.
+    """
+    path = list_path(history_dir, partition)
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        data = b""
+    except OSError as error:
+        raise MarksError(f"{path} cannot be read ({error.strerror or error}); mend its permissions") from None
+    listed = [line for line in _lines(data) if line.start < mark.next_offset]
+    if len(listed) < mark.segments:
+        raise MarksError(
+            f"{path} lists {len(listed)} of the {mark.segments} segments that were extracted, so it cannot be said "
+            "whether the history is whole; restore the file from a copy"
+        )
+    there = {str(file.path.relative_to(history_dir)) for file in all_files(history_dir, partition)}
+    lost = ((line, [name for name in line.files if name not in there]) for line in listed)
+    return [(line, names) for line, names in lost if names]
+
+
+def sentence(history_dir: Path, partition: int, lost: list[Lost]) -> str:
+    """What is missing, for people."""
+    names = [name for _, files in lost for name in files]
+    spans = ", ".join(f"{line.start} to {line.end - 1}" for line, _ in lost[:3])
+    more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
+    count = f"{len(names)} files" if len(names) != 1 else "1 file"
+    return (
+        f"{count} of the history in {history_dir} cannot be found, {names[0]} first: what partition {partition} of the "
+        f"offsets log said at its offsets {spans}{more}"
+    )
+
+
+def _encoded(listed: Listed) -> bytes:
+    return json.dumps(asdict(listed)).encode() + b"\n"
+
+
+def _lines(data: bytes) -> list[Listed]:
+    """The lines up to the first that cannot be read."""
+    found: list[Listed] = []
+    for line in data.splitlines(keepends=True):
+        try:
+            facts = json.loads(line)
+            found.append(Listed(facts["start"], facts["end"], facts["newest_ms"], tuple(facts["files"])))
+        except (ValueError, KeyError, TypeError):
+            break
+    return found
