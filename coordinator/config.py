@@ -349,7 +349,8 @@ class Config:
     )
     history_enable: bool = _key(
         False,
-        "Keep the past of the offsets log: no compaction passes what `coordinator history extract` has saved.",
+        "Keep the past of the offsets log: no compaction passes what `coordinator history extract` has saved. False: "
+        "`undo`, `restore` and `history` forget what a compaction removes.",
         ours=True,
     )
     history_dir: str = _key(

@@ -253,12 +253,13 @@ class Server:
         listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
         runtime.start_housekeeping()
         runtime.compactor = await self._compactor(runtime, data_dir.path.absolute(), loop)
+        runtime.compactor.start()
         await self._start_http()
         await runtime.load_all()
         if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
             await _agreed(link.check_facts(cluster.others()))
             link.start()
-        runtime.compactor.start()
+        runtime.compactor.loaded()
         runtime.snapshots.start(loop)
         runtime.collector.loaded()
         self._ready = True

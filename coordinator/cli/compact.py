@@ -27,6 +27,7 @@ from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.serve import read_properties
 from coordinator.config import Config
 from coordinator.config_sources import load
+from coordinator.history.segments import partitions_in
 from coordinator.log.fs import RealFileSystem
 from coordinator.workers.layout import homes
 
@@ -105,19 +106,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     need_extra()
     directories = data_dirs(arguments.data_dir or [Path(DEFAULT_DATA_DIR)])
-    if arguments.plan and len(directories) > 1:
-        raise CliError("--plan is of one directory; name it with --data-dir")
+    _check(arguments, directories)
     from coordinator.cli import compact_screen
     from coordinator.cli.compact_rounds import Rounds
 
     asked = [asked_of(arguments, directory) for directory in directories]
     if arguments.dry_run:
         from coordinator.cli.compact_due import dry_run
+        from coordinator.cli.compact_served import NO_HISTORY, keeps_history
 
         for each in asked:
             if len(asked) > 1:
                 tell(f"{each.data_dir}:")
-            compact_screen.show_due(dry_run(each), as_json=arguments.json)
+            due = dry_run(each)
+            compact_screen.show_due(due, as_json=arguments.json)
+            if any(is_due for _, is_due in due.values()) and not keeps_history(
+                RealFileSystem(), each.data_dir, each.config
+            ):
+                tell(NO_HISTORY)
         return 0
     with _until_terminated() as ended, ExitStack() as stack:
         # Each asks for Spark when it has work; the first one starts it, and the others find it there.
@@ -130,6 +136,33 @@ def run(arguments: argparse.Namespace) -> int:
             return max(_show(arguments, _named(each, each.once(), rounds)) for each in rounds)
         except EndedError:
             return 0 if arguments.watch is not None else ENDED
+
+
+def _check(arguments: argparse.Namespace, directories: list[Path]) -> None:
+    """CliError: options that do not go together, of which one would be ignored; partitions that do not exist."""
+    spark_conf(arguments.conf)
+    if arguments.plan and len(directories) > 1:
+        raise CliError("--plan is of one directory; name it with --data-dir")
+    ways = [flag for flag in ("--plan", "--dry-run", "--watch") if _value(arguments, flag) not in (None, False)]
+    if len(ways) > 1:
+        raise CliError(f"{' and '.join(ways)} do not go together; give one of them")
+    planned = ("--roll", "--min-cleanable-dirty-ratio", "--partition")
+    if arguments.plan and (made := [flag for flag in planned if _value(arguments, flag) not in (None, False)]):
+        raise CliError(f"--plan does the work of a plan that is made already; leave out {' and '.join(made)}")
+    sparks = [flag for flag in ("--master", "--driver-memory", "--conf") if _value(arguments, flag)]
+    if arguments.mode == "single" and sparks:
+        raise CliError(f"--mode single works without Spark; leave out {' and '.join(sparks)}, or choose another mode")
+    known = {partition for directory in directories for partition in partitions_in(directory)}
+    unknown = sorted(set(arguments.partition or ()) - known)
+    if unknown:
+        raise CliError(
+            f"the offsets log has no partition {', '.join(map(str, unknown))}; there are: "
+            f"{', '.join(map(str, sorted(known))) or 'none'}"
+        )
+
+
+def _value(arguments: argparse.Namespace, flag: str) -> Any:
+    return getattr(arguments, flag.removeprefix("--").replace("-", "_"))
 
 
 def data_dirs(named: list[Path]) -> list[Path]:

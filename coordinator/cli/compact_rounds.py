@@ -18,7 +18,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from coordinator.cli.compact_served import daemon_of, facts_of, is_served, lock_of, sentences
+from coordinator.cli.compact_served import NO_HISTORY, daemon_of, facts_of, is_served, keeps_history, lock_of, sentences
 from coordinator.cli.errors import CliError
 from coordinator.compaction import jobs
 from coordinator.compaction.eligibility import Lags
@@ -113,6 +113,7 @@ class Rounds:
         self._fs = RealFileSystem()
         self._spark: SparkSession | None = None
         self._is_ours = False  # started here, and to be stopped here
+        self._told_no_history = False
         self.is_broken = False  # Spark has gone, and does not come back in this process
 
     def __enter__(self) -> Self:
@@ -261,6 +262,9 @@ class Rounds:
         from coordinator.compaction.spark_compact import JobError, Mode, run_job
 
         plan = jobs.read_plan(self._fs, job)
+        if not self._told_no_history and not keeps_history(self._fs, self._asked.data_dir, self._asked.config):
+            self._told_no_history = True
+            self._screen.say(NO_HISTORY)
         mode = Mode(self._asked.mode)
         spark = None if mode is Mode.SINGLE or self._fs.exists(job.manifest) else self._session(seconds)
         self._screen.follow(spark)

@@ -8,15 +8,28 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from coordinator.cli.errors import CliError
 from coordinator.compaction.plan import PlanError
 from coordinator.compaction.planning import PlanningError
 from coordinator.compaction.request import DaemonFacts, RequestError, daemon_facts
+from coordinator.config import Config
 from coordinator.data_dir import LOCK_NAME
 from coordinator.history.marks import MarksError
 from coordinator.log.errors import LogError
 from coordinator.log.fs import File, FileSystem
+
+NO_HISTORY: Final = (
+    "history.enable is false: what this compaction removes is lost to `undo`, `restore` and `history`, unless "
+    "`coordinator history extract` saved it"
+)
+
+
+def keeps_history(fs: FileSystem, data_dir: Path, config: Config) -> bool:
+    """Whether what is compacted is saved before: as the daemon says that serves the directory, else as configured."""
+    facts = facts_of(data_dir) if is_served(fs, data_dir) else None
+    return config.history_enable if facts is None else facts.history_enable
 
 
 def is_served(fs: FileSystem, data_dir: Path) -> bool:
@@ -47,8 +60,8 @@ def daemon_of(data_dir: Path, *, has_settings: bool) -> DaemonFacts:
     facts = facts_of(data_dir)
     if facts is None:
         raise CliError(
-            f"the daemon that serves {data_dir} knows nothing of compaction; "
-            "start this version of it, or stop it to compact without"
+            f"the daemon that serves {data_dir} cannot be asked for a compaction yet: it has just been started and "
+            "opens its logs, so run this again in a moment; if this goes on, it is a version that cannot: stop it first"
         )
     if has_settings:
         raise CliError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import atexit
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -98,6 +99,7 @@ def open_session(settings: SessionSettings) -> SparkSession:
 
     if (running := SparkSession.getActiveSession()) is not None:
         return running
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it logs it also raises
     conf = session_conf(settings)
     _prepare_environment(settings)
     builder = SparkSession.builder.appName(settings.name)

@@ -109,13 +109,18 @@ class Compactor:
         self._complaint = ""
         self._no_plan = ""  # why nothing was planned the last time
         self._is_closing = False
+        self._is_loaded = False
 
     # -- start and end -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to look. The logs are open, and memory has been loaded."""
-        self._next_schedule_ms = _wall_ms() + self._config.compaction_interval_ms
+        """Begin to look. The logs are open; until `loaded`, whoever asks is told to wait."""
         self._life = self._loop.create_task(self._live())
+
+    def loaded(self) -> None:
+        """Memory has been loaded: from now on there may be plans."""
+        self._is_loaded = True
+        self._next_schedule_ms = _wall_ms() + self._config.compaction_interval_ms
 
     async def close(self) -> None:
         """End children; wait for an exchange that has begun. The writer thread must still work."""
@@ -169,7 +174,7 @@ class Compactor:
             LOG.warning("compaction: a request was thrown away: %s", seen.complaint)
         if seen.request is not None:
             self._hear(seen.request, now_ms, is_stale=seen.is_stale)
-        if self._work is not None:
+        if self._work is not None or not self._is_loaded:
             return
         opened = self._open
         strays = [job for job in seen.jobs if opened is None or job.id != opened.id]
@@ -195,9 +200,10 @@ class Compactor:
             LOG.info("compaction: nobody waits any more for the answer to a request; it is thrown away")
             path = compaction_dir(self._data_dir) / REQUEST_NAME
             self._spawn(self._guarded(self._workers.run(path.unlink, True)))
-        elif self._work is not None:
+        elif self._work is not None or not self._is_loaded:
             if now_ms >= self._told_ms + STILL_HERE_MS:
-                self._tell(request, (), f"the daemon is {self._doing}", is_final=False)
+                doing = self._doing if self._is_loaded else "loading its groups and offsets; it plans when it is ready"
+                self._tell(request, (), f"the daemon is {doing}", is_final=False)
         elif self._open is not None:
             opened = self._open
             since_s = (now_ms - opened.made_ms) // 1000

@@ -9,10 +9,11 @@ from typing import Any, cast
 
 import pytest
 
-from coordinator.compaction.request import Answer, Request, answer, ask, compaction_dir, read_json
+from coordinator.compaction.request import Answer, Request, answer, ask, compaction_dir, daemon_facts, read_json
 from coordinator.compactor import compactor
 from coordinator.config import Config
 from coordinator.log.fs import RealFileSystem
+from tests.support.eventually import eventually
 
 
 async def test_a_slow_disk_does_not_let_an_older_answer_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,3 +41,24 @@ async def test_a_slow_disk_does_not_let_an_older_answer_win(tmp_path: Path, monk
     (said,) = compaction_dir(tmp_path).glob("answer-*.json")
     assert Answer.from_json(read_json(said)).plan_ids == ("a-plan",)
     assert not at_work
+
+
+async def test_a_request_while_the_daemon_loads_hears_that_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compactor, "LOOK_S", 0.01)
+    loop = asyncio.get_running_loop()
+    nobody = cast("Any", None)
+    daemon = compactor.Compactor(
+        loop, tmp_path, Config(), RealFileSystem(), nobody, lambda partition, below: None, epoch="e"
+    )
+    request = Request.new()
+    ask(tmp_path, request)
+    daemon.start()
+    path = compaction_dir(tmp_path) / f"answer-{request.nonce}.json"
+    await asyncio.to_thread(eventually, path.exists, "an answer")
+    assert daemon_facts(tmp_path) is not None
+    said = Answer.from_json(read_json(path))
+    assert not said.is_final
+    assert said.reason == "the daemon is loading its groups and offsets; it plans when it is ready"
+    await daemon.close()

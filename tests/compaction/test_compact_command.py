@@ -169,7 +169,7 @@ def len_of(segment: Segment) -> int:
             id="old enough",
         ),
         pytest.param(["--override", f"log.cleaner.min.compaction.lag.ms={2**62}"], [], id="too young"),
-        pytest.param(["--partition", "1", "--partition", "7"], [1], id="asked for"),
+        pytest.param(["--partition", "1"], [1], id="asked for"),
     ],
 )
 def test_a_dry_run_says_what_a_round_then_does(
@@ -181,6 +181,40 @@ def test_a_dry_run_says_what_a_round_then_does(
     assert compact(data_dir, "--json", *words) == 0
     facts = json.loads(capsys.readouterr().out)
     assert [each["partition"] for each in facts.get("partitions", ())] == due
+
+
+@pytest.mark.parametrize("words", [("--dry-run",), ()])
+def test_without_history_it_is_said_before_that_the_past_goes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    data_dir = a_data_dir(tmp_path / "data")
+    assert compact(data_dir, "--override", "history.enable=true", *words) == 0
+    assert "history.enable" not in capsys.readouterr().err
+    data_dir = a_data_dir(tmp_path / "another")
+    assert compact(data_dir, *words) == 0
+    assert (
+        "history.enable is false: what this compaction removes is lost to `undo`, `restore`" in capsys.readouterr().err
+    )
+    if not words:
+        assert compact(data_dir) == 0
+        assert "history.enable" not in capsys.readouterr().err, "there was nothing to compact"
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--partition", "7", "--partition", "1"], "the offsets log has no partition 7; there are: 0, 1"),
+        (["--dry-run", "--watch"], "--dry-run and --watch do not go together"),
+        (["--plan", "x", "--watch"], "--plan and --watch do not go together"),
+        (["--plan", "x", "--roll"], "--plan does the work of a plan that is made already; leave out --roll"),
+        (["--master", "local[2]", "--driver-memory", "1g"], "without Spark; leave out --master and --driver-memory"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
+) -> None:
+    assert compact(a_data_dir(tmp_path / "data"), *words) == 2
+    assert sentence in said_of(capsys)
 
 
 def test_the_newest_segment_is_left_alone_unless_it_is_rolled(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from coordinator.compaction.spark_session import (
     check_available,
     is_local,
     java_version,
+    reason_of,
     session_conf,
     with_retries,
     write_packages,
@@ -58,7 +59,7 @@ def test_without_a_master_all_cores_of_this_machine_are_used_on_its_loopback_int
 def test_the_drivers_address_is_left_alone_where_executors_of_other_machines_must_reach_it() -> None:
     conf = session_conf(SessionSettings(master="spark://head.example:7077"))
     assert conf["spark.master"] == "spark://head.example:7077"
-    assert not {"spark.driver.bindAddress", "spark.driver.host"} & conf.keys()
+    assert not {"spark.driver.bindAddress", "spark.driver.host", "spark.executorEnv.PYTHONPATH"} & conf.keys()
 
 
 def test_what_spark_submit_was_told_stands(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -141,6 +142,42 @@ def test_messages_of_a_child_go_to_the_file_and_stderr_comes_back(
     subprocess.run(["/bin/sh", "-c", "echo heard >&2"], check=True, timeout=60)
     assert (tmp_path / "spark.log").read_text() == "noise\n"
     assert capfd.readouterr().err == "heard\n"
+
+
+THROWN = """An error occurred while calling o56.collectToPython.
+: org.apache.spark.SparkException: Job aborted: Lost task 0.3: java.lang.RuntimeException: Stream was not found.
+\tat org.apache.spark.network.client.TransportResponseHandler.handle(TransportResponseHandler.java:267)
+"""
+SAID_BY_A_TASK = f"""{THROWN}Caused by: org.apache.spark.api.python.PythonException: Traceback (most recent call last):
+  File "worker.py", line 1, in main
+coordinator.compaction.batches.CorruptBatchError: the checksum is wrong
+\tat org.apache.spark.api.python.BasePythonRunner
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (THROWN, "Job aborted: Lost task 0.3: java.lang.RuntimeException: Stream was not found."),
+        (SAID_BY_A_TASK, "the checksum is wrong"),
+        ("[SOMETHING] is wrong.\nDetails", "[SOMETHING] is wrong."),
+    ],
+)
+def test_a_failure_is_told_by_its_reason_and_not_by_the_first_line_of_py4j(text: str, reason: str) -> None:
+    assert reason_of(Exception(text)) == reason
+
+
+def test_the_packages_that_are_sent_stay_until_the_process_ends() -> None:
+    lines = (
+        "import coordinator.compaction.spark_session as s; first, second = s._packed(), s._packed()",
+        "print(first == second and first.is_file(), first)",
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True, check=True, timeout=60
+    )
+    was_there, path = done.stdout.split()
+    assert was_there == "True"
+    assert not Path(path).parent.exists()
 
 
 def _ids(batches: Iterator[Any]) -> Iterator[Any]:
