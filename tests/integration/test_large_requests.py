@@ -110,4 +110,5 @@ def test_a_request_at_the_limit_is_answered_and_one_element_more_is_refused(daem
         assert correlation_id == 6, "what is sent behind a long request is answered behind it"
         connection.sendall(encode_frame(largest(shape, limit + 1, WORDS), shape.version, 7))
         assert is_closed(connection)
-    assert any(f"{shape.key.name} v{shape.version}" in line for line in daemon.log_lines() if "elements" in line)
+    reason = f"{shape.key.name} v{shape.version} of "
+    eventually(lambda: [line for line in daemon.log_lines() if reason in line and "elements" in line], "a log line")
