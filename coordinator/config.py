@@ -127,6 +127,12 @@ class Config:
     max_groups: int = _key(
         100_000, "How many groups there may be; a join or commit for one more is refused.", ours=True, minimum=1
     )
+    group_max_pending_members: int = _key(
+        100_000,
+        "Member ids handed out and not used yet, in all groups; the oldest are forgotten.",
+        ours=True,
+        minimum=1,
+    )
     group_max_rebalance_history: int = _key(
         32, "How many past rebalances are kept in memory for each group, in plain words.", ours=True, minimum=0
     )

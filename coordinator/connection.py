@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from coordinator.api.api_versions import unsupported_version
 from coordinator.api.pieces import AMPLIFIES, LONG, in_pieces
 from coordinator.commit_frame import CommitFrame
-from coordinator.effects import Ticket
+from coordinator.effects import MAX_CLIENT_ID_CHARS, Ticket
 from coordinator.heartbeat_frame import HeartbeatFrame
 from coordinator.loop_health import NOTABLE_S
 from protocol import codec
@@ -479,9 +479,9 @@ class Connection(asyncio.Protocol):
         raw = self._client_raw
         if raw is None or not frame.startswith(raw, 8):
             header, body = decode_request_header(frame)
-            self._client_id = sys.intern(header.client_id or "")
+            self._client_id = sys.intern((header.client_id or "")[:MAX_CLIENT_ID_CHARS])
             length = max(int.from_bytes(frame[8:10], "big", signed=True), 0)
-            self._client_raw = frame[8 : 10 + length]
+            self._client_raw = frame[8 : 10 + length] if length <= MAX_CLIENT_ID_CHARS else None
             return body
         body = 8 + len(raw)
         if not route.is_flexible:
@@ -509,7 +509,8 @@ class Connection(asyncio.Protocol):
         memo = self._runtime.core.heartbeat_memo(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
-        self._heartbeat = None if memo is None else HeartbeatFrame(frame, memo, route)
+        is_long = len(frame) > MAX_KEPT_COMMIT_BYTES
+        self._heartbeat = None if memo is None or is_long else HeartbeatFrame(frame, memo, route)
 
     def _remember_commit(self, frame: bytes, body: int, request: Any, route: Route) -> None:
         """Called after an OffsetCommit that was accepted. `body`: where its header ends; 0 if it was recognised."""
@@ -690,7 +691,7 @@ class Connection(asyncio.Protocol):
         if transport is None or self._is_closed:
             return
         if not quiet:
-            LOG.warning("connection closed peer=%s client=%.255s reason=%s", self.peer, self._client_id or "-", reason)
+            LOG.warning("connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason)
         if self._out:
             transport.write(b"".join(self._out))
         self._forget()

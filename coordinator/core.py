@@ -373,7 +373,7 @@ class GroupCoordinator:
         else:
             error = check_session_timeout(request, self._config)
         if error is NONE:
-            error = check_strings(request, ticket.client_id)
+            error = check_strings(request)
         if error is not NONE:
             event.reply(ticket, join_error(error, request.member_id))
             return

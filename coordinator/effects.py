@@ -12,13 +12,16 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
+MAX_CLIENT_ID_CHARS: Final = 255  # of a client's name; what is longer is cut, because it lives on in members
+
 
 class Ticket:
     """A slot in the ordered answers of one connection: where the answer to one request goes.
 
-    The core treats it as an address. It reads `client_id` and `client_host` (they become facts of a member) and never
-    touches `session`, which is the connection and may be long gone when the answer comes; a reply to a closed
-    connection is dropped by the runtime. `version` is for the API layer alone, which shapes answers by it.
+    The core treats it as an address. It reads `client_id` (at most MAX_CLIENT_ID_CHARS long) and `client_host`, which
+    become facts of a member, and never touches `session`, which is the connection and may be long gone when the answer
+    comes; a reply to a closed connection is dropped by the runtime. `version` is for the API layer alone, which shapes
+    answers by it.
     """
 
     __slots__ = (

@@ -20,7 +20,7 @@ class Rate(NamedTuple):
     per_second: float
 
 
-BURST: Final = 500
+BURST: Final = 1000
 PER_SECOND: Final = 2
 USUAL: Final = Rate(BURST, PER_SECOND)
 RARE: Final[Mapping[str, Rate]] = {"line_rate": Rate(5, 1 / 60)}  # for the `extra` of a log call

@@ -87,6 +87,11 @@ def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
             counters.completed_rebalances,
         ),
         ("session_expired_total", "Members removed because they were silent.", counters.expired_sessions),
+        (
+            "pending_member_forgotten_total",
+            "Member ids handed out and forgotten early because of group.max.pending.members.",
+            counters.forgotten_members,
+        ),
         ("group_refused_total", "Groups refused by max.groups.", counters.refused_groups),
     ):
         yield _counter(GROUP + name, help, value)
@@ -98,7 +103,7 @@ def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
     for cause, count in list(counters.rebalances_by_cause.items()):
         yield _counter(GROUP + "rebalance_total", "Rebalances begun, by cause.", count, {"cause": cause})
     timers = core.timers
-    for purgatory in (timers.rebalances, timers.heartbeats, timers.appends):
+    for purgatory in (timers.rebalances, timers.heartbeats, timers.pending, timers.appends):
         yield _gauge(
             SERVER + "delayed_operation_purgatory_num_delayed_operations",
             "Operations that wait for an event or their deadline.",

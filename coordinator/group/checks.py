@@ -30,10 +30,7 @@ if TYPE_CHECKING:
 
 NONE: Final = ErrorCode.NONE
 
-# A record of the log holds no longer string, in bytes of UTF-8. A member id is a client's or instance's name, a hyphen
-# and a UUID, which must fit too.
-MAX_STRING_BYTES: Final = 2**15 - 1
-MAX_MEMBER_NAME_BYTES: Final = MAX_STRING_BYTES - 37
+MAX_STRING_BYTES: Final = 2**15 - 1  # a record of the log holds no longer string, in bytes of UTF-8
 
 HEARTBEAT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     {
@@ -60,17 +57,16 @@ COMMIT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
 NOT_DELETABLE: Final = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE})
 
 
-def fits(text: str, max_bytes: int = MAX_STRING_BYTES) -> bool:
+def fits(text: str) -> bool:
     """Whether a string that a client sent can be stored. Flexible versions have room for longer ones."""
     length = len(text)
-    return length * 4 <= max_bytes or (length <= max_bytes and len(text.encode()) <= max_bytes)
+    return length * 4 <= MAX_STRING_BYTES or (length <= MAX_STRING_BYTES and len(text.encode()) <= MAX_STRING_BYTES)
 
 
-def check_strings(request: JoinGroupRequest, client_id: str) -> ErrorCode:
+def check_strings(request: JoinGroupRequest) -> ErrorCode:
     """What a member says of itself is written with its group; what cannot be would fail for all of the group."""
     if (
-        fits(client_id, MAX_MEMBER_NAME_BYTES)
-        and fits(request.group_instance_id or "", MAX_MEMBER_NAME_BYTES)
+        fits(request.group_instance_id or "")
         and fits(request.protocol_type)
         and all(fits(protocol.name) for protocol in request.protocols)
     ):

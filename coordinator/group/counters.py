@@ -9,6 +9,7 @@ class Counters:
     __slots__ = (
         "completed_rebalances",
         "expired_sessions",
+        "forgotten_members",
         "offset_commits",
         "offset_deletions",
         "offset_expirations",
@@ -22,5 +23,6 @@ class Counters:
         self.offset_deletions = 0  # offset tombstones written for OffsetDelete
         self.completed_rebalances = 0  # a leader's assignments became durable
         self.expired_sessions = 0  # members removed because they were silent
+        self.forgotten_members = 0  # member ids handed out and forgotten early because of group.max.pending.members
         self.refused_groups = 0  # joins and commits refused by max.groups
         self.rebalances_by_cause: dict[str, int] = {}

@@ -92,6 +92,9 @@ class Timers(Protocol):
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
         """At the deadline, remove the members that have not sent their SyncGroup."""
 
+    def make_room_for_pending(self, event: Event) -> None:
+        """One more id will be handed out: forget the oldest if there are group.max.pending.members in all groups."""
+
     def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> Timer:
         """Forget, at the deadline, an id that was handed out and not used."""
 

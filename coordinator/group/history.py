@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from coordinator.group.member import Member
 
 NAMED_AT_MOST: Final = 10  # members named in one record; beyond that only their number
+LONGEST_REASON: Final = 255  # characters; Kafka's clients cut it there, too (KIP-800)
+LONGEST_NAME: Final = 120  # characters of a member id or client
+UUID_CHARS: Final = 36  # the end of a member id, by which it is told from others
 
 
 class Cause(Enum):
@@ -41,7 +44,13 @@ class Trigger(NamedTuple):
 
     @classmethod
     def by(cls, cause: Cause, member: Member, reason: str | None = None) -> Trigger:
-        return cls(cause, member.member_id, f"{member.client_id}@{member.client_host}", (reason or "")[:200])
+        client = f"{member.client_id}@{member.client_host}"
+        return cls(cause, _shortened(member.member_id), _shortened(client), (reason or "")[:LONGEST_REASON])
+
+
+def _shortened(name: str) -> str:
+    """A client's name for itself, without its middle if it is long: records are kept after the member is gone."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - UUID_CHARS - 3]}...{name[-UUID_CHARS:]}"
 
 
 class Outcome(Enum):
@@ -84,7 +93,7 @@ class Rebalance:
     def dropped(self, member_id: str) -> None:
         self.not_back_count += 1
         if len(self.not_back) < NAMED_AT_MOST:
-            self.not_back += (member_id,)
+            self.not_back += (_shortened(member_id),)
 
     def joined(self, generation: int, members: int, now_ms: int) -> None:
         """The join phase is complete."""

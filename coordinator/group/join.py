@@ -12,6 +12,7 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from coordinator.effects import MAX_CLIENT_ID_CHARS
 from coordinator.group.answers import join_error, join_success
 from coordinator.group.checks import check_member, has_room
 from coordinator.group.group import LONGEST_REMEMBERED_BYTES
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from coordinator.effects import Ticket
     from coordinator.group.event import Event
     from coordinator.group.group import Group
-
-# Ids handed out and not used yet, for one group. Far more than members that start at once; a bound all the same.
-MAX_PENDING_MEMBERS = 10_000  # not Final, which the compiler would write into the code where no test can change it
 
 
 class JoinGroup(NamedTuple):
@@ -65,15 +63,13 @@ def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket
     request = command.request
     instance_id = request.group_instance_id
     prefix = instance_id if instance_id is not None else ticket.client_id
-    new_id = f"{prefix}-{event.new_member_uuid()}"
+    new_id = f"{prefix[:MAX_CLIENT_ID_CHARS]}-{event.new_member_uuid()}"
     if instance_id is not None and instance_id in group.static_members:
         replace_static_member(
             group, request, protocols, new_id, ticket, event, knows_skip_assignment=command.knows_skip_assignment
         )
     elif instance_id is None and command.member_id_required:
-        if len(group.pending_join) >= MAX_PENDING_MEMBERS:
-            event.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
-            return
+        event.timers.make_room_for_pending(event)
         deadline_ms = event.now_ms + request.session_timeout_ms
         group.pending_join[new_id] = event.timers.await_pending(group, new_id, deadline_ms)
         event.reply(ticket, join_error(ErrorCode.MEMBER_ID_REQUIRED, new_id))
@@ -160,7 +156,7 @@ def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
     leader = group.leader
     if leader is not None and leader.protocols == protocols:
         return leader.protocols
-    if sum(len(metadata) for _, metadata in protocols) > LONGEST_REMEMBERED_BYTES:
+    if sum(len(name) + len(metadata) for name, metadata in protocols) > LONGEST_REMEMBERED_BYTES:
         return protocols
     return _shared(protocols)
 

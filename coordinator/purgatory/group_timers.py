@@ -1,16 +1,18 @@
 """The core's purgatories: what group operations wait for, on one timing wheel.
 
-Kafka's two purgatories, Rebalance (join and sync phases) and Heartbeat (sessions and ids handed out), and one for
-appends. Watch keys are needed only where an event that does not know the operation may complete it: joins of a group,
-the appends of a group, the appends of a partition. Everything else is held by its owner, which cancels it.
+Kafka's two purgatories, Rebalance (join and sync phases) and Heartbeat (sessions), one for ids that were handed out,
+which are bounded over all groups, and one for appends. Watch keys are needed only where an event that does not know the
+operation may complete it: joins of a group, the appends of a group, the appends of a partition, and the oldest ids.
+Everything else is held by its owner, which cancels it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from coordinator.group.event import Event
+from coordinator.group.heartbeat import expire_pending
 from coordinator.purgatory.delayed_append import AppendTimeout, AwaitAppends, Task
 from coordinator.purgatory.delayed_heartbeat import DelayedHeartbeat
 from coordinator.purgatory.delayed_join import DelayedInitialJoin, DelayedJoin
@@ -27,18 +29,21 @@ if TYPE_CHECKING:
     from coordinator.offsets.partition import OffsetsPartition
 
 
+_PENDING: Final = "pending"
+FORGOTTEN_AT_ONCE: Final = 100  # ids that were handed out: to find the oldest costs more than to forget them
 Contain = Callable[[Exception, Iterable[str], Event, "OffsetsPartition | None"], None]
 
 
 class GroupTimers:
     """Implements `coordinator.group.event.Timers`, and what the core needs besides."""
 
-    __slots__ = ("appends", "contain", "heartbeats", "rebalances", "wheel", "work")
+    __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "wheel", "work")
 
     def __init__(self) -> None:
         self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
         self.rebalances: Purgatory[Event] = Purgatory("Rebalance", self.wheel)
         self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
+        self.pending: Purgatory[Event] = Purgatory("PendingMember", self.wheel)
         self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
         self.work = WorkQueue(self.run_at)  # what is too long for one event
         self.contain: Contain | None = None  # what the core does about a fault in such work
@@ -62,9 +67,16 @@ class GroupTimers:
 
     # -- members -------------------------------------------------------------------------------------------------
 
+    def make_room_for_pending(self, event: Event) -> None:
+        if self.pending.waiting >= event.config.group_max_pending_members:
+            for operation in self.pending.oldest(_PENDING, FORGOTTEN_AT_ONCE):
+                member = cast("PendingMember", operation)
+                event.counters.forgotten_members += 1
+                expire_pending(member.group, member.member_id, event)
+
     def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> PendingMember:
         operation = PendingMember(group, member_id, deadline_ms)
-        self.heartbeats.watch(operation)
+        self.pending.watch(operation, (_PENDING,))
         return operation
 
     def start_session(self, group: Group, member: Member) -> None:

@@ -14,6 +14,7 @@ actions: for groups the event being decided, with its clock and its effects.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import islice
 from typing import Generic, TypeVar
 
 from coordinator.compiling import mypyc_attr
@@ -125,6 +126,10 @@ class Purgatory(Generic[C]):
             watchers[operation] = None
         self.waiting += 1
         self.wheel.start(operation, operation.deadline_now_ms())
+
+    def oldest(self, key: Hashable, at_most: int) -> list[DelayedOperation[C]]:
+        """Those that have watched `key` for the longest time."""
+        return list(islice(self._watchers.get(key, ()), at_most))
 
     def deadline_moved(self, operation: DelayedOperation[C]) -> None:
         """Tell of a deadline that moved *earlier* than the timer, or of one set after its timer ran out.

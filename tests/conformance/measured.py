@@ -28,7 +28,6 @@ OUT_OF_REACH = (
     "def load_group",  # recovery: see test_kafka_log.py
     "def check_txn_offset_commit",  # not served
     "is DEAD:",  # between the decision to delete a group and its tombstone: a millisecond that no script can aim at
-    "MAX_PENDING_MEMBERS",  # 10 000 ids handed out in one group
     "if TYPE_CHECKING",
 )
 SETTINGS = """\

@@ -44,6 +44,19 @@ def test_of_many_who_did_not_come_back_ten_are_named(cluster: Cluster) -> None:
     assert "and 3 more;" in cluster.rebalances[-1].text()
 
 
+def test_what_clients_call_themselves_is_kept_in_short(cluster: Cluster) -> None:
+    """Records are kept for long after a member is gone, for every group."""
+    name = "n" * 255
+    members = cluster.stable_group(members=12, client_id=name, instance_ids=["i" * 30_000])
+    members[1].join()
+    cluster.advance("60s", heartbeating=members[2:], every="9s")
+    record = cluster.rebalances[-1]
+    kept = (*record.trigger[1:], *record.not_back)
+    assert max(map(len, kept)) <= 255 and sum(map(len, kept)) < 2_000
+    assert record.trigger.member_id[-36:] in {member.member_id[-36:] for member in members}
+    assert record.text().isascii()
+
+
 def test_the_reason_a_client_gives_is_kept(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     cluster.join(member_id=a.member_id, protocols=a.protocols, reason="rebalance enforced by user")

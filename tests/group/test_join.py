@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config import Config
-from coordinator.group import join as join_module
+from coordinator.purgatory.group_timers import FORGOTTEN_AT_ONCE
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
@@ -92,10 +92,31 @@ def test_every_join_that_comes_before_the_groups_record_is_durable_waits_for_it(
     assert cluster.join().error is ErrorCode.MEMBER_ID_REQUIRED
 
 
-def test_ids_handed_out_are_bounded(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(join_module, "MAX_PENDING_MEMBERS", 2)
-    errors = [cluster.join().error for _ in range(3)]
-    assert errors == [ErrorCode.MEMBER_ID_REQUIRED] * 2 + [ErrorCode.GROUP_MAX_SIZE_REACHED]
+def test_ids_handed_out_are_bounded_over_all_groups_and_the_oldest_are_forgotten() -> None:
+    """A client uses its id within milliseconds, so a flood of ids that are never used takes nothing from it."""
+    bound = 3 * FORGOTTEN_AT_ONCE
+    cluster = Cluster(Config(group_max_pending_members=bound))
+    first = cluster.join("g0")
+    assert first.error is ErrorCode.MEMBER_ID_REQUIRED
+    for number in range(1, 2 * bound):
+        assert cluster.join(f"g{number % 7}").error is ErrorCode.MEMBER_ID_REQUIRED
+        assert sum(len(group.pending_join) for group in cluster.core.groups.values()) <= bound
+    last = cluster.join("g0")
+    assert cluster.join("g0", first.answer.member_id).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert cluster.join("g0", last.answer.member_id).is_parked
+    assert cluster.core.metrics.forgotten_members > 0
+    for _ in range(2):
+        cluster.advance("10s")
+    assert cluster.core.timers.pending.waiting == 0
+
+
+def test_a_join_phase_goes_on_when_the_id_it_waits_for_is_forgotten() -> None:
+    cluster = Cluster(Config(group_max_pending_members=1))
+    (a,) = cluster.stable_group("g", members=1)
+    cluster.join("g")
+    assert a.join().is_parked, "somebody was given an id and is awaited"
+    cluster.join("other")
+    assert a.last_join.error is ErrorCode.NONE
 
 
 def test_a_repeated_join_replaces_the_parked_one_which_hears_of_it(cluster: Cluster) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from coordinator.config import Config
-from coordinator.group.checks import MAX_MEMBER_NAME_BYTES, MAX_STRING_BYTES, fits
+from coordinator.effects import MAX_CLIENT_ID_CHARS
+from coordinator.group.checks import MAX_STRING_BYTES, fits
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
@@ -34,7 +35,7 @@ def test_a_string_fits_a_record_by_its_bytes_in_utf_8(text: str, expected: bool)
     [
         {"protocol_type": TOO_LONG},
         {"protocols": [("range", b""), (TOO_LONG, b"")]},
-        {"instance_id": "x" * (MAX_MEMBER_NAME_BYTES + 1)},
+        {"instance_id": TOO_LONG},
     ],
 )
 def test_a_join_whose_words_no_record_can_hold_is_an_invalid_request(cluster: Cluster, said: dict[str, object]) -> None:
@@ -49,8 +50,8 @@ def test_a_join_whose_words_no_record_can_hold_is_an_invalid_request(cluster: Cl
 
 def test_the_longest_names_that_fit_make_a_group_that_can_be_stored_and_loaded(cluster: Cluster) -> None:
     member = cluster.member(
-        instance_id="i" * MAX_MEMBER_NAME_BYTES,
-        client_id="c" * MAX_MEMBER_NAME_BYTES,
+        instance_id="i" * MAX_STRING_BYTES,
+        client_id="c" * MAX_CLIENT_ID_CHARS,
         protocol_type="t" * MAX_STRING_BYTES,
         protocols=[("p" * MAX_STRING_BYTES, b"")],
     )
@@ -100,3 +101,22 @@ def test_a_retention_beyond_the_end_of_time_keeps_the_offset_for_ever(cluster: C
     assert cluster.committed("g") == {("t", 0): 1}
     cluster.crash_and_recover()
     assert cluster.committed("g") == {("t", 0): 1}
+
+
+@pytest.mark.parametrize("length", [0, 1, 255, 256, MAX_STRING_BYTES])
+@pytest.mark.parametrize("is_static", [False, True])
+def test_a_member_id_begins_with_at_most_255_characters_of_the_clients_name(
+    cluster: Cluster, length: int, is_static: bool
+) -> None:
+    """Kafka takes the whole name, which it lets have any length."""
+    name = "\N{GRINNING FACE}" * (length // 4) + "n" * (length % 4) if length > 255 else "n" * length
+    if is_static:
+        member = cluster.member(instance_id=name)
+        member.join()
+        cluster.settle([member])
+    else:
+        member = cluster.member(client_id=name)
+        member.join()
+    prefix, uuid = member.member_id[:-37], member.member_id[-37:]
+    assert prefix == name[:255]
+    assert uuid.startswith("-00000000-0000-4000-8000-")
