@@ -295,6 +295,7 @@ class Node:
         clients = [Client(self, name, index) for index in range(size)]
         for client in clients:
             client.send(client.join_frame())
+            self.loop.run()  # the first waits for the record of its group
             (answer,) = client.answers(11, JOIN_VERSION)
             client.member_id = answer.member_id
         self.rebalance(clients)
