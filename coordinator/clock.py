@@ -25,17 +25,22 @@ class LoopTime(Protocol):
 class Clock:
     """Milliseconds since some moment, without the time that was lost."""
 
-    __slots__ = ("_lost_ms", "_stops_ms", "_time")
+    __slots__ = ("_loop_s", "_lost_ms", "_now_ms", "_stops_ms", "_time")
 
     def __init__(self, loop: LoopTime) -> None:
         self._time = loop.time
         self._lost_ms = 0
         self._stops_ms = _NEVER  # where it stops unless the housekeeping runs before
+        self._loop_s = -1.0  # the loop's time that was seen last,
+        self._now_ms = 0  # and what it was here: uvloop's time is the same for many requests
 
     def now_ms(self) -> int:
         """The time of every event."""
-        now_ms = int(self._time() * 1000) - self._lost_ms
-        return now_ms if now_ms < self._stops_ms else self._stops_ms
+        loop_s = self._time()
+        if loop_s != self._loop_s:
+            self._loop_s = loop_s
+            self._now_ms = min(int(loop_s * 1000) - self._lost_ms, self._stops_ms)
+        return self._now_ms
 
     def loop_time(self, at_ms: int) -> float:
         """When it will be `at_ms`, in seconds of the event loop's clock."""
@@ -46,8 +51,10 @@ class Clock:
         lost_ms = max(int(self._time() * 1000) - self._lost_ms - self._stops_ms, 0)
         self._lost_ms += lost_ms
         self._stops_ms = int((next_due + LATE_S) * 1000) - self._lost_ms
+        self._loop_s = -1.0
         return lost_ms
 
     def run_on(self) -> None:
         """There is no housekeeping any more, and no reason to stop."""
         self._stops_ms = _NEVER
+        self._loop_s = -1.0

@@ -235,7 +235,6 @@ class Connection(asyncio.Protocol):
             heartbeat is not None
             and len(data) == heartbeat.read_size
             and not self._tickets
-            and not self._waiting
             and not self._is_dirty
             and not self._is_queued
             and not self._is_draining
