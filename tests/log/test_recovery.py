@@ -390,3 +390,45 @@ def test_opening_fails_with_the_disk_error_and_succeeds_when_the_disk_does() -> 
         fs.unlink(PATH / CHECKPOINT) if fs.exists(PATH / CHECKPOINT) else None
     log = Log.open(PATH, CONFIG, fs)
     assert len(stored(log)) == 3
+
+
+def test_a_log_opens_on_a_full_disk_and_takes_appends_when_there_is_room() -> None:
+    fs = memory()
+    log = Log.open(PATH, CONFIG, fs)
+    written = fill(log, 30)
+    log.abandon()
+    for name in fs.listdir(PATH):
+        if name.endswith("index"):
+            fs.unlink(PATH / name)
+    fs.capacity = 0
+    log = Log.open(PATH, CONFIG, fs)
+    assert stored(log) == bytes_of(written)
+    (said,) = [message for message in log.recovery.messages() if "no room" in message]
+    assert f"the indexes of {0:020d}.log" in said
+    assert CHECKPOINT in said
+    with pytest.raises(OSError, match="space"):
+        fill(log, 1)
+    log.abandon()
+    assert stored(Log.open(PATH, CONFIG, fs)) == bytes_of(written)
+    fs.heal()
+    log = Log.open(PATH, CONFIG, fs.crash())
+    assert stored(log) == bytes_of(written)
+    assert not [message for message in log.recovery.messages() if "no room" in message]
+    fill(log, 1)
+
+
+def test_a_full_disk_does_not_cut_what_it_cannot_keep_aside() -> None:
+    fs = memory()
+    log = Log.open(PATH, CONFIG, fs)
+    fill(log, 8)
+    log.abandon()
+    file = fs.open(PATH / f"{0:020d}.log")
+    file.pwrite(b"\xff", 3 * len(entry(0).batch) + 40)
+    size = file.size()
+    fs.capacity = 0
+    with pytest.raises(OSError, match="space"):
+        Log.open(PATH, CONFIG, fs)
+    assert file.size() == size
+    fs.heal()
+    log = Log.open(PATH, CONFIG, fs)
+    assert [cut.sound_batches_behind for cut in log.recovery.cuts] == [4]

@@ -278,7 +278,8 @@ class LossyFile:
             try:
                 self._enter("pwrite")
                 capacity = self._fs.capacity
-                if capacity is not None and _bytes_in(self._fs.root) + len(content) > capacity:
+                grows = position + len(content) - len(self._inode.content)  # what is there is written in place
+                if capacity is not None and grows > 0 and _bytes_in(self._fs.root) + grows > capacity:
                     raise OSError(errno.ENOSPC, "no space left", str(self._path))
             except OSError:
                 part = content[: self._fs._rng.randrange(len(content) + 1)]  # a failed write may have written some

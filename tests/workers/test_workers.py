@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import signal
@@ -15,11 +16,18 @@ from pathlib import Path
 
 import pytest
 
+from protocol.error_codes import ErrorCode
 from protocol.messages.metadata import MetadataRequest
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from tests.cluster.workload import promises
 from tests.cluster.workload.processes import all_go_on, clients_at_work
 from tests.support.daemon import REPOSITORY
 from tests.support.eventually import eventually
+from tests.support.faulty_disk import FaultyDisk
 from tests.support.nodes import free_ports
 from tests.support.wire import call
 
@@ -37,6 +45,7 @@ class Daemon:
         self.log_file = directory / "log"
         self.port_file = directory / "port"
         self.ports = free_ports(3)
+        self.environment: dict[str, str] = {}
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -54,7 +63,9 @@ class Daemon:
         if workers > 1:
             command += ["--workers", str(workers), "--worker-ports", ",".join(map(str, self.ports[:workers]))]
         with self.log_file.open("ab") as log:
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, cwd=REPOSITORY)
+            self._process = subprocess.Popen(
+                command, stdout=log, stderr=log, cwd=REPOSITORY, env={**os.environ, **self.environment}
+            )
         eventually(
             lambda: self.port_file.exists() or self.process.poll() is not None, "the daemon is up", within_s=START_S
         )
@@ -174,6 +185,35 @@ def test_a_worker_that_cannot_start_ends_the_daemon_with_its_reason(daemon: Daem
     os.kill(daemon.worker_pids()[1], signal.SIGKILL)
     assert daemon.process.wait(timeout=40) == 2
     assert "topics.json cannot be used" in daemon.log_file.read_text()
+
+
+def test_a_worker_whose_disk_fails_is_started_again_and_the_others_go_on(daemon: Daemon, tmp_path: Path) -> None:
+    disk = FaultyDisk(tmp_path / "fault")
+    daemon.environment = disk.environment
+    daemon.start(2)
+    homes = [daemon.data_dir / "workers" / node for node in ("1", "2")]
+    assert all(home.is_dir() for home in homes)
+    for number in range(20):
+        commit_offsets_anywhere(daemon.ports[:2], f"g{number}")
+    first, second = daemon.worker_pids()
+    disk.fail(errno.EIO, homes[1])
+    os.kill(second, signal.SIGKILL)
+    eventually(lambda: "worker died node=2 exit_code=1" in daemon.log_file.read_text(), "it could not start")
+    assert "cannot be used now" in daemon.log_file.read_text()
+    assert first in daemon.worker_pids()
+    disk.heal()
+    eventually(lambda: daemon.get("/readyz")[0] == 200, "ready again", within_s=START_S)
+    assert first in daemon.worker_pids()
+    assert daemon.stop() == 0
+
+
+def commit_offsets_anywhere(ports: list[int], group: str) -> None:
+    """Some node is this group's coordinator; the others refuse."""
+    entry = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+    topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[entry])]
+    request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, topics=topics)
+    codes = {int(call(port, request, 8).topics[0].partitions[0].error_code) for port in ports}
+    assert codes == {ErrorCode.NONE, ErrorCode.NOT_COORDINATOR}
 
 
 def test_a_second_daemon_on_the_same_directory_is_refused(daemon: Daemon) -> None:
