@@ -129,7 +129,7 @@ class Rounds:
         with self._only_one():
             asked = self._asked
             results = self._round(asked)
-            while (plan := results[-1].plan) is not None and plan.left_bytes and results[-1].is_done:
+            while (plan := results[-1].plan) and plan.left_bytes and (results[-1].is_done or results[-1].failed):
                 self._screen.say(f"{results[-1].sentence}; {plan.left_bytes} bytes are left for the next plan")
                 failed = {each for result in results for each in result.failed}
                 left = set(asked.chosen(partitions_in(asked.data_dir))) - failed

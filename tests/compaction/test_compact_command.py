@@ -308,22 +308,27 @@ def test_without_java_one_sentence_says_what_to_install_and_what_works_without(
     assert compact(data_dir) == 0  # nothing was left behind that stands in the way
 
 
+def damage_pins(monkeypatch: pytest.MonkeyPatch, partition: int) -> None:
+    """Let each job find its first input of this partition damaged; the live file is not."""
+    run_job = spark_compact.run_job
+
+    def with_damage(job: Any, **given: Any) -> Any:
+        for path in sorted(job.in_dir(partition).glob("*"))[:1]:
+            data = bytearray(path.read_bytes())
+            data[70] ^= 1
+            path.unlink()  # the pin, not the live file behind it
+            path.write_bytes(data)
+        return run_job(job, **given)
+
+    monkeypatch.setattr(spark_compact, "run_job", with_damage)
+
+
 def test_a_damaged_partition_is_named_and_the_others_are_compacted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     before = on_disk(data_dir)
-    run_job = spark_compact.run_job
-
-    def with_damage(job: Any, **given: Any) -> Any:
-        path = sorted(job.in_dir(1).iterdir())[0]
-        data = bytearray(path.read_bytes())
-        data[70] ^= 1
-        path.unlink()  # the pin, not the live file behind it
-        path.write_bytes(data)
-        return run_job(job, **given)
-
-    monkeypatch.setattr(spark_compact, "run_job", with_damage)
+    damage_pins(monkeypatch, 1)
     assert compact(data_dir) == 1
     said = capsys.readouterr().out
     assert said.startswith("compacted 1 partition: ")
@@ -402,6 +407,39 @@ class Silent:
     def end(self) -> None: ...
 
 
+SMALL_PLANS = "compaction.plan.max.bytes=2000"
+
+
+def test_a_large_log_is_compacted_in_several_plans(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    data_dir, whole = a_data_dir(tmp_path / "data", OFFSETS), a_data_dir(tmp_path / "whole", OFFSETS)
+    before = states(data_dir)
+    assert compact(data_dir, "--min-cleanable-dirty-ratio", "0", "--override", SMALL_PLANS, "--json") == 0
+    said = capsys.readouterr()
+    rounds = [json.loads(line) for line in said.out.splitlines()]
+    assert len(rounds) > 3
+    assert all(each["done"] for each in rounds)
+    assert "bytes are left for the next plan" in said.err
+    assert states(data_dir) == before
+    assert compact(whole, "--min-cleanable-dirty-ratio", "0", "--json") == 0
+    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert compact(data_dir, "--min-cleanable-dirty-ratio", "0") == 0
+    assert "no closed segment is dirty" in capsys.readouterr().out, "the last round left nothing"
+
+
+def test_a_damaged_partition_does_not_keep_others_from_later_plans(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data_dir = a_data_dir(tmp_path / "data")
+    before = on_disk(data_dir)
+    damage_pins(monkeypatch, 0)
+    assert compact(data_dir, "--min-cleanable-dirty-ratio", "0", "--override", SMALL_PLANS, "--json") == 1
+    rounds = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert {each["partition"] for round_ in rounds for each in round_["partitions"] if each["error"]} == {0}
+    after = on_disk(data_dir)
+    assert after[0] == before[0]
+    assert after[1] != before[1]
+
+
 # --- beside a daemon --------------------------------------------------------------------------------------------------
 
 
@@ -437,6 +475,22 @@ def test_a_daemon_plans_and_swaps_what_the_command_cleans(
         assert "a daemon serves this directory and has settings of its own" in said_of(capsys)
         daemon.stop()
         daemon.start()
+        assert committed_offsets(daemon.port, "billing") == wanted
+
+
+@pytest.mark.integration
+def test_beside_a_daemon_a_large_log_is_compacted_in_several_plans(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    overrides = ["offsets.topic.segment.bytes=4096", "compaction.plan.max.bytes=8192"]
+    with Daemon(tmp_path, topics=["orders:4"], overrides=overrides) as daemon:
+        wanted = commit_some(daemon, 120)
+        assert compact(daemon.data_dir, "--min-cleanable-dirty-ratio", "0", "--json") == 0
+        rounds = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+        assert len(rounds) > 2
+        assert all(each["done"] for each in rounds)
+        assert committed_offsets(daemon.port, "billing") == wanted
+        daemon.restart()
         assert committed_offsets(daemon.port, "billing") == wanted
 
 

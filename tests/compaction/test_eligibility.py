@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, cleanable, dirtiest_first
+from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, bounded, cleanable, dirtiest_first
 
 NOW_MS = 1_000_000
 SEGMENTS = tuple(
@@ -123,3 +123,27 @@ def test_a_round_ends_at_a_segment_and_keeps_every_limit(
         if segment.base_offset >= one.first_dirty_offset and min_lag_ms:
             assert segment.max_timestamp_ms <= NOW_MS - min_lag_ms
     assert one.dirty_bytes <= sum(segment.size_bytes for segment in inputs)
+
+
+def cuts(max_dirty_bytes: int, *due: tuple[int, Cleanable]) -> tuple[list[tuple[int, int, int]], int]:
+    taken, left = bounded(due, dict.fromkeys((1, 2), SEGMENTS), max_dirty_bytes)
+    return [(number, one.clean_up_to, one.dirty_bytes) for number, one in taken], left
+
+
+def test_a_plan_takes_whole_segments_up_to_its_bound_and_says_what_is_left() -> None:
+    assert cuts(1000, (1, found()), (2, found())) == ([(1, 40, 400), (2, 40, 400)], 0)
+    assert cuts(500, (1, found()), (2, found())) == ([(1, 40, 400), (2, 10, 100)], 300)
+    assert cuts(250, (1, found()), (2, found())) == ([(1, 20, 200)], 600), "of the second none fits"
+
+
+def test_a_plan_takes_at_least_one_segment_however_large() -> None:
+    assert cuts(1, (1, found()), (2, found())) == ([(1, 10, 100)], 700)
+
+
+def test_what_is_clean_already_does_not_count_for_the_bound() -> None:
+    assert cuts(100, (1, found(checkpoint=20))) == ([(1, 30, 100)], 100)
+    assert cuts(1, (1, found(checkpoint=25))) == ([(1, 30, 100)], 100), "a segment that is half clean is dirty"
+
+
+def test_a_cut_never_goes_beyond_the_end_of_the_round() -> None:
+    assert cuts(1000, (1, found(not_beyond=25))) == ([(1, 20, 200)], 0)

@@ -17,7 +17,7 @@ from coordinator.compaction.cleaner_checkpoint import CHECKPOINT_NAME, read_chec
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.handover import AlreadySettledError
 from coordinator.compaction.jobs import EVIDENCE, sweep, tidy
-from coordinator.compaction.offline import Offline
+from coordinator.compaction.offline import Offline, raise_first, verdict_on
 from coordinator.compaction.plan import JobDir, Manifest, PartitionResult, Plan, jobs_dir, log_dir
 from coordinator.compaction.planning import PlanningError, make_plan, view_of
 from coordinator.compaction.validate import LateError, RefusedError
@@ -482,6 +482,26 @@ def test_an_id_that_leads_elsewhere_is_refused(opened: Offline) -> None:
         handover.accept(FS, opened.data_dir, "../../etc", epoch=opened.epoch, now_ms=NOW_MS)
     with pytest.raises(RefusedError, match=r"has no plan\.json"):
         handover.accept(FS, opened.data_dir, "unknown", epoch=opened.epoch, now_ms=NOW_MS)
+
+
+def test_a_check_in_another_process_says_what_it_found(opened: Offline) -> None:
+    plan, job = planned(opened)
+    manifest = run_job(FS, opened.data_dir, plan.id)
+    accepted = handover.read_result(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
+
+    def verdict() -> str:
+        return verdict_on(opened.data_dir, accepted, 0)
+
+    assert not verdict()
+    raise_first(["", verdict()])
+    flip_a_byte(job, manifest)
+    with pytest.raises(RefusedError, match="is not the file that the manifest names"):
+        raise_first(["", verdict()])
+    flip_a_byte(job, manifest)  # and back
+    live = log_dir(opened.data_dir, plan.partitions[0].partition) / plan.partitions[0].inputs[0].name
+    live.write_bytes(live.read_bytes()[::-1])
+    with pytest.raises(LateError, match="is not the segment that was planned any more"):
+        raise_first([verdict()])
 
 
 def test_an_output_that_changes_behind_the_validation_is_not_staged(opened: Offline) -> None:

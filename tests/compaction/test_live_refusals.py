@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 from coordinator.compaction.jobs import Step as JobStep
+from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import Request, outcome_of, wait_for_answer
-from coordinator.log.swap import Step
+from coordinator.log.fs import RealFileSystem
+from coordinator.log.swap import Step, leftovers
 from tests.compaction.live import (
     SteppingDaemon,
     ask,
@@ -89,6 +91,8 @@ def test_a_wrong_result_is_refused_and_kept_and_nothing_changes(daemon: Stepping
     found = outcome(daemon, plan_id)
     assert not found.is_done
     assert sentence in found.sentence
+    names = [path.name for path in daemon.data_dir.glob("__consumer_offsets-*/*")]
+    assert not leftovers(names), "what was staged of partitions without fault is gone"
     assert job.manifest.exists() and any(job.out.rglob("*.log.*")), "evidence"
     eventually(lambda: f"compaction refused plan={plan_id}" in daemon.log_text(), "one line tells of it")
     expect(daemon, 39)
@@ -146,6 +150,20 @@ def test_whoever_asks_while_a_plan_is_open_is_told_of_that_one(daemon: SteppingD
     do_job(daemon.data_dir, plan_id)
     assert outcome(daemon, plan_id).is_done
     assert "nothing to compact" in wait_for_answer(daemon.data_dir, Request.new()).reason
+
+
+def test_a_plan_whose_job_gets_on_does_not_expire(start: Callable[..., SteppingDaemon]) -> None:
+    daemon = start("compaction.plan.expiration.ms=3000")
+    fill(daemon)
+    plan_id = ask(daemon)
+    job = JobDir.of(daemon.data_dir, plan_id)
+    expires_ms = read_plan(RealFileSystem(), job).expires_ms
+    while time.time() * 1000 < expires_ms + 2500:
+        job.touch()
+        time.sleep(0.05)
+    do_job(daemon.data_dir, plan_id)
+    assert outcome(daemon, plan_id).is_done
+    expect_for_good(daemon, 39)
 
 
 def test_a_plan_whose_job_never_comes_expires(start: Callable[..., SteppingDaemon]) -> None:

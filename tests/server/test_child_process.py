@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -93,6 +94,20 @@ def test_a_child_that_takes_too_long_is_killed_with_what_it_started(
     with pytest.raises(ChildError, match=r"^the child did not end in 2 s and was killed$"):
         children.run(python(STUBBORN), converse, timeout_s=2, name="the child")
     eventually(lambda: is_gone(pids[0]), "the grandchild is gone")
+
+
+def test_a_child_that_gets_on_may_take_longer_than_its_limit(children: Children) -> None:
+    def converse(stdin: IO[bytes], stdout: IO[bytes], restart_limit: Callable[[], None]) -> bytes:
+        end = time.monotonic() + 3
+        while time.monotonic() < end:
+            restart_limit()
+            time.sleep(0.01)
+        stdin.write(b"tsal ta\n")
+        stdin.flush()
+        return stdout.readline()
+
+    echo = python("print(input()[::-1])")
+    assert children.run_watched(echo, converse, timeout_s=2, name="the child") == b"at last\n"
 
 
 def test_closing_ends_whoever_runs_and_nobody_starts_any_more(
