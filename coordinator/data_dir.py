@@ -106,7 +106,8 @@ def unusable(path: Path, error: OSError) -> DataDirError:
     reason = error.strerror or str(error)
     if error.errno in MAY_PASS:
         return DataDirError(
-            f"the data directory {path} cannot be used now ({reason}); make room on its disk or mend it, then start again",
+            f"the data directory {path} cannot be used now ({reason}); "
+            "make room on its disk or mend it, then start again",
             may_pass=True,
         )
     return DataDirError(

@@ -84,8 +84,8 @@ class Cut(NamedTuple):
         text = f"{self.file}: cut {self.bytes} bytes at {self.position} ({self.reason})"
         if self.kept_as:
             text += (
-                f"; {self.sound_batches_behind} sound batches behind it, kept in {self.kept_as}: acknowledged records may "
-                "be among what was cut"
+                f"; {self.sound_batches_behind} sound batches behind it, kept in {self.kept_as}: "
+                "acknowledged records may be among what was cut"
             )
         return text
 

@@ -189,7 +189,8 @@ class OffsetsLog:
     ) -> Self:
         """Open or create the partitions that this node owns, saying what had to be cut.
 
-        `evidence` tells what else shows how far a log was on disk. CorruptLogError if durable records are damaged. The directories of other partitions are not touched.
+        `evidence` tells what else shows how far a log was on disk. CorruptLogError if durable records are damaged or
+        gone. The directories of other partitions are not touched.
         """
         log_config = LogConfig(
             segment_bytes=config.offsets_topic_segment_bytes,

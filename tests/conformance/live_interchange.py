@@ -14,10 +14,19 @@ from pathlib import Path
 import pytest
 
 from coordinator.cli.main import main
-from tests.conformance.exchange import PARTITION, commit_by_the_newer_protocol, fill, fill_transactions, keep_log, told
+from tests.conformance.exchange import (
+    PARTITION,
+    commit,
+    commit_by_the_newer_protocol,
+    fill,
+    fill_transactions,
+    keep_log,
+    told,
+)
 from tests.conformance.kafka import Kafka, dump_log
 from tests.conformance.lockstep import TOPICS
 from tests.support.daemon import Daemon
+from tests.support.eventually import eventually
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -78,6 +87,65 @@ def test_a_kafka_serves_the_groups_and_offsets_of_a_daemon(tmp_path: Path) -> No
         shutil.copy(segment, partition)
     with kafka:
         assert told(kafka.port) == expected
+
+
+def test_a_daemon_takes_its_log_back_after_a_kafka_has_merged_its_segments(tmp_path: Path) -> None:
+    """The segments that the daemon had listed are gone rightly: the list counts only until a Kafka served the log."""
+    overrides = [
+        "offsets.topic.num.partitions=1",
+        "offsets.topic.segment.bytes=1024",
+        "offsets.commit.topic.check=false",
+        "group.initial.rebalance.delay.ms=300",
+    ]
+    settings = {
+        "group.initial.rebalance.delay.ms": "300",
+        "log.cleaner.enable": "true",
+        "log.cleaner.backoff.ms": "100",
+        "log.cleaner.dedupe.buffer.size": "2097152",
+        "log.cleaner.min.cleanable.ratio": "0.01",
+    }
+    with Kafka(tmp_path / "kafka", settings=settings) as kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+        fill(kafka.port)
+    ours = Daemon(tmp_path / "ours", overrides=overrides)
+    shutil.copytree(kafka.data_dir, ours.data_dir)
+    for kills in (False, True):
+        with ours:
+            for offset in range(100):
+                commit(ours.port, "simple", "t0", 0, offset)
+            expected = told(ours.port)
+            if kills:
+                ours.kill()
+        ours_before = bases(ours.data_dir / PARTITION)
+        assert len(ours_before) > 5
+        exchange(ours.data_dir / PARTITION, kafka.data_dir / PARTITION)
+        (kafka.data_dir / "cleaner-offset-checkpoint").write_text("0\n0\n")
+        with kafka:
+            assert told(kafka.port)["fetched"] == expected["fetched"]
+            most = len(ours_before) - 4
+
+            def is_merged(most: int = most) -> bool:
+                return len(bases(kafka.data_dir / PARTITION)) <= most
+
+            eventually(is_merged, "the cleaner has merged segments", within_s=60)
+            expected = told(kafka.port)
+        exchange(kafka.data_dir / PARTITION, ours.data_dir / PARTITION)
+        assert not set(ours_before) <= set(bases(ours.data_dir / PARTITION))
+        with ours:
+            assert told(ours.port)["fetched"] == expected["fetched"]
+    (ours.data_dir / PARTITION / f"{bases(ours.data_dir / PARTITION)[0]:020d}.log").unlink()
+    assert ours.spawn().wait(60) == 2  # what the Kafka left is listed now
+    assert "the file is missing" in ours.log_text()
+
+
+def bases(directory: Path) -> list[int]:
+    return sorted(int(path.stem) for path in directory.glob("*.log"))
+
+
+def exchange(source: Path, target: Path) -> None:
+    shutil.rmtree(target)
+    shutil.copytree(source, target)
 
 
 def test_a_killed_kafkas_offsets_of_a_group_of_the_newer_protocol_are_served(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A real daemon that was killed, and whose log was damaged or lost a file after that: the start is refused, in words."""
+"""A real daemon that was killed, and whose log was damaged or lost a file then: the start is refused, in words."""
 
 from __future__ import annotations
 
