@@ -63,7 +63,7 @@ def load(
     if unused_variables and warn is not None:
         warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
     config = Config(**values, is_http_given="http_listen" in values)
-    _check_together(config)
+    check_together(config)
     return config
 
 
@@ -121,7 +121,7 @@ def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
         yield name.strip(), text, f"--override {override}"
 
 
-def _check_together(config: Config) -> None:
+def check_together(config: Config) -> None:
     """What no single key can say."""
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise ConfigError(

@@ -143,6 +143,8 @@ class TopicIO:
         stored = store.load_catalogue()
         first_id = topics.cluster.first_producer_id(int(time.time()))
         topics.producer_ids.restore(max(store.load_producer_ids(), first_id))
+        if (reason := topics.catalogue.configure_nodes(stored.node_configs)) is not None:
+            LOG.error("settings changed at run time are ignored reason=%s", reason)
         store.finish_deletions(stored.deleted, [row.name for row in stored.topics])
         partitions = topics.restore(stored)
         is_new, wanted = topics.begin(self._config.preloaded_topics)

@@ -62,7 +62,7 @@ class TopicStore:
         """The catalogue as it was written last; empty when there is none yet."""
         path = self.data_dir / CATALOGUE_NAME
         if not self._fs.exists(path):
-            return Document([], [], "", 0)
+            return Document([], [], "", 0, {})
         try:
             return parse_document(read_whole(self._fs, path).decode())
         except (CatalogueError, UnicodeDecodeError) as error:

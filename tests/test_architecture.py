@@ -56,6 +56,7 @@ PURE = (
     "coordinator/config.py",
     "coordinator/config_sources.py",
     "coordinator/config_values.py",
+    "coordinator/dynamic_config.py",
     "coordinator/cluster.py",
     "coordinator/dispatch.py",
     "coordinator/distribution.py",
@@ -110,6 +111,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.effects": frozenset(),
     "coordinator.config": frozenset({"coordinator.config_values", "coordinator.environment"}),
     "coordinator.config_values": frozenset(),
+    "coordinator.dynamic_config": frozenset(
+        {"coordinator.config", "coordinator.config_sources", "coordinator.config_values"}
+    ),
     "coordinator.config_sources": frozenset(
         {
             "coordinator.config",
@@ -170,7 +174,16 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.purgatory": frozenset(
         {"protocol", "coordinator.effects", "coordinator.config", "coordinator.group", "coordinator.topics.effects"}
     ),
-    "coordinator.topics": frozenset({"protocol", "coordinator.effects", "coordinator.config", "coordinator.purgatory"}),
+    "coordinator.topics": frozenset(
+        {
+            "protocol",
+            "coordinator.effects",
+            "coordinator.config",
+            "coordinator.config_values",
+            "coordinator.dynamic_config",
+            "coordinator.purgatory",
+        }
+    ),
     "coordinator.compaction.rules": frozenset({"protocol"}),
     "coordinator.compaction.eligibility": frozenset(),
     "coordinator.compaction.plan": frozenset(),

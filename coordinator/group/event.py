@@ -114,7 +114,6 @@ class Event:
         "config",
         "counters",
         "deadline_ms",
-        "max_append_bytes",
         "new_member_uuid",
         "now_ms",
         "on_rebalance",
@@ -135,7 +134,6 @@ class Event:
         on_too_large: Callable[[str, int], None],
     ) -> None:
         self.config = config
-        self.max_append_bytes = config.message_max_bytes
         self.commit_timeout_ms = config.offsets_commit_timeout_ms
         self.timers = timers
         self.counters = counters
@@ -177,7 +175,7 @@ class Event:
             size += len(key)
             if value is not None:
                 size += len(value)
-        if size > self.max_append_bytes:
+        if size > self.config.message_max_bytes:
             self.too_large.append(then)
             self.on_too_large(then.group.group_id if then.group is not None else "", size)
             return False

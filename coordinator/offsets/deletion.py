@@ -209,7 +209,7 @@ def _pieces(group_id: str, positions: Positions, event: Event) -> list[list[tupl
     """Lists of positions whose tombstones, and the group's own, fit in one append."""
     pieces: list[list[tuple[str, int]]] = []
     record_bytes = len(offset_key_prefix(group_id, "")) + _INDEX_BYTES + RECORD_OVERHEAD  # beside the topic
-    room = event.max_append_bytes - record_bytes
+    room = event.config.message_max_bytes - record_bytes
     left = 0
     for position in positions:
         size = record_bytes + len(position[0].encode())

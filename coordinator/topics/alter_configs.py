@@ -1,11 +1,11 @@
-"""Changing the settings of topics while they are in use (IncrementalAlterConfigs, AlterConfigs).
+"""Changing the settings of topics and nodes while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
 What takes effect at once may be changed: retention, the largest message, the cleanup policy. A setting that is fixed
 when a topic is created, or that means nothing here, is refused with the reason: an answer of "done" would be untrue.
 The value that such a setting has already is accepted, because tools send settings back that they have read.
 IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: what it does not name and
 can be changed goes back to the server's value. The checks and their order are those of Kafka's ConfigAdminManager and
-ControllerConfigurationValidator. The broker's own settings come from its configuration file.
+ControllerConfigurationValidator. The settings of nodes are changed by the rules of `node_configs.py`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.topics import names
+from coordinator.topics.config_operations import APPEND, DELETE, SET, Operation, check_form, operations
 from coordinator.topics.describe import BROKER, TOPIC
+from coordinator.topics.node_configs import alter_node_configs, why_not_a_node
 from coordinator.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
 from protocol.error_codes import ErrorCode
 from protocol.messages import alter_configs, incremental_alter_configs
@@ -24,17 +26,14 @@ from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from coordinator.config import Config
     from coordinator.effects import Ticket
     from coordinator.topics.catalogue import Topic
     from coordinator.topics.changes import Parts
     from coordinator.topics.create_topics import Refusal
     from coordinator.topics.effects import ChangeCatalogue, Changed, Outbox
-
-SET: Final = 0
-DELETE: Final = 1
-APPEND: Final = 2
-SUBTRACT: Final = 3
 
 AnyRequest = IncrementalAlterConfigsRequest | AlterConfigsRequest
 
@@ -59,6 +58,7 @@ class AlterConfigs:
         self._ticket = ticket
         self._response = response()
         self._altered: list[tuple[Topic, dict[str, str]]] = []
+        self._nodes: dict[str, dict[str, str]] = {}
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter((asked.resource_type, asked.resource_name) for asked in self._request.resources)
@@ -79,20 +79,23 @@ class AlterConfigs:
                 refusal = self._alter_one(asked.resource_type, asked.resource_name, operations(asked.configs), parts)
             if refusal is not None:
                 result.error_code, result.error_message = refusal
-        if self._request.validate_only or not self._altered:
+        if self._request.validate_only or not (self._altered or self._nodes):
             out.reply(self._ticket, self._response)
             return None
-        return parts.plan(configs={topic.name: configs for topic, configs in self._altered})
+        return parts.plan(
+            configs={topic.name: configs for topic, configs in self._altered}, node_configs=self._node_configs(parts)
+        )
+
+    def _node_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
+        configs = {**parts.catalogue.node_configs, **self._nodes}
+        return {node: each for node, each in configs.items() if each}
 
     def _alter_one(self, kind: int, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
         refusal = check_form(asked)
         if refusal is not None:
             return refusal
         if kind == BROKER:
-            return (
-                ErrorCode.INVALID_CONFIG,
-                "the broker's settings are read from its configuration at start; change them there and restart",
-            )
+            return self._alter_node(name, asked, parts)
         if kind != TOPIC:
             return ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
         if not name:
@@ -116,7 +119,22 @@ class AlterConfigs:
         self._altered.append((topic, configs))
         return None
 
+    def _alter_node(self, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        refusal = why_not_a_node(name, parts.cluster)
+        if refusal is not None:
+            return refusal
+        before = self._node_configs(parts)
+        if isinstance(self._request, AlterConfigsRequest):
+            before.pop(name, None)
+        altered = alter_node_configs(name, asked, before, parts.catalogue.dynamic)
+        if isinstance(altered, tuple):
+            return altered
+        self._nodes[name] = altered
+        return None
+
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        if self._nodes:
+            parts.catalogue.configure_nodes(self._node_configs(parts))
         for topic, configs in self._altered:
             parts.catalogue.configure(topic, configs)
         out.reply(self._ticket, self._response)
@@ -127,31 +145,6 @@ class AlterConfigs:
                 result.error_code = error
                 result.error_message = "the settings could not be written to disk"
         out.reply(self._ticket, self._response)
-
-
-class Operation(NamedTuple):
-    """One operation on one setting."""
-
-    name: str
-    kind: int
-    value: str | None
-
-
-def operations(configs: Sequence[Any]) -> list[Operation]:
-    """The operations on one resource; every entry of an AlterConfigs request sets a value."""
-    return [Operation(each.name, getattr(each, "config_operation", SET), each.value) for each in configs]
-
-
-def check_form(asked: Sequence[Operation]) -> Refusal | None:
-    """What is wrong with the operations on one resource, whichever resource it is."""
-    if len({each.name for each in asked}) != len(asked):
-        return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
-    for each in asked:
-        if each.kind not in (SET, DELETE, APPEND, SUBTRACT):
-            return ErrorCode.INVALID_REQUEST, f"{each.kind} is not an operation on settings"
-        if each.value is None and each.kind != DELETE:
-            return ErrorCode.INVALID_REQUEST, f"{each.name[:80]} needs a value"
-    return None
 
 
 def apply_operation(

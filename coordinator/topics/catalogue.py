@@ -22,6 +22,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.dynamic_config import DynamicConfig
 from coordinator.topics.names import collision_key, is_internal, why_invalid
 from coordinator.topics.partition import LogView, Partition
 from coordinator.topics.settings import TopicSettings, settings_of
@@ -67,6 +68,7 @@ class Document(NamedTuple):
     deleted: list[DeletedTopic]
     lineage: str
     revision: int
+    node_configs: dict[str, dict[str, str]]  # what was set for nodes: by node, "" for all of them
 
     def assignments(self) -> dict[str, Mapping[int, int]]:
         """The manual assignments: by topic and partition, the node that has it."""
@@ -131,6 +133,8 @@ class Catalogue:
         self._by_id: dict[bytes, Topic] = {}
         self._collisions: dict[str, str] = {}  # collision key -> the name that has it
         self.topics: dict[str, Topic] = {}
+        self.node_configs: Mapping[str, Mapping[str, str]] = {}
+        self.dynamic = DynamicConfig(config)
         self.deleted: list[DeletedTopic] = []  # gone, but their directories could not be renamed yet
         self.lineage = ""
         self.revision = 0
@@ -207,6 +211,15 @@ class Catalogue:
         topic.settings = settings_of(configs, self._config)
         topic.changed()
 
+    def configure_nodes(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:
+        """Nodes have these settings now. If they cannot hold on this node, the reason is returned."""
+        self.node_configs = node_configs
+        reason = self.dynamic.apply(node_configs)
+        for topic in self.topics.values():
+            if not topic.is_internal:
+                topic.settings = settings_of(topic.configs, self._config)
+        return reason
+
     def by_id(self, topic_id: bytes) -> Topic | None:
         """The topic with this id."""
         return self._by_id.get(topic_id)
@@ -229,6 +242,7 @@ class Catalogue:
         partitions: Mapping[str, int] | None = None,
         assigned: Mapping[str, Mapping[int, int]] | None = None,
         configs: Mapping[str, Mapping[str, str]] | None = None,
+        node_configs: Mapping[str, Mapping[str, str]] | None = None,
         lineage: str | None = None,
         revision: int | None = None,
     ) -> str:
@@ -257,10 +271,13 @@ class Catalogue:
         deleted_rows = [
             json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
         ]
+        node_configs = self.node_configs if node_configs is None else node_configs
+        settings = f'"nodes": {json.dumps(node_configs)},\n' if node_configs else ""
         lineage = json.dumps(self.lineage if lineage is None else lineage)
+        revision = self.revision if revision is None else revision
         return (
-            f'{{"version": {version}, "lineage": {lineage}, '
-            f'"revision": {self.revision if revision is None else revision},\n"topics": [\n{_LINES.join(rows)}\n],\n'
+            f'{{"version": {version}, "lineage": {lineage}, "revision": {revision},\n'
+            f'{settings}"topics": [\n{_LINES.join(rows)}\n],\n'
             f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
         )
 
@@ -288,6 +305,10 @@ def parse_document(text: str) -> Document:
             for row in content["topics"]
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
+        node_configs = {
+            node: {str(name): str(value) for name, value in configs.items()}
+            for node, configs in content.get("nodes", {}).items()
+        }
         lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
         if not isinstance(lineage, str) or type(revision) is not int or revision < 0:
             raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
@@ -302,7 +323,7 @@ def parse_document(text: str) -> Document:
             raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
     if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
         raise CatalogueError("it is damaged (a topic is in it twice)")
-    return Document(topics, deleted, lineage, revision)
+    return Document(topics, deleted, lineage, revision, node_configs)
 
 
 def _count(row: Mapping[str, Any]) -> int:

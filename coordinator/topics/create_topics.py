@@ -74,7 +74,7 @@ class CreateTopics:
         topic = parts.catalogue.make(asked.name, parts.new_topic_id(), count, configs, assigned)
         result.num_partitions = count
         result.replication_factor = REPLICATION_FACTOR
-        result.configs = creatable_configs(topic, parts.config)
+        result.configs = creatable_configs(topic, parts.catalogue.dynamic)
         if not self._request.validate_only:
             result.topic_id = topic.topic_id
         self._made.append((topic, result))

@@ -3,8 +3,9 @@
 Metadata of a topic changes seldom and is asked for often, so each topic keeps the last answer made for it. A partition
 whose log cannot be used has no leader: clients see LEADER_NOT_AVAILABLE, look again later and leave the others alone.
 
-Settings are shown with their source, as tools expect: set for the topic, set for the server, or default. The broker's
-are those of `Config`, and a few of Kafka's that tools look for and that are facts here.
+Settings are shown with their source, as tools expect: set for the topic, set for nodes while they run, set for the
+server, or default. Those of the broker are the fields of `Config`, and a few of Kafka's that tools look for and
+that are facts here.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
-from coordinator.config import Config, keys
+from coordinator.config import keys
+from coordinator.dynamic_config import DYNAMIC, FOR_ALL, FROM_ALL_NODES, FROM_DEFAULT, DynamicConfig
 from coordinator.topics import names
 from coordinator.topics.partition import LEADER_EPOCH
-from coordinator.topics.settings import TOPIC_KEYS, ConfigType, Effect, TopicKey, server_value
+from coordinator.topics.settings import TOPIC_KEYS, ConfigType, Effect, TopicKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import CreatableTopicConfigs
 from protocol.messages.describe_configs import (
@@ -37,8 +39,6 @@ TOPIC: Final = 2
 BROKER: Final = 4
 BROKER_LOGGER: Final = 8
 FROM_TOPIC: Final = 1
-FROM_SERVER: Final = 4
-FROM_DEFAULT: Final = 5
 
 RESOURCES_PER_STEP: Final = 10
 NOT_ASKED: Final = -2147483648
@@ -133,43 +133,43 @@ class _Entry:
         self.is_read_only = is_read_only
 
 
-def _topic_entry(key: TopicKey, topic: Topic, config: Config) -> _Entry:
+def _topic_entry(key: TopicKey, topic: Topic, dynamic: DynamicConfig) -> _Entry:
     levels = []
     if key.name in topic.configs:
         levels.append((key.name, topic.configs[key.name], FROM_TOPIC))
-    on_server = server_value(key, config)
-    if on_server != key.default:
-        levels.append((key.server_key, on_server, FROM_SERVER))
-    levels.append((key.server_key or key.name, key.default, FROM_DEFAULT))
+    if key.attribute:
+        levels += [(key.server_key, value, source) for value, source in dynamic.levels(keys()[key.server_key])]
+    else:
+        levels.append((key.server_key or key.name, key.default, FROM_DEFAULT))
     help = f"{key.help} ({key.effect.value})"
     return _Entry(key.name, key.type, help, levels, is_read_only=topic.is_internal or key.effect is not Effect.LIVE)
 
 
-def _topic_entries(topic: Topic, config: Config) -> Iterator[_Entry]:
+def _topic_entries(topic: Topic, dynamic: DynamicConfig) -> Iterator[_Entry]:
     for key in TOPIC_KEYS.values():
-        yield _topic_entry(key, topic, config)
+        yield _topic_entry(key, topic, dynamic)
 
 
-def _broker_entries(config: Config) -> Iterator[_Entry]:
+def _broker_entries(dynamic: DynamicConfig) -> Iterator[_Entry]:
     for key in keys().values():
-        value = _text(getattr(config, key.attribute))
-        default = _text(key.default)
-        levels = [(key.name, default, FROM_DEFAULT)]
-        if value != default:
-            levels.insert(0, (key.name, value, FROM_SERVER))
-        yield _Entry(key.name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=True)
+        levels = [(key.name, value, source) for value, source in dynamic.levels(key)]
+        yield _Entry(key.name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=key.name not in DYNAMIC)
     for name, type, value, help in _SERVER_FACTS:
         yield _Entry(name, type, help, [(name, value, FROM_DEFAULT)], is_read_only=True)
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _entries_for_all_nodes(dynamic: DynamicConfig) -> Iterator[_Entry]:
+    for name, value in dynamic.set_for_all().items():
+        if name in DYNAMIC:
+            key = keys()[name]
+            levels = [(name, value, FROM_ALL_NODES)]
+            yield _Entry(name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=False)
 
 
-def creatable_configs(topic: Topic, config: Config) -> list[CreatableTopicConfigs]:
+def creatable_configs(topic: Topic, dynamic: DynamicConfig) -> list[CreatableTopicConfigs]:
     """The settings of a new topic, as CreateTopics answers them."""
     found = []
-    for entry in _topic_entries(topic, config):
+    for entry in _topic_entries(topic, dynamic):
         _, value, source = entry.levels[0]
         found.append(
             CreatableTopicConfigs(name=entry.name, value=value, read_only=entry.is_read_only, config_source=source)
@@ -178,7 +178,7 @@ def creatable_configs(topic: Topic, config: Config) -> list[CreatableTopicConfig
 
 
 def describe_configs(
-    request: DescribeConfigsRequest, catalogue: Catalogue, config: Config, node_id: int
+    request: DescribeConfigsRequest, catalogue: Catalogue, node_id: int
 ) -> Generator[None, None, DescribeConfigsResponse]:
     """Answer a DescribeConfigs request, in steps of some resources.
 
@@ -193,7 +193,7 @@ def describe_configs(
             error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
         )
         response.results.append(result)
-        entries, error, reason = _entries_of(asked, catalogue, config, node_id)
+        entries, error, reason = _entries_of(asked, catalogue, node_id)
         result.error_code, result.error_message = error, reason
         wanted = set(asked.configuration_keys or ())
         result.configs = [_shown(entry, request) for entry in entries if not wanted or entry.name in wanted]
@@ -201,7 +201,7 @@ def describe_configs(
 
 
 def _entries_of(
-    asked: DescribeConfigsResource, catalogue: Catalogue, config: Config, node_id: int
+    asked: DescribeConfigsResource, catalogue: Catalogue, node_id: int
 ) -> tuple[list[_Entry], ErrorCode, str | None]:
     name = asked.resource_name
     if asked.resource_type == TOPIC:
@@ -211,14 +211,14 @@ def _entries_of(
         topic = catalogue.topics.get(name)
         if topic is None:
             return [], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{name}'"
-        return list(_topic_entries(topic, config)), ErrorCode.NONE, None
+        return list(_topic_entries(topic, catalogue.dynamic)), ErrorCode.NONE, None
     if asked.resource_type in (BROKER, BROKER_LOGGER):
-        if name == "" and asked.resource_type == BROKER:
-            return [], ErrorCode.NONE, None  # defaults for all brokers, set while they run: there are none
+        if name == FOR_ALL and asked.resource_type == BROKER:
+            return list(_entries_for_all_nodes(catalogue.dynamic)), ErrorCode.NONE, None
         if name != str(node_id):
             return [], ErrorCode.INVALID_REQUEST, f"this is broker {node_id}, not {name[:20]!r}"
         if asked.resource_type == BROKER:
-            return list(_broker_entries(config)), ErrorCode.NONE, None
+            return list(_broker_entries(catalogue.dynamic)), ErrorCode.NONE, None
         return [], ErrorCode.NONE, None  # levels of Java loggers: there are none
     return [], ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
 

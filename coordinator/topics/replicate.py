@@ -69,6 +69,7 @@ class Replicate:
             partitions={topic.name: len(topic.partitions) + len(more) for topic, more, _ in self._growing},
             assigned={topic.name: assigned for topic, _, assigned in self._growing},
             configs={topic.name: configs for topic, configs in self._altered},
+            node_configs=received.node_configs,
             create=[partition for _, more, _ in self._growing for partition in more],
             lineage=received.lineage,
             revision=received.revision,
@@ -77,6 +78,9 @@ class Replicate:
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
         forget_topics(self._gone, parts, changed, out)
+        reason = parts.catalogue.configure_nodes(self._received.node_configs)
+        if reason is not None:
+            out.note(f"settings changed at run time are ignored: {reason}")
         for topic in self._new:
             parts.catalogue.add(topic)
         for topic, more, assigned in self._growing:

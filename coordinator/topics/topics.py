@@ -331,7 +331,7 @@ class Topics:
 
     def describe_configs(self, request: DescribeConfigsRequest) -> Generator[None, None, DescribeConfigsResponse]:
         """DescribeConfigs."""
-        return describe_configs(request, self.catalogue, self.config, self.cluster.node_id)
+        return describe_configs(request, self.catalogue, self.cluster.node_id)
 
     # -- what the executor reports -------------------------------------------------------------------------------
 

@@ -33,13 +33,15 @@ def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]
             written.add(written.make(name, number.to_bytes(16, "big"), partitions, configs))
     written.lineage, written.revision = "c0ffee", 41
     written.deleted = [DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone]
-    facts, deleted, lineage, revision = parse_document(written.document())
+    written.node_configs = {"": {"max.groups": "5"}, "1": {"group.max.size": "7"}} if gone else {}
+    facts, deleted, lineage, revision, node_configs = parse_document(written.document())
     assert facts == [
         TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
         for topic in written.topics.values()
     ]
     assert deleted == written.deleted
     assert (lineage, revision) == ("c0ffee", 41)
+    assert node_configs == written.node_configs
 
 
 def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:

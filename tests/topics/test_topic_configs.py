@@ -9,6 +9,7 @@ import pytest
 from coordinator.api import describe_configs as describe_api
 from coordinator.api import incremental_alter_configs as alter_api
 from coordinator.config import keys
+from coordinator.dynamic_config import DYNAMIC
 from coordinator.topics.effects import ChangeCatalogue
 from coordinator.topics.names import OFFSETS_TOPIC
 from coordinator.topics.settings import TOPIC_KEYS, Effect, server_value, why_invalid
@@ -100,7 +101,8 @@ def test_the_brokers_settings(world: TopicsWorld) -> None:
     error, configs = describe(world, BROKER, "1", include_synonyms=True)
     assert error == 0
     assert set(keys()) <= set(configs)
-    assert all(config.read_only and not config.is_sensitive for config in configs.values())
+    assert {config.name for config in configs.values() if not config.read_only} == DYNAMIC
+    assert not any(config.is_sensitive for config in configs.values())
     assert (configs["log.retention.bytes"].value, configs["log.retention.bytes"].config_source) == ("1000000", 4)
     assert configs["auto.create.topics.enable"].value == "true"
     assert configs["default.replication.factor"].value == "1"
