@@ -111,6 +111,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "coordinator.effects": frozenset(),
     "coordinator.config": frozenset({"coordinator.config_values", "coordinator.environment"}),
     "coordinator.config_values": frozenset(),
+    "coordinator.broker_loggers": frozenset({"protocol"}),
     "coordinator.dynamic_config": frozenset(
         {"coordinator.config", "coordinator.config_sources", "coordinator.config_values"}
     ),
@@ -179,6 +180,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "protocol",
             "coordinator.effects",
             "coordinator.config",
+            "coordinator.broker_loggers",
             "coordinator.config_values",
             "coordinator.dynamic_config",
             "coordinator.purgatory",
@@ -268,6 +270,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "coordinator.effects",
             "coordinator.config",
             "coordinator.cluster",
+            "coordinator.broker_loggers",
             "coordinator.core",
             "coordinator.group",
             "coordinator.topics",

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.topics import names
 from coordinator.topics.config_operations import APPEND, DELETE, SET, Operation, check_form, operations
-from coordinator.topics.describe import BROKER, TOPIC
+from coordinator.topics.describe import BROKER, BROKER_LOGGER, TOPIC
 from coordinator.topics.node_configs import alter_node_configs, why_not_a_node
 from coordinator.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
 from protocol.error_codes import ErrorCode
@@ -96,6 +96,11 @@ class AlterConfigs:
             return refusal
         if kind == BROKER:
             return self._alter_node(name, asked, parts)
+        if kind == BROKER_LOGGER:
+            return (
+                ErrorCode.INVALID_REQUEST,
+                "the levels of loggers are changed by an IncrementalAlterConfigs of their own",
+            )
         if kind != TOPIC:
             return ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
         if not name:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Final
 
+from coordinator import broker_loggers
 from coordinator.config import keys
 from coordinator.dynamic_config import DYNAMIC, FOR_ALL, FROM_ALL_NODES, FROM_DEFAULT, DynamicConfig
 from coordinator.topics import names
@@ -39,6 +40,7 @@ TOPIC: Final = 2
 BROKER: Final = 4
 BROKER_LOGGER: Final = 8
 FROM_TOPIC: Final = 1
+FROM_LOGGER: Final = 6
 
 RESOURCES_PER_STEP: Final = 10
 NOT_ASKED: Final = -2147483648
@@ -166,6 +168,11 @@ def _entries_for_all_nodes(dynamic: DynamicConfig) -> Iterator[_Entry]:
             yield _Entry(name, _SERVER_TYPES[key.type], key.help, levels, is_read_only=False)
 
 
+def _logger_entries() -> Iterator[_Entry]:
+    for name, level in broker_loggers.levels().items():
+        yield _Entry(name, ConfigType.UNKNOWN, "", [(name, level, FROM_LOGGER)], is_read_only=False)
+
+
 def creatable_configs(topic: Topic, dynamic: DynamicConfig) -> list[CreatableTopicConfigs]:
     """The settings of a new topic, as CreateTopics answers them."""
     found = []
@@ -219,7 +226,7 @@ def _entries_of(
             return [], ErrorCode.INVALID_REQUEST, f"this is broker {node_id}, not {name[:20]!r}"
         if asked.resource_type == BROKER:
             return list(_broker_entries(catalogue.dynamic)), ErrorCode.NONE, None
-        return [], ErrorCode.NONE, None  # levels of Java loggers: there are none
+        return list(_logger_entries()), ErrorCode.NONE, None
     return [], ErrorCode.INVALID_REQUEST, f"resources of type {asked.resource_type} have no settings here"
 
 
@@ -232,7 +239,7 @@ def _shown(entry: _Entry, request: DescribeConfigsRequest) -> DescribeConfigsRes
         config_source=source,
         is_default=source == FROM_DEFAULT,
         synonyms=[DescribeConfigsSynonym(name=n, value=v, source=s) for n, v, s in entry.levels]
-        if request.include_synonyms
+        if request.include_synonyms and source != FROM_LOGGER
         else [],
         config_type=entry.type,
         documentation=entry.help if request.include_documentation else None,

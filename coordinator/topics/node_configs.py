@@ -50,7 +50,7 @@ def alter_node_configs(
             return ErrorCode.INVALID_REQUEST, f"Null value not supported for : {asked.name[:80]}"
         if asked.kind != SET:
             if asked.name not in keys():
-                return ErrorCode.INVALID_CONFIG, f"Unknown config name: {asked.name[:80]}"
+                return ErrorCode.INVALID_CONFIG, f"Unknown config name, or without effect here: {asked.name[:80]}"
             verb = "append" if asked.kind == APPEND else "subtract"
             return ErrorCode.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {asked.name}"
         configs[asked.name] = asked.value
@@ -71,7 +71,7 @@ def why_not_valid(
     if unknown := [each for each in configs if each not in table]:
         return (
             ErrorCode.INVALID_CONFIG,
-            f"Unknown config name: {', '.join(unknown)[:200]}; DescribeConfigs of the node lists what there is",
+            f"Unknown config name, or without effect on this server: {', '.join(unknown)[:200]}",
         )
     for each, value in configs.items():
         try:

@@ -29,6 +29,7 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 class ConfigType(enum.IntEnum):
     """The types of settings, by their numbers on the wire."""
 
+    UNKNOWN = 0
     BOOLEAN = 1
     STRING = 2
     INT = 3

@@ -5,6 +5,8 @@ Codes and sources are those of Apache Kafka 4.4.0, asked with the same requests;
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,9 +29,9 @@ from protocol.messages.incremental_alter_configs import (
 )
 from tests.support.topics_world import TopicsWorld
 
-TOPIC, BROKER = 2, 4
+TOPIC, BROKER, BROKER_LOGGER = 2, 4, 8
 SET, DELETE, APPEND, SUBTRACT = 0, 1, 2, 3
-OF_TOPIC, OF_NODE, OF_ALL_NODES, STATIC, DEFAULT = 1, 2, 3, 4, 5
+OF_TOPIC, OF_NODE, OF_ALL_NODES, STATIC, DEFAULT, OF_LOGGER = 1, 2, 3, 4, 5, 6
 RETENTION = "log.retention.ms"
 
 
@@ -111,9 +113,13 @@ def test_topics_inherit_it_unless_they_say_otherwise(world: TopicsWorld) -> None
 REFUSED = [
     (("node.id", SET, "9"), ErrorCode.INVALID_REQUEST, "dynamically: [node.id]; change them in the configuration"),
     (("compaction.command", SET, "sh"), ErrorCode.INVALID_REQUEST, "dynamically: [compaction.command]"),
-    (("nope", SET, "9"), ErrorCode.INVALID_CONFIG, "Unknown config name: nope"),
-    (("log.cleaner.threads", SET, "9"), ErrorCode.INVALID_CONFIG, "Unknown config name: log.cleaner.threads"),
-    (("nope", APPEND, "9"), ErrorCode.INVALID_CONFIG, "Unknown config name: nope"),
+    (("nope", SET, "9"), ErrorCode.INVALID_CONFIG, "Unknown config name, or without effect on this server: nope"),
+    (
+        ("log.cleaner.threads", SET, "9"),
+        ErrorCode.INVALID_CONFIG,
+        "or without effect on this server: log.cleaner.threads",
+    ),
+    (("nope", APPEND, "9"), ErrorCode.INVALID_CONFIG, "Unknown config name, or without effect here: nope"),
     ((RETENTION, SET, "abc"), ErrorCode.INVALID_REQUEST, "log.retention.ms must be a whole number"),
     ((RETENTION, SET, "-7"), ErrorCode.INVALID_REQUEST, "log.retention.ms must be -1 to"),
     ((RETENTION, SET, None), ErrorCode.INVALID_REQUEST, "Null value not supported for : log.retention.ms"),
@@ -229,6 +235,67 @@ def test_a_node_that_is_not_the_controller_passes_the_request_on() -> None:
     resource = AlterConfigsResource(resource_type=BROKER, resource_name="2", configs=[])
     world.send(alter_api.API, IncrementalAlterConfigsRequest(resources=[resource]), 1)
     assert len(world.asked_controller) == 1
+
+
+# -- loggers -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def logger() -> Iterator[logging.Logger]:
+    logger, root = logging.getLogger("coordinator.of_a_test"), logging.root.level
+    yield logger
+    logger.setLevel(logging.NOTSET)
+    logging.root.setLevel(root)
+
+
+def alter_logger(world: TopicsWorld, *changes: tuple[str, int, str | None], node: str = "1") -> tuple[int, str]:
+    configs = [AlterableConfig(name=key, config_operation=operation, value=value) for key, operation, value in changes]
+    resource = AlterConfigsResource(resource_type=BROKER_LOGGER, resource_name=node, configs=configs)
+    [result] = world.call(alter_api.API, IncrementalAlterConfigsRequest(resources=[resource]), 1).responses
+    return result.error_code, result.error_message or ""
+
+
+def test_the_level_of_a_logger_is_shown_and_changed(world: TopicsWorld, logger: logging.Logger) -> None:
+    logging.root.setLevel(logging.INFO)
+    asked = DescribeConfigsResource(
+        resource_type=BROKER_LOGGER, resource_name="1", configuration_keys=["root", logger.name]
+    )
+
+    def shown() -> dict[str, tuple[str, int]]:
+        request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
+        [result] = world.call(describe_api.API, request, 4).results
+        assert not any(each.read_only or each.synonyms for each in result.configs)
+        return {each.name: (each.value, each.config_source) for each in result.configs}
+
+    assert shown() == {"root": ("INFO", OF_LOGGER), logger.name: ("INFO", OF_LOGGER)}
+    assert alter_logger(world, (logger.name, SET, "WARN")) == (0, "")
+    assert logger.level == logging.WARNING
+    assert shown()[logger.name] == ("WARN", OF_LOGGER)
+    for level in ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL"):
+        assert alter_logger(world, ("root", SET, level))[0] == 0
+        assert shown()["root"][0] == level
+    assert alter_logger(world, (logger.name, DELETE, None)) == (0, "")
+    assert logger.level == logging.NOTSET
+
+
+@pytest.mark.parametrize(
+    ("change", "node", "error", "reason"),
+    [
+        (("nologger.x", SET, "DEBUG"), "1", 40, "Logger nologger.x does not exist!"),
+        (("root", SET, "warn"), "1", 40, "Cannot set the log level of root to warn"),
+        (("root", APPEND, "WARN"), "1", 42, "APPEND operation is not allowed for the BROKER_LOGGER resource"),
+        (("root", 7, "WARN"), "1", 42, "Unknown operation type 7 is not allowed for the BROKER_LOGGER resource"),
+        (("root", DELETE, None), "1", 42, "Removing the log level of the root logger is not allowed"),
+        (("root", SET, None), "1", 42, "Null value not supported for : root"),
+        (("root", SET, "WARN"), "2", 42, "Unexpected node id. Expected 1, but received 2"),
+    ],
+)
+def test_levels_that_cannot_be_set_change_nothing(
+    world: TopicsWorld, logger: logging.Logger, change: Any, node: str, error: int, reason: str
+) -> None:
+    code, text = alter_logger(world, (logger.name, SET, "ERROR"), change, node=node)
+    assert (code, logger.level) == (error, logging.NOTSET)
+    assert reason in text
 
 
 # -- DynamicConfig -----------------------------------------------------------------------------------------------
