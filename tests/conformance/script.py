@@ -38,6 +38,10 @@ APIS: Final = {
     "DeleteGroups": ApiKey.DELETE_GROUPS,
     "AlterConfigs": ApiKey.ALTER_CONFIGS,
     "IncrementalAlterConfigs": ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    "DescribeLogDirs": ApiKey.DESCRIBE_LOG_DIRS,
+    "ElectLeaders": ApiKey.ELECT_LEADERS,
+    "ListConfigResources": ApiKey.LIST_CONFIG_RESOURCES,
+    "DescribeTopicPartitions": ApiKey.DESCRIBE_TOPIC_PARTITIONS,
 }
 CAN_PARK: Final = frozenset({"JoinGroup", "SyncGroup"})
 GROUP: Final = re.compile(r"\$(g\d+)")
