@@ -155,15 +155,15 @@ TOPICS: Final[dict[ApiKey, tuple[str, str]]] = {
     ),
     ApiKey.DELETE_TOPICS: ("Names, from 6 on ids as well; committed offsets go with their topic.", ""),
     ApiKey.DELETE_RECORDS: ("", "Of a topic with `cleanup.policy=compact` alone: POLICY_VIOLATION."),
-    ApiKey.DESCRIBE_CONFIGS: ("Of topics and of this node.", ""),
+    ApiKey.DESCRIBE_CONFIGS: ("Of topics, of this node, and the levels of its loggers.", ""),
     ApiKey.ALTER_CONFIGS: (
-        "Of topics: what is not named goes back to the server's value. IncrementalAlterConfigs changes what it names.",
+        "Of topics: settings that are not named go back to the server's value. Of nodes.",
         "As IncrementalAlterConfigs. What cannot be changed stays, named or not.",
     ),
     ApiKey.INCREMENTAL_ALTER_CONFIGS: (
-        "Of topics.",
-        "Of a node: INVALID_CONFIG, its settings are read at start. Of a topic, another value of what has no effect "
-        "here or is fixed at its creation: INVALID_CONFIG.",
+        "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), and levels of loggers.",
+        "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and another value of what is "
+        "fixed at the creation of a topic: INVALID_CONFIG.",
     ),
     ApiKey.DESCRIBE_CLUSTER: ("", ""),
     ApiKey.DESCRIBE_LOG_DIRS: (
