@@ -2,8 +2,9 @@
 
 Most steps are what a client might do in this state of its group, so that scripts get deep into rebalances; the others
 are what no client should do: stale generations, foreign ids, wrong protocols, requests on a connection that is stuck.
-Three kinds of script, drawn by the seed: `plain` (long timeouts: nothing happens by itself), `short` (some session and
-rebalance timeouts pass, and the script waits for them) and `offsets` (commits, fetches and deletions above all).
+Four kinds of script, drawn by the seed: `plain` (long timeouts: nothing happens by itself), `short` (some session and
+rebalance timeouts pass, and the script waits for them), `offsets` (commits, fetches and deletions above all) and
+`console` (what consoles ask of the broker: log directories, elections, resources, partitions).
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ class Generator:
         self._left = steps
         self._versions = versions
         kind = self._random.random()
-        self.kind = "short" if kind < 0.25 else "offsets" if kind < 0.4 else "plain"
+        self.kind = "short" if kind < 0.25 else "offsets" if kind < 0.4 else "console" if kind < 0.45 else "plain"
         self._groups = ["g0"] if self._random.random() < 0.75 else ["g0", "g1"]
         self._types = {
             each: self._random.choice(("consumer", "consumer", "consumer", "connect")) for each in self._groups
@@ -81,6 +82,8 @@ class Generator:
         self._left -= 1
         if self._queue:
             return self._queue.pop(0)
+        if self.kind == "console":
+            return self._console_step()
         if run.time_is_short():
             return {"op": "wait"}
         group = self._random.choice(self._groups)
@@ -272,6 +275,8 @@ class Generator:
         slots = [each for each in self._slots if each.group == group]
         members = self._members(run, group)
         waiting = [each for each in slots if each.sent_join and each not in members and not self._parked(run, each)]
+        if chance < 0.015:
+            return self._console_step()
         if chance < 0.06:
             return self._admin(run, group)
         if chance < 0.14:
@@ -503,6 +508,38 @@ class Generator:
             return self._admin(run, group)
         names = self._random.choice(([f"${group}"], [f"${group}", "nobody"], [f"${group}", f"${group}"], []))
         return self._send(ADMIN, "DeleteGroups", {"groups_names": names})
+
+    # --- what consoles ask of the broker ---
+
+    def _console_step(self) -> Step:
+        api = self._random.choice(("DescribeLogDirs", "ElectLeaders", "ListConfigResources", "DescribeTopicPartitions"))
+        version = self._version(api)
+        names = [self._random.choice(("t0", "t1", "nope", "a/b")) for _ in range(self._random.choice((0, 1, 2, 4)))]
+        body: dict[str, Any] = {}
+        if api == "DescribeLogDirs":
+            asked = [{"topic": each, "partitions": self._indexes()} for each in names]
+            body["topics"] = self._random.choice((None, asked))
+        elif api == "ElectLeaders":
+            asked = [{"topic": each, "partitions": self._indexes()} for each in names]
+            body["topic_partitions"] = self._random.choice((None, asked, asked))
+            if version >= 1:
+                body["election_type"] = self._random.choice((0, 0, 1, 1, 7, -1))
+        elif api == "ListConfigResources":
+            if version >= 1:
+                types = ([], [2], [4, 2, 8], [16, 32], [0], [1, 2], [64], [4, 4])
+                body["resource_types"] = self._random.choice(types)
+        else:
+            body["topics"] = [{"name": each} for each in names]
+            body["response_partition_limit"] = self._random.choice((2000, 1, 2, 3, 0, -5))
+            # Other topics than those of the scripts come before t0 and are not the same on both.
+            first = self._random.choice(("t0", "t0", "t1", "tA", "u"))
+            if not names or self._random.random() < 0.5:
+                index = self._random.choice((0, 1, 3, 4, 9, -1))
+                body["cursor"] = {"topic_name": first, "partition_index": index}
+        return self._send(ADMIN, api, body, v=version)
+
+    def _indexes(self) -> list[int]:
+        return [self._random.choice((0, 1, 2, 3, 4, -1)) for _ in range(self._random.choice((0, 1, 2, 3)))]
 
     # --- what no client should do ---
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -212,6 +213,8 @@ class Side:
                     for topic in group.get("topics", []):
                         _sort(topic, "partitions", "partition_index")
             _sort(found, "groups", "group_id")
+        elif api in CONSOLE:
+            CONSOLE[api](found)
         return found
 
     def comparable_value(self, value: Any) -> Any:
@@ -241,6 +244,52 @@ class Side:
 def _sort(value: dict[str, Any], listed: str, key: str) -> None:
     if listed in value:
         value[listed].sort(key=lambda each: (each.get(key, 0 if key == "partition_index" else ""), repr(each)))
+
+
+def _log_dirs(found: dict[str, Any]) -> None:
+    for result in found.get("results", []):
+        for field in ("log_dir", "total_bytes", "usable_bytes"):
+            if result.get(field) not in (None, "", -1):
+                result[field] = "its own"
+        result["topics"] = _of_scripts(result.get("topics", []), "name")
+        for topic in result["topics"]:
+            for partition in topic["partitions"]:
+                partition.pop("partition_size", None)
+            _sort(topic, "partitions", "partition_index")
+
+
+def _elections(found: dict[str, Any]) -> None:
+    # Asked for all, Kafka has the topics in hash order; asked for some, the order is that of the request.
+    results = found.get("replica_election_results", [])
+    if not any(each.get("partition_result") for each in results):
+        found["replica_election_results"] = _of_scripts(results, "topic")
+
+
+def _resources(found: dict[str, Any]) -> None:
+    listed = found.get("config_resources", [])
+    named = [each for each in listed if each.get("resource_type") != TOPIC or each["resource_name"] in SCRIPTED]
+    found["config_resources"] = sorted(named, key=repr)
+
+
+def _partition_page(found: dict[str, Any]) -> None:
+    for topic in found.get("topics", []):
+        if "topic_id" in topic:
+            topic["topic_id"] = "an id"
+
+
+def _of_scripts(listed: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    """Without the topics that a server has for itself."""
+    return sorted((each for each in listed if each.get(key, "") in SCRIPTED), key=repr)
+
+
+SCRIPTED: Final = ("t0", "t1", "nope", "a/b")
+TOPIC: Final = 2
+CONSOLE: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
+    "DescribeLogDirs": _log_dirs,
+    "ElectLeaders": _elections,
+    "ListConfigResources": _resources,
+    "DescribeTopicPartitions": _partition_page,
+}
 
 
 def outline(described: dict[str, Any] | None) -> Any:
