@@ -7,7 +7,7 @@ not count. The cursor names the topic and the partition that the next page begin
 
 from __future__ import annotations
 
-from heapq import heapify, heappop
+from heapq import merge
 from typing import TYPE_CHECKING, Final
 
 from coordinator.topics import names
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from coordinator.topics.partition import Partition
 
 MAX_PARTITIONS: Final = 2000
+SORTED_AT_ONCE: Final = 4000  # names
 PER_STEP: Final = 200  # partitions, or topics that do not exist
 
 
@@ -39,21 +40,27 @@ def describe_topic_partitions(
     cursor = request.cursor
     first = cursor.topic_name if cursor is not None else ""
     asks_for_all = not request.topics
-    asked = set(catalogue.topics) if asks_for_all else {each.name for each in request.topics}
-    if cursor is not None and (cursor.partition_index < 0 or not (asks_for_all or first in asked)):
+    if cursor is not None and (
+        cursor.partition_index < 0 or not (asks_for_all or any(each.name == first for each in request.topics))
+    ):
         response.topics = [
             DescribeTopicPartitionsResponseTopic(error_code=ErrorCode.INVALID_REQUEST, name=each.name)
             for each in request.topics
         ]
         return
-    if len(asked) > PER_STEP:
-        yield
+    asked = list(catalogue.topics) if asks_for_all else [each.name for each in request.topics]
+    runs = []  # each is in order: to sort many names at once would take long
+    for start in range(0, len(asked), SORTED_AT_ONCE):
+        runs.append(sorted({name for name in asked[start : start + SORTED_AT_ONCE] if name >= first}))
+        if len(asked) > SORTED_AT_ONCE:
+            yield
     left = max(min(request.response_partition_limit, MAX_PARTITIONS), 1)
     done = 0
-    ordered = [name for name in asked if name >= first]
-    heapify(ordered)  # a page may need but a few of them, and sorting all at once would take long
-    while ordered:
-        name = heappop(ordered)
+    last = None
+    for name in merge(*runs):
+        if name == last:
+            continue
+        last = name
         if left <= 0:
             response.next_cursor = Cursor(topic_name=name, partition_index=0)
             return

@@ -53,6 +53,9 @@ def elect_leaders(request: ElectLeadersRequest, catalogue: Catalogue, response: 
             done += 1
             if done % PER_STEP == 0:
                 yield
+        done += 1
+        if done % PER_STEP == 0:
+            yield
     if asked is None and not response.error_code:  # partitions that need no election are left out
         for topic in tuple(catalogue.topics.values()):
             result = ReplicaElectionResult(topic=topic.name)

@@ -35,17 +35,14 @@ def describe_log_dirs(
         return
     result = DescribeLogDirsResult(log_dir=space.path, total_bytes=space.total_bytes, usable_bytes=space.usable_bytes)
     response.results = [result]
-    asked: dict[str, set[int] | None]
-    if request.topics is None:
-        asked = dict.fromkeys(catalogue.topics)
-    else:
-        asked = {}
-        for each in request.topics:
-            wanted = asked.setdefault(each.topic, set())
-            assert wanted is not None
-            wanted.update(each.partitions)
+    asked: dict[str, set[int]] = {}
+    for number, each in enumerate(request.topics or ()):
+        asked.setdefault(each.topic, set()).update(each.partitions)
+        if number % PER_STEP == PER_STEP - 1:
+            yield
     done = 0
-    for name, indexes in asked.items():
+    for name in tuple(catalogue.topics) if request.topics is None else asked:
+        indexes = None if request.topics is None else asked[name]
         topic = catalogue.topics.get(name)
         if topic is None:
             continue
