@@ -6,11 +6,14 @@ Codes and sources are those of Apache Kafka 4.4.0, asked with the same requests;
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import coordinator
 from coordinator.api import describe_configs as describe_api
 from coordinator.api import incremental_alter_configs as alter_api
 from coordinator.cluster import Cluster
@@ -322,3 +325,18 @@ def test_every_dynamic_setting_exists_and_its_default_can_be_set() -> None:
     assert set(keys()) >= DYNAMIC
     assert dynamic.apply({"1": {name: str(keys()[name].default).lower() for name in DYNAMIC}}) is None
     assert config == Config()
+
+
+def test_nothing_copies_a_dynamic_setting_at_start() -> None:
+    copied = re.compile(r"self\.(\w+)\s*=[^=\n]*\bconfig\.(\w+)")
+    attributes = {keys()[name].attribute for name in DYNAMIC}
+    found = {
+        (path.name, target, attribute)
+        for path in sorted(Path(coordinator.__file__).parent.rglob("*.py"))
+        for target, attribute in copied.findall(path.read_text(encoding="utf-8"))
+        if attribute in attributes
+    }
+    assert found == {
+        ("topics.py", "_scan_at_ms", "log_retention_check_interval_ms"),  # when the next round is due
+        ("fetch.py", "max_bytes", "fetch_max_bytes"),  # of one request
+    }
