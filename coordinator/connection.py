@@ -411,8 +411,9 @@ class Connection(asyncio.Protocol):
         if commit is not None and len(frame) == commit.size:
             request = commit.again(frame)
         is_long = len(frame) > LONG_FRAME
-        if is_long and self._decoded is not None:
-            _, body, request = self._decoded
+        decoded = self._decoded
+        if decoded is not None and decoded[0] is frame:
+            _, body, request = decoded
             self._decoded = None
         if request is None:
             decoding_s = monotonic() if is_long else 0.0
@@ -421,9 +422,8 @@ class Connection(asyncio.Protocol):
                 request = route.decode(frame, body, route.max_elements)
             except TooManyElementsError:
                 most = route.max_elements
-                self.close(
-                    f"{route.name} v{route.version} of {len(frame)} bytes has over {most} elements: send several"
-                )
+                what = f"{route.name} v{route.version} of {len(frame)} bytes"
+                self.close(f"{what} has over {most} elements: send several smaller ones")
                 return 0.0
             except DecodeError as error:
                 self.close(f"malformed {route.name} v{route.version}: {error}")

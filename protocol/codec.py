@@ -4,8 +4,8 @@ The generated module of an API is loaded when the API is first used, so that a c
 for the rest. A server asks once for the function of each (key, version) it serves and keeps it: `request_decoder` and
 `response_encoder`. The other functions look it up each time, for tests and tools.
 
-Decoders read a body from `position` to its end, ignore what follows, and raise DecodeError and nothing else. The decoder
-of a request takes at most as many elements as it is told, and raises TooManyElementsError for more.
+Decoders read a body from `position` to its end, ignore what follows, and raise DecodeError and nothing else. That of a
+request takes at most as many elements as it is told, and raises TooManyElementsError for more.
 """
 
 from __future__ import annotations

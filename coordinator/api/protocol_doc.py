@@ -203,6 +203,11 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
 )
 
 
+WITHOUT_ARRAYS: Final = frozenset(
+    {ApiKey.HEARTBEAT, ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.DESCRIBE_CLUSTER}
+)
+
+
 def text() -> str:
     """The whole page."""
     return "\n".join(
@@ -248,6 +253,19 @@ def text() -> str:
                 ((why, ", ".join(f"{KAFKA[key][0]} ({key})" for key in keys)) for why, keys in NOT_SERVED),
             ),
             "",
+            "## How large a request may be",
+            "",
+            "A request is decoded in one piece on the event loop, so it may have so many elements: entries of arrays,",
+            "nested ones too, and tagged fields. Eight plain numbers count as one. One element more closes the",
+            "connection, with one line in the log that names the request and the limit; several smaller requests do",
+            "the same work. In bytes, `connection.request.max.bytes` bounds all but Produce, for which there is",
+            "`socket.request.max.bytes` ([configuration.md](configuration.md)). A string may have 65535 bytes.",
+            "",
+            *_table(("elements", "requests"), _limits()),
+            "",
+            "Most clients name a thing once. In a DescribeConfigs, and in a DescribeGroups or an OffsetFetch of more",
+            "than 20 groups or 500 partitions, what is named again is answered once, where Kafka repeats it.",
+            "",
             "## Forms",
             "",
             "Flexible versions (KIP-482) with tagged fields are read and written; unknown tags are skipped. Fields",
@@ -261,6 +279,15 @@ def text() -> str:
 def served_keys() -> frozenset[ApiKey]:
     """What the page has a sentence for."""
     return frozenset({*GROUPS, *TOPICS, *OTHERS})
+
+
+def _limits() -> Iterator[tuple[str, str]]:
+    limits: dict[int, list[str]] = {}
+    for key, api in sorted(HANDLERS.items()):
+        if key in KAFKA and key not in WITHOUT_ARRAYS:
+            limits.setdefault(api.max_elements, []).append(KAFKA[key][0])
+    for limit, names in sorted(limits.items()):
+        yield f"{limit:,}", ", ".join(names)
 
 
 def _served(notes: dict[ApiKey, tuple[str, str]]) -> Iterator[str]:

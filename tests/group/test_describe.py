@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.error_codes import ErrorCode
+from protocol.messages.describe_groups import DescribeGroupsRequest
 from tests.support.cluster import Cluster
 
 NOT_ASKED = -(2**31)
@@ -128,3 +129,12 @@ def test_a_coordinator_that_stops_sends_clients_elsewhere(cluster: Cluster) -> N
     cluster.shutdown()
     (found,) = cluster.find_coordinator("g").answer.coordinators
     assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
+
+
+def test_a_long_request_has_each_group_described_once(cluster: Cluster) -> None:
+    """Kafka repeats it as often as it is named, which makes gigabytes of a request of 100 KB."""
+    cluster.stable_group("g", members=3)
+    few = cluster.send("describe", DescribeGroupsRequest(groups=["g"] * 3), 6).answer.groups
+    assert [(group.group_id, len(group.members)) for group in few] == [("g", 3)] * 3
+    many = cluster.send("describe", DescribeGroupsRequest(groups=["g"] * 10_000 + ["h"]), 6).answer.groups
+    assert [(group.group_id, len(group.members)) for group in many] == [("g", 3), ("h", 0)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config import Config
+from coordinator.group.group import MAX_SUBSCRIBED_NAMES
 from protocol.error_codes import ErrorCode
 from protocol.messages.offsets_log import GroupValue
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, subscription
 
 
 def test_without_an_initial_delay_the_phase_ends_in_the_next_event_not_in_the_same() -> None:
@@ -195,3 +196,13 @@ def test_everybody_removed_by_the_sync_timer_leaves_an_empty_group(cluster: Clus
     generation = cluster.group().generation
     cluster.advance("60s")
     assert (cluster.state(), cluster.group().generation) == ("Empty", generation + 1)
+
+
+def test_of_very_many_subscribed_topics_none_is_read_and_the_offsets_are_kept(cluster: Cluster) -> None:
+    """A generation begins in one event; the names that it reads for it are bounded, in all subscriptions together."""
+    topics = [f"t{number}" for number in range(MAX_SUBSCRIBED_NAMES)]
+    cluster.stable_group("just", members=1, protocols=[("range", subscription(*topics))])
+    assert cluster.core.groups["just"].subscribed_topics == frozenset(topics)
+    cluster.stable_group("over", members=1, protocols=[("range", subscription(*topics, "one more"))])
+    assert cluster.core.groups["over"].subscribed_topics is None
+    assert cluster.core.groups["over"].is_subscribed_to("any")

@@ -100,3 +100,35 @@ class TestRequireStable:
         (group,) = cluster.fetch("g", require_stable=True).answer.groups
         (topic,) = group.topics
         assert [(p.partition_index, p.error_code) for p in topic.partitions] == [(0, ErrorCode.UNSTABLE_OFFSET_COMMIT)]
+
+
+def test_a_long_request_has_all_offsets_of_a_group_told_once(cluster: Cluster) -> None:
+    """Kafka repeats them as often as the group is named."""
+    cluster.commit("g", {T0: 1, T1: 2})
+    for stable in (False, True):
+        for count, expected in ((3, 3), (5_000, 1)):
+            groups = [OffsetFetchRequestGroup(group_id="g", topics=None) for _ in range(count)]
+            request = OffsetFetchRequest(groups=groups, require_stable=stable)
+            answer = cluster.send("fetch", request, 9).answer
+            assert [len(group.topics[0].partitions) for group in answer.groups] == [2] * expected
+
+
+def test_a_long_request_has_each_partition_told_once(cluster: Cluster) -> None:
+    """A partition that is named in 4 bytes may have 4 KiB of metadata."""
+    cluster.commit("g", {T0: 1, T1: 2})
+    few = cluster.fetch("g", [T0] * 3).answer.groups[0]
+    assert [partition.committed_offset for partition in few.topics[0].partitions] == [1, 1, 1]
+    many = cluster.fetch("g", [T0, T1] * 5_000).answer.groups[0]
+    assert [partition.committed_offset for partition in many.topics[0].partitions] == [1, 2]
+
+
+@pytest.mark.parametrize("version", [1, 2, 9])
+def test_a_refused_request_of_many_partitions_is_answered_like_a_short_one(version: int) -> None:
+    wanted = [("t", index) for index in range(3_000)]
+    answer = Cluster(loaded=False).fetch("g", wanted, version=version).answer
+    if version == 1:
+        partitions = answer.topics[0].partitions
+        assert [partition.partition_index for partition in partitions] == list(range(3_000))
+        assert {partition.error_code for partition in partitions} == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+    else:
+        assert (answer.groups[0] if version == 9 else answer).topics == []

@@ -131,6 +131,15 @@ def test_the_server_may_refuse_to_create() -> None:
         assert ask(world, "new").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+def test_names_for_which_there_is_no_room_are_told_in_one_line() -> None:
+    world = TopicsWorld(max_topics=3)
+    ask(world, *(f"new-{number}" for number in range(2_000)))
+    ask(world, *(f"more-{number}" for number in range(2_000)))
+    assert len([name for name in world.topics.catalogue.topics if "-" in name]) == 3
+    (note,) = world.notes
+    assert note.startswith("topic more-0 was not created automatically (and 2 others): ")
+
+
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ü", "x" * 250])
 def test_an_impossible_name_is_told(world: TopicsWorld, name: str) -> None:
     [topic] = ask(world, name).topics

@@ -66,6 +66,15 @@ def alter(
 # -- DescribeConfigs ---------------------------------------------------------------------------------------------
 
 
+def test_a_resource_that_is_named_often_is_described_once(world: TopicsWorld) -> None:
+    """Kafka repeats it; the settings of a broker are 20 KB for the few bytes of its name."""
+    broker = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
+    orders = DescribeConfigsResource(resource_type=TOPIC, resource_name="orders", configuration_keys=None)
+    request = DescribeConfigsRequest(resources=[broker, orders] * 500)
+    results = world.call(describe_api.API, request, 4).results
+    assert [(each.resource_type, each.resource_name) for each in results] == [(BROKER, "1"), (TOPIC, "orders")]
+
+
 @pytest.mark.parametrize("version", range(1, 5))
 def test_a_topics_settings_with_where_they_come_from(world: TopicsWorld, version: int) -> None:
     error, configs = describe(world, TOPIC, "orders", version=version, include_synonyms=True)
