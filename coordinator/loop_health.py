@@ -7,8 +7,9 @@ of once a second. What the server does itself is timed where it begins and ends 
 sees a scan at night as well. Of both the greater counts, once for each tick or second.
 
 `longest_s` since the start and `recent_s` of the last minute go to /metrics, with a histogram. A stall over
-loop.stall.warn.ms is one WARN line, at most one in `WARN_EVERY_S`; the next says how many were left out. The line says
-how much of the time was spent working: a stall without work is the machine's, or the disk's.
+loop.stall.warn.ms that is the server's own is one WARN line: it worked for half of the time at least, or what it did
+itself took half of it. Any other is the machine's, which had no processor for it: a line at DEBUG. There is at most one
+WARN line in `WARN_EVERY_S`. Of the stalls in between the longest is told when that time is over, with their number.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ class LoopHealth:
         self._tick: Timer | None = None
         self._may_warn_at = float("-inf")
         self._unsaid = 0
+        self._longest_unsaid: tuple[float, float, str, float] = (0.0, 0.0, "", 0.0)  # stall, cpu, what, when
 
     # -- figures -------------------------------------------------------------------------------------------------
 
@@ -90,6 +92,8 @@ class LoopHealth:
         if self._tick is None:
             self._look(due)
         self._seconds.append(0.0)
+        if self._unsaid and self._loop.time() >= self._may_warn_at:
+            self._say_longest()
         events = self._events()
         is_busy = events - self._seen_events >= BUSY_EVENTS
         self._seen_events = events
@@ -125,19 +129,30 @@ class LoopHealth:
         if stall > self._seconds[-1]:
             self._seconds[-1] = stall
         if stall > self._warn_s:
-            self._warn(stall, had_s, f"{what} for {known * 1000:.0f} ms" if what else "unknown", now)
+            what = f"{what} for {known * 1000:.0f} ms" if what else "unknown"
+            if max(had_s, known) < stall / 2:
+                LOG.debug("event loop had no processor for_ms=%d cpu_ms=%d doing=%s", stall * 1000, had_s * 1000, what)
+            else:
+                self._warn(stall, had_s, what, now)
 
     def _warn(self, stall: float, had_s: float, what: str, now: float) -> None:
-        if now < self._may_warn_at:
-            self._unsaid += 1
-            return
+        self._unsaid += 1
+        self._longest_unsaid = max(self._longest_unsaid, (stall, had_s, what, now))
+        if now >= self._may_warn_at:
+            self._say_longest()
+
+    def _say_longest(self) -> None:
+        stall, had_s, what, ended_at = self._longest_unsaid
+        others = self._unsaid - 1
+        self._unsaid, self._longest_unsaid = 0, (0.0, 0.0, "", 0.0)
+        now = self._loop.time()
         self._may_warn_at = now + WARN_EVERY_S
-        unsaid, self._unsaid = self._unsaid, 0
+        ago_s = now - ended_at
         LOG.warning(
             "event loop stalled for_ms=%d cpu_ms=%d doing=%s; everybody waited (loop.stall.warn.ms)%s%s",
             stall * 1000,
             had_s * 1000,
             what,
-            ", most of it for a processor: the machine is busy" if had_s < stall / 2 else "",
-            f", {unsaid} more since the last such line" if unsaid else "",
+            f", {ago_s:.0f} s ago" if ago_s >= 1 else "",
+            f"; the longest of {others + 1} since the last such line" if others else "",
         )

@@ -1,10 +1,11 @@
 """The HTTP port: /healthz, /readyz and /metrics, beside the Kafka port and never in its way.
 
-A thread of its own accepts, and each request gets a short-lived thread, so that a scrape costs the event loop nothing
-but what `status` reads. Small on purpose: GET and HEAD, three paths, one request per connection.
+One thread of its own reads requests and writes answers as the sockets allow (a selector), so that a connection that
+sends nothing, or does not read, keeps nobody waiting, and a scrape costs the event loop nothing but what `status`
+reads. Small on purpose: GET and HEAD, three paths, one request per connection.
 
-Bounds: at most `MAX_REQUESTS` connections at a time (one more is answered 503 at once), `SILENCE_S` between two reads,
-`LIFETIME_S` for a whole connection, whatever the client does.
+Bounds: `MAX_CONNECTIONS` at a time, of which the oldest gives way to a new one; `LIFETIME_S` for each, whatever the
+client does; `MAX_HEAD_BYTES` of a request. Requests are answered one after another, /metrics after all others.
 
 /healthz answers 200 while the daemon can tell its status at all: restart it when this fails. /readyz answers 200 once
 groups are loaded and 503 with the reason before: send clients when this succeeds.
@@ -14,29 +15,31 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import selectors
 import socket
 import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
-from socketserver import BaseServer, TCPServer
-from typing import Any, Final, Protocol
+from io import BytesIO
+from typing import Final, Protocol
 
 from coordinator.config import Config
 from coordinator.config_values import parse_address
+from coordinator.http.connection import HttpConnection
 from coordinator.http.status import ServerStatus
 
 LOG: Final = logging.getLogger("coordinator.http")
 
-MAX_REQUESTS: Final = 16
-SILENCE_S: Final = 5.0
+MAX_CONNECTIONS: Final = 64
 LIFETIME_S: Final = 10.0
+BACKLOG: Final = 64
 SWEEP_S: Final = 0.25  # how often over-long connections are looked for; also how long close() takes at most
+COSTLY: Final = b"/metrics"  # takes tens of ms: probes are answered first
 
 TEXT: Final = "text/plain; charset=utf-8"
 INDEX: Final = "/healthz   is the process alive\n/readyz    does it serve groups\n/metrics   figures for Prometheus\n"
-BUSY: Final = b"HTTP/1.0 503 Service Unavailable\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n"
 
 Status = Callable[[], ServerStatus]
 
@@ -52,35 +55,104 @@ class Answer(Protocol):
 
 
 class HttpServer:
-    """`start` binds and serves in the background, `close` ends it. `status` is called from the serving threads."""
+    """`start` binds and serves in the background, `close` ends it. `status` is called from the serving thread."""
 
     def __init__(self, listen: str, status: Status) -> None:
         self._address = parse_address(listen)
         self._status = status
-        self._server: _Server | None = None
+        self._listening: socket.socket | None = None
         self._thread: threading.Thread | None = None
+        self._is_closing = threading.Event()
+        self._selector = selectors.DefaultSelector()
+        self._open: dict[HttpConnection, None] = {}  # in order of arrival
+        self._asked: list[HttpConnection] = []  # their requests are complete and not answered yet
 
     def start(self) -> tuple[str, int]:
         """The address bound. Raises OSError when it cannot be."""
-        server = _Server(self._address.host, self._address.port, self._status)
-        self._server = server
-        self._thread = threading.Thread(
-            target=server.serve_forever, kwargs={"poll_interval": SWEEP_S}, name="http", daemon=True
-        )
+        host = self._address.host
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, self._address.port), family=family, backlog=BACKLOG)
+        listening.setblocking(False)
+        self._listening = listening
+        self._selector.register(listening, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
         self._thread.start()
-        host, port = server.server_address[:2]
-        return str(host), int(port)
+        bound_host, port = listening.getsockname()[:2]
+        return str(bound_host), int(port)
 
     def close(self) -> None:
-        """Stop accepting, hang up on whoever is connected. Safe to call twice, and before `start`."""
-        server, thread = self._server, self._thread
-        self._server = self._thread = None
-        if server is None or thread is None:
+        """Stop accepting, close all connections. Safe to call twice, and before `start`."""
+        listening, thread = self._listening, self._thread
+        self._listening = self._thread = None
+        if listening is None or thread is None:
             return
-        server.shutdown()
+        self._is_closing.set()
         thread.join()
-        server.server_close()
-        server.hang_up()
+        listening.close()
+        self._selector.close()
+
+    def _serve(self) -> None:
+        while not self._is_closing.is_set():
+            try:
+                self._round()
+            except Exception:
+                LOG.exception("a round of the HTTP port failed")
+                time.sleep(SWEEP_S)
+        for connection in list(self._open):
+            self._hang_up(connection)
+
+    def _round(self) -> None:
+        """Do what the sockets allow now, answer the cheap requests and one that is not."""
+        for key, _ in self._selector.select(0 if self._asked else SWEEP_S):
+            connection = key.data
+            if connection is None:
+                self._accept()
+            elif connection not in self._open:
+                continue  # it gave way to a new one in this round
+            elif connection.is_asked:  # its answer is on the way
+                if not connection.write():
+                    self._hang_up(connection)
+            elif not connection.read():
+                self._hang_up(connection)
+            elif connection.is_asked:
+                self._asked.append(connection)
+                self._selector.unregister(connection.socket)
+        self._asked.sort(key=lambda connection: COSTLY in connection.head[:64])
+        while self._asked:
+            connection = self._asked.pop(0)
+            if not connection.answer(_answer(connection, self._status)):
+                self._hang_up(connection)
+            else:
+                self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+            if COSTLY in connection.head[:64]:
+                break
+        now = time.monotonic()
+        for connection in [each for each in self._open if each.deadline <= now]:
+            self._hang_up(connection)
+
+    def _accept(self) -> None:
+        """Take the connections that wait; the oldest ones give way."""
+        listening = self._listening
+        for _ in range(BACKLOG):
+            try:
+                if listening is None:
+                    return
+                accepted, address = listening.accept()
+            except OSError:
+                return
+            if len(self._open) >= MAX_CONNECTIONS:
+                self._hang_up(next((each for each in self._open if not each.is_asked), next(iter(self._open))))
+            connection = HttpConnection(accepted, str(address[0]), time.monotonic() + LIFETIME_S)
+            self._open[connection] = None
+            self._selector.register(accepted, selectors.EVENT_READ, connection)
+
+    def _hang_up(self, connection: HttpConnection) -> None:
+        self._open.pop(connection, None)
+        if connection in self._asked:
+            self._asked.remove(connection)
+        with contextlib.suppress(KeyError, ValueError):  # while it waits for its answer it is not registered
+            self._selector.unregister(connection.socket)
+        connection.close()
 
 
 def open_http(config: Config, status: Status) -> HttpServer | None:
@@ -107,62 +179,29 @@ def open_http(config: Config, status: Status) -> HttpServer | None:
     return server
 
 
-class _Server(TCPServer):
-    allow_reuse_address = True
-    request_queue_size = 64
-
-    def __init__(self, host: str, port: int, status: Status) -> None:
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        self.status = status
-        self._lock = threading.Lock()
-        self._open: dict[socket.socket, float] = {}  # connection -> when it must be gone, in monotonic seconds
-        super().__init__((host, port), _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            admitted = len(self._open) < MAX_REQUESTS
-            if admitted:
-                self._open[request] = time.monotonic() + LIFETIME_S
-        if not admitted:
-            request.setblocking(False)  # a few bytes into an empty send buffer; nobody is waited for
-            with contextlib.suppress(OSError):
-                request.send(BUSY)
-            self.shutdown_request(request)
-            return
-        threading.Thread(target=self._serve, args=(request, client_address), name="http-request", daemon=True).start()
-
-    def _serve(self, request: socket.socket, client_address: Any) -> None:
-        try:
-            self.finish_request(request, client_address)
-        except OSError:
-            pass  # the client went away or was hung up on
-        except Exception:
-            LOG.exception("an HTTP request failed")
-        finally:
-            with self._lock:
-                self._open.pop(request, None)
-            self.shutdown_request(request)
-
-    def service_actions(self) -> None:
-        """Called by serve_forever between requests: cut connections that outlived their time."""
-        now = time.monotonic()
-        self.hang_up(lambda deadline: deadline <= now)
-
-    def hang_up(self, overdue: Callable[[float], bool] = lambda deadline: True) -> None:
-        with self._lock:
-            for request, deadline in self._open.items():
-                if overdue(deadline):
-                    with contextlib.suppress(OSError):
-                        request.shutdown(socket.SHUT_RDWR)  # wakes the thread that reads or writes it
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        LOG.exception("an HTTP request from %s failed", client_address)
+def _answer(connection: HttpConnection, status: Status) -> bytes:
+    """The whole answer to the request of a connection."""
+    out = BytesIO()
+    try:
+        _Handler(connection.head, out, connection.address, status)
+    except Exception:
+        LOG.exception("an HTTP request from %s failed", connection.address)
+    return out.getvalue()
 
 
 class _Handler(BaseHTTPRequestHandler):
-    timeout = SILENCE_S
+    """The standard library's parser and writer, between two buffers instead of on a socket."""
+
     server_version = "coordinator"
     sys_version = ""
+
+    def __init__(self, head: bytes, out: BytesIO, address: str, status: Status) -> None:
+        self.rfile = BytesIO(head)
+        self.wfile = out
+        self.client_address = (address, 0)
+        self._status = status
+        self.close_connection = True
+        self.handle_one_request()
 
     def do_GET(self) -> None:
         self._respond(with_body=True)
@@ -176,7 +215,7 @@ class _Handler(BaseHTTPRequestHandler):
             code, kind, body = HTTPStatus.NOT_FOUND, TEXT, f"nothing here; there are:\n{INDEX}".encode()
         else:
             try:
-                code, kind, body = answer(_status_of(self.server), self.headers.get("Accept", ""))
+                code, kind, body = answer(self._status, self.headers.get("Accept", ""))
             except Exception as error:
                 LOG.exception("the status of the daemon could not be read")
                 code, kind, body = HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, f"status unknown: {error}\n".encode()
@@ -193,12 +232,6 @@ class _Handler(BaseHTTPRequestHandler):
 
     def version_string(self) -> str:
         return self.server_version
-
-
-def _status_of(server: BaseServer) -> Status:
-    if not isinstance(server, _Server):
-        raise TypeError(f"{server!r} carries no status")
-    return server.status
 
 
 def _index(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:

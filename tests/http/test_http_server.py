@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 import socket
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_cla
 from coordinator.http import server as http_server
 from coordinator.http.server import HttpServer
 from coordinator.http.status import Histogram, Sample, ServerStatus
+from tests.support.wire import is_closed
 
 pytestmark = pytest.mark.integration
 
@@ -35,13 +35,10 @@ class Daemon:
 
     status: ServerStatus = field(default_factory=lambda: ServerStatus(True, "ready", FIGURES))
     error: Exception | None = None
-    hold: threading.Event | None = None
     host: str = ""
     port: int = 0
 
     def read_status(self) -> ServerStatus:
-        if self.hold is not None:
-            self.hold.wait(20)
         if self.error is not None:
             raise self.error
         return self.status
@@ -141,17 +138,46 @@ def test_a_status_that_cannot_be_read_is_an_error_and_not_a_hang_up(
     assert "the status of the daemon could not be read" in caplog.text
 
 
-def test_one_connection_too_many_is_refused_at_once_and_the_rest_are_served(daemon: Daemon) -> None:
-    daemon.hold = threading.Event()
+@pytest.mark.parametrize("silent", [24, 200])
+def test_connections_that_send_nothing_and_come_back_keep_no_probe_waiting(daemon: Daemon, silent: int) -> None:
     with contextlib.ExitStack() as opened:
-        waiting = [opened.enter_context(daemon.connect()) for _ in range(http_server.MAX_REQUESTS)]
-        for client in waiting:
-            client.sendall(b"GET /readyz HTTP/1.0\r\n\r\n")
-        surplus = opened.enter_context(daemon.connect())
-        assert surplus.recv(100).startswith(b"HTTP/1.0 503")
-        daemon.hold.set()
-        for client in waiting:
-            assert client.recv(100).startswith(b"HTTP/1.0 200")
+        for _ in range(3):  # each time more come, and those that were hung up on come back
+            for number in range(silent):
+                client = opened.enter_context(daemon.connect())
+                if number % 2:
+                    client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+            assert daemon.get("/healthz")[::2] == (200, "ok\n")
+            assert daemon.get("/readyz")[0] == 200
+
+
+def test_clients_that_do_not_read_their_answers_keep_no_probe_waiting(daemon: Daemon) -> None:
+    many = [Sample("g", "Help.", "gauge", n, {"name": f"{n:0100}"}) for n in range(5000)]
+    daemon.status = ServerStatus(True, "", many)
+    with contextlib.ExitStack() as opened:
+        for _ in range(20):
+            client = opened.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((daemon.host, daemon.port))
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert daemon.get("/healthz")[::2] == (200, "ok\n")
+
+
+def test_the_oldest_silent_connection_gives_way_to_a_new_one(daemon: Daemon) -> None:
+    with contextlib.ExitStack() as opened:
+        oldest, *_, newest = [opened.enter_context(daemon.connect()) for _ in range(http_server.MAX_CONNECTIONS + 1)]
+        assert oldest.recv(1) == b""
+        newest.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert newest.recv(100).startswith(b"HTTP/1.0 200")
+
+
+def test_a_request_in_parts_is_answered_and_one_without_an_end_is_hung_up_on(daemon: Daemon) -> None:
+    with daemon.connect() as slow, daemon.connect() as endless:
+        for part in (b"GET /hea", b"lthz HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
+            slow.sendall(part)
+        assert b"200 OK" in slow.recv(1000)
+        with contextlib.suppress(OSError):
+            endless.sendall(b"GET /" + b"x" * 70_000)
+        assert is_closed(endless)
 
 
 def test_a_client_that_never_finishes_its_request_is_hung_up_on(

@@ -1,0 +1,62 @@
+"""One HTTP connection without blocking calls: the request's head in, the answer out.
+
+The server's selector says when something can be read or written. A head is complete at its empty line; a peer whose
+head is longer than `MAX_HEAD_BYTES` is hung up on.
+"""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+MAX_HEAD_BYTES: Final = 16_384
+READ_BYTES: Final = 4096
+ENDS_OF_HEAD: Final = (b"\r\n\r\n", b"\n\n")
+
+
+class HttpConnection:
+    """`deadline` is when it must be gone, in seconds of the monotonic clock."""
+
+    __slots__ = ("_unsent", "address", "deadline", "head", "is_asked", "socket")
+
+    def __init__(self, accepted: socket.socket, address: str, deadline: float) -> None:
+        accepted.setblocking(False)
+        self.socket = accepted
+        self.address = address
+        self.deadline = deadline
+        self.head = b""
+        self.is_asked = False  # the head is complete
+        self._unsent = memoryview(b"")
+
+    def read(self) -> bool:
+        """Take what has arrived. False: there is nobody, or no request, to be answered."""
+        try:
+            data = self.socket.recv(READ_BYTES)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        if not data:
+            return False
+        self.head += data
+        self.is_asked = any(end in self.head for end in ENDS_OF_HEAD)
+        return self.is_asked or len(self.head) <= MAX_HEAD_BYTES
+
+    def answer(self, data: bytes) -> bool:
+        """Send as much of the answer as the socket takes. False: nothing is left to be done."""
+        self._unsent = memoryview(data)
+        return self.write()
+
+    def write(self) -> bool:
+        """Go on sending. False: nothing is left to be done."""
+        try:
+            sent = self.socket.send(self._unsent)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+        self._unsent = self._unsent[sent:]
+        return len(self._unsent) > 0
+
+    def close(self) -> None:
+        self.socket.close()
