@@ -11,9 +11,12 @@ When may the next frame run? (wire spec, section 4)
     one flush; anything else waits until the connection has no write in flight;
   - a parked JoinGroup, SyncGroup or long-poll Fetch: nothing, as on Kafka.
 Frames that may not run wait in `_waiting`, up to `connection.max.buffered.bytes`; then reading pauses. What all
-connections hold, in such frames and in ones that are not whole yet, is bounded in `Connections`. A client that
-does not read its answers stops being served at the transport's high-water mark, and one that sends much at once is
-served in turns of `STEP_S`, so that nobody else waits for it and its answers do not pile up.
+connections hold, in such frames and in ones that are not whole yet, is bounded in `Connections`.
+
+A lone request runs at once. Several in one read run until the time is over that all connections share in one round of
+the event loop (`Turns.begin`); the rest goes on in turns with other connections, `STEP_S` at a time, and reading pauses
+meanwhile. A client that does not read its answers stops being served when `connection.max.unsent.bytes` wait for it;
+what waits for all clients is bounded in `Connections`.
 
 A request that cannot be handled, or an answer that cannot be encoded, costs its own connection and nothing else: no
 exception leaves this class, because the caller may be the event of another client.
