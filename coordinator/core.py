@@ -135,7 +135,7 @@ class GroupCoordinator:
                 if isinstance(request, DescribeGroups):
                     request = request.request
                 event.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-        return self._end(event)
+        return self._end(event) if event.too_large else event.effects()
 
     def advance_clock(self, now_ms: int) -> Effects:
         """Time has passed: run what is due, up to a bound."""
@@ -176,7 +176,7 @@ class GroupCoordinator:
             self._check_waiting(("partition", partition), event)
         except Exception as fault:
             self._contain(fault, (), event, shard)
-        return self._end(event)
+        return self._end(event) if event.too_large else event.effects()
 
     def is_behind(self, partition: int, high_watermark: int) -> bool:
         """Whether something below `high_watermark` has not been applied yet."""
