@@ -146,7 +146,13 @@ class Compactor:
             min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
             max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
         )
-        await self._guarded(self._workers.run(announce, self._data_dir, facts))
+
+        def announced() -> bool:
+            announce(self._data_dir, facts)
+            return True
+
+        while not await self._guarded(self._workers.run(announced)):  # noqa: ASYNC110 - only a full disk is waited for
+            await asyncio.sleep(LOOK_S)
         self.counters.marks = await self._guarded(self._workers.run(read_checkpoint, self._fs, self._data_dir)) or {}
         while True:
             seen = await self._guarded(self._workers.run(self._looker.look))

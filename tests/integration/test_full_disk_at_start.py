@@ -61,8 +61,11 @@ def test_a_start_on_a_full_disk_serves_reads_and_refuses_commits_until_there_is_
         daemon.kill()  # a second crash on the full disk
         daemon.start()
         assert commit(daemon, 50) == ErrorCode.COORDINATOR_NOT_AVAILABLE
+        announced = daemon.data_dir / "compaction" / "daemon.json"
+        of_an_earlier_run = announced.read_bytes()
         disk.heal()
         eventually(lambda: commit(daemon, 60) == ErrorCode.NONE, "a commit succeeds", within_s=30)
+        eventually(lambda: announced.read_bytes() != of_an_earlier_run, "compaction can be asked for", within_s=30)
         daemon.restart()
         assert committed_offsets(daemon.port, "g0") == {("orders", 0): 60}
 
