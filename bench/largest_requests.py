@@ -1,4 +1,4 @@
-"""How long the event loop is held by the largest request of each API that is served: `python -m bench.largest_requests`.
+"""How long the loop is held by the largest request of each API that is served: `python -m bench.largest_requests`.
 
 A daemon runs in this process, on asyncio's loop, with every callback timed by the processor time of its thread. A
 client sends each request at the most elements that its API takes, in every version and with each of its arrays as the

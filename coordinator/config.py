@@ -197,8 +197,8 @@ class Config:
     )
     connection_request_max_bytes: int = _key(
         2097152,
-        "The largest request that carries no records (any but Produce). The record that a SyncGroup leads to must fit in "
-        "message.max.bytes, so that more is of use only where that is raised. How many elements a request may have "
+        "The largest request that carries no records (any but Produce). The record that a SyncGroup leads to must fit "
+        "in message.max.bytes, so that more is of use only where that is raised. How many elements a request may have "
         "depends on its API: see protocol.md.",
         ours=True,
         minimum=1024,

@@ -26,8 +26,8 @@ class Api(NamedTuple):
     `handle(node, request, ticket, now_ms)` decides and hands its effects to `node.execute` (or `node.execute_topics`,
     or `node.reply`); a ticket that got no reply by its return is parked or waits for the log. `shape(response,
     version)` gives the message to encode. `advertised_min` differs from `min_version` where clients need to see a
-    version that nobody may use (Produce 0, wire spec 5.3). `max_elements` bounds what one request may hold: a request is
-    decoded in one piece on the event loop, and 20,000 of the smallest structs take 10 to 20 ms.
+    version that nobody may use (Produce 0, wire spec 5.3). `max_elements` bounds one request, which is decoded
+    in one piece on the event loop: 20,000 of the smallest structs take 10 to 20 ms.
     """
 
     key: ApiKey
