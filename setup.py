@@ -23,7 +23,7 @@ PROTOCOL = """
     generated.offset_fetch generated.offsets_log generated.sync_group
 """
 COORDINATOR = """
-    commit_frame connection connections effects heartbeat_frame core
+    clock commit_frame connection connections effects heartbeat_frame core
     api.handler api.heartbeat api.join_group api.leave_group api.offset_commit api.offset_fetch api.sync_group
     group.* offsets.* purgatory.*
 """

@@ -36,7 +36,7 @@ def check_form(asked: Sequence[Operation]) -> Refusal | None:
         return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
     for each in asked:
         if each.kind not in (SET, DELETE, APPEND, SUBTRACT):
-            return ErrorCode.INVALID_REQUEST, f"{each.kind} is not an operation on settings"
+            return ErrorCode.INVALID_REQUEST, f"Unknown operations type {each.kind}"
         if each.value is None and each.kind != DELETE:
-            return ErrorCode.INVALID_REQUEST, f"{each.name[:80]} needs a value"
+            return ErrorCode.INVALID_REQUEST, f"Null value not supported for : {each.name[:80]}"
     return None

@@ -46,14 +46,12 @@ def alter_node_configs(
         if asked.kind == DELETE:
             configs.pop(asked.name, None)
             continue
-        if asked.value is None:
-            return ErrorCode.INVALID_REQUEST, f"Null value not supported for : {asked.name[:80]}"
         if asked.kind != SET:
             if asked.name not in keys():
                 return ErrorCode.INVALID_CONFIG, f"Unknown config name, or without effect here: {asked.name[:80]}"
             verb = "append" if asked.kind == APPEND else "subtract"
             return ErrorCode.INVALID_CONFIG, f"Config value {verb} is not allowed for config key: {asked.name}"
-        configs[asked.name] = asked.value
+        configs[asked.name] = asked.value or ""
     return why_not_valid(name, configs, before, dynamic) or configs
 
 
