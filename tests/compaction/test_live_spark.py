@@ -70,7 +70,9 @@ def simple(daemon: SteppingDaemon) -> Iterator[SimpleCommitter]:
 def start_compact(daemon: SteppingDaemon, *words: str, module: str = "coordinator compact") -> subprocess.Popen[bytes]:
     """The command, its output beside the daemon's log."""
     command = [sys.executable, "-m", *module.split(), "--data-dir", str(daemon.data_dir)]
-    command += ["--roll", "--min-cleanable-dirty-ratio", "0", "--master", "local[2]", "--driver-memory", "1g", *FAST]
+    command += ["--roll", "--min-cleanable-dirty-ratio", "0"]
+    if "single" not in words:
+        command += ["--master", "local[2]", "--driver-memory", "1g", *FAST]
     with (daemon.directory / "compact.out").open("ab") as output:
         return subprocess.Popen([*command, *words], stdout=output, stderr=subprocess.STDOUT, cwd=REPOSITORY)
 

@@ -183,6 +183,7 @@ def test_of_two_runs_at_once_the_first_manifest_stands(tmp_path: Path, monkeypat
 
 def test_an_expired_plan_is_not_begun(tmp_path: Path) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 1))
+    os.utime(job.plan, (NOW_MS / 1000, NOW_MS / 1000))  # nothing was done for it since
     with pytest.raises(JobError, match="the plan a-plan has expired; ask for a new one"):
         run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS + DAY_MS)
     assert not job.out.exists()

@@ -179,10 +179,11 @@ def test_jobs_are_seen_until_they_are_settled(looker: Looker, tmp_path: Path) ->
         job.path.mkdir(parents=True)
         for file in files:
             (job.path / file).write_text("x")
+            os.utime(job.path / file, (7, 7))
     (tmp_path / "compaction" / "jobs" / "no job; at all").mkdir()
-    assert looker.look().jobs == (JobSeen("a", True, False), JobSeen("b", True, True))
+    assert looker.look().jobs == (JobSeen("a", True, False, 7000), JobSeen("b", True, True, 7000))
     JobDir.of(tmp_path, "a").refused.write_text("no")
-    assert looker.look().jobs == (JobSeen("b", True, True),)
+    assert looker.look().jobs == (JobSeen("b", True, True, 7000),)
 
 
 def test_what_nobody_here_made_is_refused_and_kept(looker: Looker, tmp_path: Path) -> None:
