@@ -46,7 +46,7 @@ class Children:
     def run(
         self, command: Sequence[str], converse: Callable[[IO[bytes], IO[bytes]], T], *, timeout_s: float, name: str
     ) -> T:
-        """As `run_watched`, with a time limit for all of it."""
+        """Run a child as `run_watched` does, with a time limit for all of it."""
         return self.run_watched(
             command, lambda stdin, stdout, _: converse(stdin, stdout), timeout_s=timeout_s, name=name
         )

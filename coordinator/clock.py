@@ -17,7 +17,7 @@ _NEVER: Final = sys.maxsize
 
 
 class LoopTime(Protocol):
-    """What is used of an asyncio loop."""
+    """The part of an asyncio loop that the clock uses."""
 
     def time(self) -> float: ...
 

@@ -261,8 +261,8 @@ class Config:
     # --- the daemon's own health ---
     loop_stall_warn_ms: int = _key(
         100,
-        "A log line says so when everybody had to wait for this long because the server's own work kept the event loop "
-        "busy.",
+        "A log line says so when all clients had to wait for this long because the server's own work kept the event "
+        "loop busy.",
         ours=True,
         minimum=1,
     )

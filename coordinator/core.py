@@ -523,7 +523,7 @@ class GroupCoordinator:
         return event
 
     def _end(self, event: Event) -> Effects:
-        """What the event asked for, after appends that are too large for the log were told so."""
+        """Fail the appends that are too large for the log, then return the effects of the event."""
         too_large = event.too_large
         while too_large:
             append = too_large.popleft()

@@ -3,7 +3,7 @@
 As in Kafka's `DynamicBrokerConfig`, a value set for this node comes before one set for all nodes, then what the node
 was started with, then the default. The catalogue of topics stores what was set (`Catalogue.node_configs`).
 
-`Config` is frozen for everybody else. The settings in `DYNAMIC` are read anew each time they are used, so that to
+`Config` is frozen for all other code. The settings in `DYNAMIC` are read anew each time they are used, so that to
 change a field of the one `Config` object is to change the setting; only `DynamicConfig.apply` does it. A setting is
 in the table if nothing copies it at start, and if no client could run a program or write a file with it (there is no
 authentication).
@@ -71,7 +71,7 @@ class DynamicConfig:
         return [*found, Level(text_of(key.default), FROM_DEFAULT)]
 
     def set_for_all(self) -> Mapping[str, str]:
-        """What was set for all nodes."""
+        """The settings that were set for all nodes."""
         return self._set.get(FOR_ALL, {})
 
     def why_not(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:

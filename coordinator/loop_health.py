@@ -35,7 +35,7 @@ class Timer(Protocol):
 
 
 class EventLoop(Protocol):
-    """What is used of an asyncio loop."""
+    """The part of an asyncio loop that the clock uses."""
 
     def time(self) -> float: ...
 

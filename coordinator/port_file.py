@@ -1,4 +1,4 @@
-"""The file that says which port was bound, for whoever started the daemon with port 0."""
+"""The file that says which port was bound, for a program that started the daemon with port 0."""
 
 from __future__ import annotations
 

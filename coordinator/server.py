@@ -80,7 +80,7 @@ class StartupError(Exception):
 
     @classmethod
     def of(cls, error: DataDirError) -> StartupError:
-        """The same sentence."""
+        """The error of a start with the sentence and the exit code of `error`."""
         return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 

@@ -57,7 +57,7 @@ class Turns:
         return self._ends
 
     def spent(self) -> None:
-        """The turn that `begin` gave is over: nobody works at once before the next round of the loop."""
+        """End the turn that `begin` gave: no caller gets one before the next round of the loop."""
         self._schedule()
 
     def _schedule(self) -> None:

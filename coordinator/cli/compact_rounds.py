@@ -125,7 +125,7 @@ class Rounds:
             self._spark.stop()
 
     def once(self) -> list[Result]:
-        """Whatever is due now, in as many plans as it takes. CliError: something has to be put right first."""
+        """Compact all that is due now, in as many plans as it takes. CliError: something has to be put right first."""
         with self._only_one():
             asked = self._asked
             results = self._round(asked)
@@ -304,7 +304,7 @@ class Rounds:
 
     @contextmanager
     def _on_spark(self) -> Iterator[None]:
-        """What Spark raises, as a sentence."""
+        """Turn an exception of Spark into a CliError of one sentence."""
         try:
             yield
         except Exception as error:

@@ -107,7 +107,7 @@ def _delay_ms(dirty: Sequence[SegmentFacts], lags: Lags, now_ms: int) -> int:
 def bounded(
     due: Sequence[tuple[int, Cleanable]], closed: Mapping[int, Sequence[SegmentFacts]], max_dirty_bytes: int
 ) -> tuple[list[tuple[int, Cleanable]], int]:
-    """As much of what is due as has at most so many dirty bytes, but at least one segment; and how many are left over.
+    """Take segments that are due, up to a number of dirty bytes but at least one, and count the bytes left over.
 
     `due` is what `dirtiest_first` gives, `closed` the closed segments by partition. A partition that is cut ends with a
     whole segment. What is clean already does not count, as in Kafka, whose limit is the keys of the dirty part.

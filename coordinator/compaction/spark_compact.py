@@ -175,7 +175,7 @@ def run_job(
 def each_in_a_task(
     job: JobDir, plan: Plan, spark: SparkSession, name: str, count: int, act: Callable[[int], str], watcher: Watcher
 ) -> list[str]:
-    """What `act` returns of each number below `count`, every one in a task of its own."""
+    """Call `act` for each number below `count`, each in a task of its own, and return the results."""
     return _Work(job, plan, spark, watcher).each(name, count, act)
 
 

@@ -114,7 +114,7 @@ class Compactor:
     # -- start and end -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to look. The logs are open; until `loaded`, whoever asks is told to wait."""
+        """Begin to look. The logs are open; a request before `loaded` is told to wait."""
         self._life = self._loop.create_task(self._live())
 
     def loaded(self) -> None:

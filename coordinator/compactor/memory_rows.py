@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class EventLoop(Protocol):
-    """What is used of an asyncio loop."""
+    """The part of an asyncio loop that the clock uses."""
 
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any) -> Any: ...
 

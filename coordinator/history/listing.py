@@ -96,7 +96,7 @@ def missing(history_dir: Path, partition: int, mark: Mark) -> list[Lost]:
 
 
 def sentence(history_dir: Path, partition: int, lost: list[Lost]) -> str:
-    """What is missing, for people."""
+    """A sentence that names the missing files."""
     names = [name for _, files in lost for name in files]
     spans = ", ".join(f"{line.start} to {line.end - 1}" for line, _ in lost[:3])
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""

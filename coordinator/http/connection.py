@@ -29,7 +29,7 @@ class HttpConnection:
         self._unsent = memoryview(b"")
 
     def read(self) -> bool:
-        """Take what has arrived. False: there is nobody, or no request, to be answered."""
+        """Take what has arrived. False: the connection is to be closed without an answer."""
         try:
             data = self.socket.recv(READ_BYTES)
         except BlockingIOError:

@@ -128,7 +128,7 @@ class Purgatory(Generic[C]):
         self.wheel.start(operation, operation.deadline_now_ms())
 
     def oldest(self, key: Hashable, at_most: int) -> list[DelayedOperation[C]]:
-        """Those that have watched `key` for the longest time."""
+        """Return at most `at_most` of the operations that have watched `key` for the longest time."""
         return list(islice(self._watchers.get(key, ()), at_most))
 
     def deadline_moved(self, operation: DelayedOperation[C]) -> None:

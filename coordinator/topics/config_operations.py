@@ -31,7 +31,7 @@ def operations(configs: Sequence[Any]) -> list[Operation]:
 
 
 def check_form(asked: Sequence[Operation]) -> Refusal | None:
-    """What is wrong with the operations on one resource, whichever resource it is."""
+    """Check the form of the operations on one resource of any type: a refusal, or None."""
     if len({each.name for each in asked}) != len(asked):
         return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
     for each in asked:

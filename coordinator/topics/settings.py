@@ -103,7 +103,7 @@ class TopicKey(NamedTuple):
 
 
 def _parts(text: str) -> list[str]:
-    """What the commas of a list separate: an empty text has no parts, "a,," has three."""
+    """Split a list at its commas: an empty text has no parts, "a,," has three."""
     return [part.strip() for part in text.split(",")] if text else []
 
 
