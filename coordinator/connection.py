@@ -638,6 +638,11 @@ class Connection(asyncio.Protocol):
     # -- bounds --------------------------------------------------------------------------------------------------
 
     @property
+    def is_closed(self) -> bool:
+        """Whether nothing more is read, handled or answered."""
+        return self._is_closed
+
+    @property
     def is_busy(self) -> bool:
         """Whether a request is being worked on: such a connection is never idle."""
         return bool(self._tickets)

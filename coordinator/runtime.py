@@ -162,9 +162,9 @@ class Runtime:
         """Answer one ticket now."""
         ticket.session.answer(ticket, response)
 
-    def take_turns(self, steps: Iterator[Any]) -> None:
-        """Go on with what is long between other events."""
-        self.turns.add(steps)
+    def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
+        """Take the steps that answer a ticket between other events, until its connection is closed."""
+        self.turns.add(_until_closed(ticket.session, steps))
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
@@ -428,3 +428,10 @@ class Runtime:
                 handle.cancel()
         for task in self._reloads:
             task.cancel()
+
+
+def _until_closed(connection: Connection, steps: Iterator[Any]) -> Iterator[None]:
+    for _ in steps:
+        yield
+        if connection.is_closed:
+            return

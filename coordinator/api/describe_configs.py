@@ -20,7 +20,7 @@ def handle(node: Node, request: DescribeConfigsRequest, ticket: Ticket, now_ms: 
     if len(request.resources) == 1:
         next(steps, None)
     else:
-        node.take_turns(steps)
+        node.take_turns(ticket, steps)
 
 
 def _answer(node: Node, request: DescribeConfigsRequest, ticket: Ticket) -> Iterator[None]:

@@ -49,7 +49,7 @@ def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: 
         found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
     else:
         if len(keys) > KEYS_AT_ONCE:
-            node.take_turns(_find_many(node, keys, ticket))
+            node.take_turns(ticket, _find_many(node, keys, ticket))
             return
         found = _find(node, keys)
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))

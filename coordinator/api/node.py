@@ -38,8 +38,11 @@ class Node(Protocol):
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
 
-    def take_turns(self, steps: Iterator[Any]) -> None:
-        """Go on with what is long between other events: `steps` replies, a millisecond of work after the other."""
+    def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
+        """Take steps of a millisecond, of which the last one replies, between other events.
+
+        They end early when the connection of the ticket is closed.
+        """
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def answer_in_steps(node: Node, ticket: Ticket, response: Any, steps: Iterator[None]) -> None:
     """Answer with `response` once `steps` has filled it in: at once, if it is done with its first step."""
     for _ in steps:
-        node.take_turns(_answer(node, ticket, response, steps))
+        node.take_turns(ticket, _answer(node, ticket, response, steps))
         return
     node.reply(ticket, response)
 

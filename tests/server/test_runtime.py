@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -85,6 +86,19 @@ def test_refusals_told_at_once_to_many_clients_do_not_nest(edge: Edge) -> None:
     edge.peer().send(MetadataRequest())
     edge.loop.run_ready()
     assert [len(peer.answers) for peer in peers] == [2] * 300
+
+
+def test_the_steps_of_an_answer_end_with_its_connection() -> None:
+    def never_done(node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
+        node.take_turns(ticket, itertools.repeat(None))
+
+    edge = Edge({ApiKey.FIND_COORDINATOR: never_done})
+    peer = edge.peer()
+    peer.send(FindCoordinatorRequest())
+    assert len(edge.runtime.turns) == 1
+    peer.connection.abort()
+    edge.loop.run_ready()
+    assert len(edge.runtime.turns) == 0
 
 
 def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(

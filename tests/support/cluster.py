@@ -127,7 +127,7 @@ class Cluster:
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         raise AssertionError("no group request closes a connection")
 
-    def take_turns(self, steps: Iterator[Any]) -> None:
+    def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         for _ in steps:
             pass
 

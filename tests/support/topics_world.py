@@ -119,7 +119,7 @@ class TopicsWorld:
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         self.asked_controller.append(request)
 
-    def take_turns(self, steps: Iterator[Any]) -> None:
+    def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         for _ in steps:
             self.steps += 1
 
