@@ -196,7 +196,7 @@ WALK: tuple[tuple[str, int, tuple[str, ...]], ...] = (
 
 
 def fill_segments(daemon: SteppingDaemon) -> None:
-    """Commit keys that all survive, about 33 KB in each of four partitions: compacted, two segments cannot hold them."""
+    """Commit keys that all survive: about 30 KB in each of four partitions, more than one output segment holds."""
     for number in range(400):
         commit_offsets(daemon.port, f"{number:0200}", {("t", 0): number})
 
