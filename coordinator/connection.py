@@ -39,7 +39,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.api.api_versions import unsupported_version
-from coordinator.api.pieces import AMPLIFIES, LONG, in_pieces
+from coordinator.api.pieces import LONG, in_pieces
 from coordinator.commit_frame import CommitFrame
 from coordinator.effects import MAX_CLIENT_ID_CHARS, Ticket
 from coordinator.heartbeat_frame import HeartbeatFrame
@@ -555,7 +555,7 @@ class Connection(asyncio.Protocol):
             return _SIZE_AND_CORRELATION.pack(4 + len(body), ticket.correlation_id) + body
         if isinstance(response, bytes):  # a commit that was recognised: encoded when it was first met
             return self._frame(ticket, route, response)
-        if (ticket.is_long or route.key in AMPLIFIES) and route.key in LONG:
+        if route.amplifies or (ticket.is_long and route.key in LONG):
             pieces = in_pieces(
                 route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible
             )

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from coordinator.api.handler import Api
+from coordinator.api.pieces import AMPLIFIES
 from coordinator.distribution import LATENCY_BOUNDS_S, Distribution
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -25,6 +26,7 @@ class Route:
     """One served (API, version)."""
 
     __slots__ = (
+        "amplifies",
         "answer_is_flexible",
         "decode",
         "encode",
@@ -51,6 +53,7 @@ class Route:
         self.decode = codec.request_decoder(self.key, version)
         self.encode = codec.response_encoder(self.key, version)
         self.max_elements = api.max_elements
+        self.amplifies = self.key in AMPLIFIES
         self.handle = api.handle
         self.shape = api.shape
         self.requests = 0  # how many were decoded and handled

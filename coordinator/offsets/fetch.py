@@ -79,12 +79,12 @@ def _answer(
 ) -> Steps:
     answers = []
     looked = 0  # offsets since the last step
-    is_long = len(request.groups) > GROUPS_AT_ONCE
-    answered: set[str] = set()
+    answered: set[str] | None = set() if len(request.groups) > GROUPS_AT_ONCE else None
     for group in request.groups:
-        if is_long and group.topics is None and group.group_id in answered:
-            continue  # all its offsets once: the answer to a short request is bounded
-        answered.add(group.group_id)
+        if answered is not None:
+            if group.topics is None and group.group_id in answered:
+                continue  # all its offsets once: the answer to a short request is bounded
+            answered.add(group.group_id)
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield None
@@ -98,7 +98,8 @@ def _answer(
             store = directory.shard_of(group.group_id).offsets
             answer = yield from _committed(store, group, stable=request.require_stable)
             answers.append(answer)
-            looked += len(answer.topics) + sum(len(topic.partitions) for topic in answer.topics)
+            for topic in answer.topics:
+                looked += 1 + len(topic.partitions)
         looked += 1 + (len(group.group_id) >> HASHED_PER_UNIT)
     event.reply(ticket, OffsetFetchResponse(groups=answers))
 
@@ -139,11 +140,13 @@ def _committed(
     )
     topics = []
     # A long request is answered for each partition once: with a partition's metadata comes much for little.
-    is_long = sum(len(indexes) for _, indexes in wanted) > OFFSETS_PER_STEP
-    answered: dict[str, set[int]] = {}
+    count = 0
+    for _, indexes in wanted:
+        count += len(indexes)
+    answered: dict[str, set[int]] | None = {} if count > OFFSETS_PER_STEP else None
     for name, indexes in wanted:
         offsets = committed.get(name, {})
-        given = answered.setdefault(name, set()) if is_long else None
+        given = answered.setdefault(name, set()) if answered is not None else None
         partitions = []
         looked += 1
         for index in indexes:
