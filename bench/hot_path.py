@@ -403,17 +403,12 @@ def requests(args: argparse.Namespace) -> None:
         for partitions in (1, 10):
             name = f"{partitions} partition" + "s" * (partitions > 1)
             commits = [client.commit_frame(partitions) for client in clients]
+            fetches = [client.fetch_frame(partitions) for client in clients]
             cases += [
                 (f"commit of {name}, p1", clients, commits, 1, 8, COMMIT_VERSION),
                 (f"commit of {name}, p10", hundred, [data * 10 for data in commits[::10]], 10, 8, COMMIT_VERSION),
-                (
-                    f"fetch of {name}, p1",
-                    clients,
-                    [client.fetch_frame(partitions) for client in clients],
-                    1,
-                    9,
-                    FETCH_VERSION,
-                ),
+                (f"fetch of {name}, p1", clients, fetches, 1, 9, FETCH_VERSION),
+                (f"fetch of {name}, p10", hundred, [data * 10 for data in fetches[::10]], 10, 9, FETCH_VERSION),
             ]
         cases.append(("commit of 1 partition, alone", clients[:1], [clients[0].commit_frame(1)], 1, 8, COMMIT_VERSION))
         for what, who, frames, each, api_key, version in cases:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from coordinator.effects import Ticket
     from coordinator.group.event import Event
+    from coordinator.offsets.committed import GroupOffsets, TopicOffsets
     from coordinator.offsets.directory import Directory
     from coordinator.offsets.store import OffsetStore
     from coordinator.purgatory.group_timers import GroupTimers
@@ -33,6 +34,8 @@ OFFSETS_PER_STEP = 500
 GROUPS_AT_ONCE: Final = 20  # a request of more answers all the offsets of a group once, where Kafka repeats them
 HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one offset is looked up
 _NONE: Final = int(ErrorCode.NONE)
+_NO_OFFSETS: Final[TopicOffsets] = {}
+_NO_PENDING: Final[frozenset[tuple[str, int]]] = frozenset()
 _UNSTABLE: Final = int(ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
@@ -56,7 +59,11 @@ def fetch_offsets(
             if shard.in_flight and directory.refusal(group.group_id) is ErrorCode.NONE:
                 awaited[shard.partition] = shard.appended
     if not awaited:
-        in_steps(_answer(directory, request, {}, ticket, event), event)
+        answer = _at_once(directory, request)
+        if answer is not None:
+            event.reply(ticket, answer)
+        else:
+            in_steps(_answer(directory, request, {}, ticket, event), event)
         return
 
     timers.await_appends(
@@ -72,6 +79,31 @@ def _unsettled(directory: Directory, awaited: dict[int, int]) -> dict[int, int]:
     """Partitions with appends from before a request that are not settled, by number."""
     partitions = directory.partitions
     return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
+
+
+def _at_once(directory: Directory, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
+    """The answer to what consumers ask, some partitions of their own group; None: it is refused, or takes steps."""
+    if len(request.groups) != 1:
+        return None
+    (group,) = request.groups
+    if group.topics is None:
+        return None
+    count = len(group.topics)
+    for topic in group.topics:
+        count += len(topic.partition_indexes)
+    group_id = group.group_id
+    if count > OFFSETS_PER_STEP or directory.refusal(group_id) is not ErrorCode.NONE:
+        return None
+    store = directory.shard_of(group_id).offsets
+    committed = store.of_group(group_id)
+    pending = frozenset(store.pending_of_group(group_id)) if request.require_stable else _NO_PENDING
+    topics = [
+        OffsetFetchResponseTopics(
+            name=topic.name, partitions=_partitions(committed, pending, topic.name, topic.partition_indexes)
+        )
+        for topic in group.topics
+    ]
+    return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)])
 
 
 def _answer(
@@ -129,47 +161,55 @@ def _committed(
     """What one group has committed at this moment; of very many offsets, only the answer is made in steps."""
     group_id = group.group_id
     committed = store.of_group(group_id)
-    pending = frozenset(store.pending_of_group(group_id)) if stable else frozenset()
+    pending = frozenset(store.pending_of_group(group_id)) if stable else _NO_PENDING
     if sum(map(len, committed.values())) > OFFSETS_PER_STEP:
         committed = {name: partitions.copy() for name, partitions in committed.items()}
-    looked = 0
     wanted = (
         [(topic.name, topic.partition_indexes) for topic in group.topics]
         if group.topics is not None
         else [(name, list(partitions)) for name, partitions in committed.items()]
     )
-    topics = []
     # A long request is answered for each partition once: with a partition's metadata comes much for little.
-    count = 0
-    for _, indexes in wanted:
-        count += len(indexes)
-    answered: dict[str, set[int]] | None = {} if count > OFFSETS_PER_STEP else None
+    is_long = sum([len(indexes) for _, indexes in wanted]) > OFFSETS_PER_STEP
+    answered: dict[str, set[int]] = {}
+    topics = []
+    looked = 0
     for name, indexes in wanted:
-        offsets = committed.get(name, {})
-        given = answered.setdefault(name, set()) if answered is not None else None
-        partitions = []
+        partitions: list[OffsetFetchResponsePartitions] = []
         looked += 1
-        for index in indexes:
-            looked += 1
+        for start in range(0, len(indexes), OFFSETS_PER_STEP):
+            some = indexes[start : start + OFFSETS_PER_STEP]
+            looked += len(some)
             if looked > OFFSETS_PER_STEP:
-                looked = 1
+                looked = len(some)
                 yield
-            if given is not None:
-                if index in given:
-                    continue
-                given.add(index)
-            offset = offsets.get(index)
-            if pending and (name, index) in pending:
-                partitions.append(_partition(index, error=_UNSTABLE))
-            elif offset is None:
-                partitions.append(_partition(index))
-            else:
-                partitions.append(_partition(index, offset.offset, offset.leader_epoch, offset.metadata))
+            if is_long:
+                given = answered.setdefault(name, set())
+                some = [index for index in dict.fromkeys(some) if index not in given]
+                given.update(some)
+            partitions += _partitions(committed, pending, name, some)
         topics.append(OffsetFetchResponseTopics(name=name, partitions=partitions))
         if looked > OFFSETS_PER_STEP:  # of topics without partitions
             looked = 0
             yield
     return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)
+
+
+def _partitions(
+    committed: GroupOffsets, pending: frozenset[tuple[str, int]], name: str, indexes: list[int]
+) -> list[OffsetFetchResponsePartitions]:
+    """What is committed for some partitions of a topic."""
+    offsets = committed.get(name, _NO_OFFSETS)
+    partitions = []
+    for index in indexes:
+        offset = offsets.get(index)
+        if pending and (name, index) in pending:
+            partitions.append(_partition(index, error=_UNSTABLE))
+        elif offset is None:
+            partitions.append(_partition(index))
+        else:
+            partitions.append(_partition(index, offset.offset, offset.leader_epoch, offset.metadata))
+    return partitions
 
 
 def _partition(
