@@ -6,4 +6,4 @@ from coordinator.api import incremental_alter_configs
 from coordinator.api.handler import Api
 from protocol.api_keys import ApiKey
 
-API = Api(ApiKey.ALTER_CONFIGS, 0, 2, incremental_alter_configs.alter, max_elements=10_000)
+API = Api(ApiKey.ALTER_CONFIGS, 0, 2, incremental_alter_configs.alter, max_elements=6_000)

@@ -24,4 +24,4 @@ def handle(node: Node, request: DescribeLogDirsRequest, ticket: Ticket, now_ms: 
     node.execute_topics(TopicEffects(jobs=(MeasureDisk(measured),)))
 
 
-API = Api(ApiKey.DESCRIBE_LOG_DIRS, 1, 5, handle)
+API = Api(ApiKey.DESCRIBE_LOG_DIRS, 1, 5, handle, max_elements=12_000)

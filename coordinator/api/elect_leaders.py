@@ -20,4 +20,4 @@ def handle(node: Node, request: ElectLeadersRequest, ticket: Ticket, now_ms: int
     answer_in_steps(node, ticket, response, elect_leaders(request, node.topics.catalogue, response))
 
 
-API = Api(ApiKey.ELECT_LEADERS, 0, 2, handle)
+API = Api(ApiKey.ELECT_LEADERS, 0, 2, handle, max_elements=12_000)

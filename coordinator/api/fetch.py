@@ -13,6 +13,8 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.fetch import FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from coordinator.api.node import Node
     from coordinator.effects import Ticket
 
@@ -22,10 +24,18 @@ _IDS_SINCE = 13
 
 
 def handle(node: Node, request: FetchRequest, ticket: Ticket, now_ms: int) -> None:
+    steps = _fetch(node, request, ticket, now_ms)
+    for _ in steps:  # mostly the first is the last
+        node.take_turns(ticket, steps)
+        return
+
+
+def _fetch(node: Node, request: FetchRequest, ticket: Ticket, now_ms: int) -> Iterator[None]:
     version = ticket.version
-    node.execute_topics(
-        node.topics.fetch(request, ticket, now_ms, by_id=version >= _IDS_SINCE, zstd_allowed=version >= _ZSTD_SINCE)
+    effects = yield from node.topics.fetch(
+        request, ticket, now_ms, by_id=version >= _IDS_SINCE, zstd_allowed=version >= _ZSTD_SINCE
     )
+    node.execute_topics(effects)
 
 
 def shape(response: FetchResponse, version: int) -> FetchResponse:

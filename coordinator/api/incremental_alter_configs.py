@@ -59,4 +59,4 @@ def _alter_loggers(request: IncrementalAlterConfigsRequest, node_id: int) -> Inc
     return response
 
 
-API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle, max_elements=10_000)
+API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle, max_elements=6_000)

@@ -75,4 +75,4 @@ def _topics(group: OffsetFetchResponseGroup) -> list[OffsetFetchResponseTopic]:
     ]
 
 
-API = Api(ApiKey.OFFSET_FETCH, 1, 9, handle, shape, max_elements=16_000)
+API = Api(ApiKey.OFFSET_FETCH, 1, 9, handle, shape, max_elements=12_000)

@@ -17,7 +17,7 @@ when its session cache has no room.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from coordinator.purgatory.delayed_fetch import DelayedFetch
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 NO_SESSION: Final = 0
 MAX_ANSWER_BYTES: Final = 8 << 20  # of records: an answer is put together on the loop, where others wait meanwhile
+SLOTS_PER_STEP: Final = 1000  # partitions that a step of a request finds: about a millisecond
 MAX_WAIT_MS: Final = 300_000  # longer than any client asks for; the connection of a waiting fetch may be gone
 READ_COMMITTED: Final = 1
 _FULL_FETCH_EPOCHS: Final = frozenset({0, -1})  # "open a session" and "no session": both name every partition
@@ -276,13 +277,17 @@ class Fetching:
         """Whether more fetches wait than there can be connections: those of closed ones need not pile up."""
         return self.purgatory.waiting >= 2 * self.config.max_connections
 
-    def fetch(self, request: FetchRequest, ticket: Ticket, out: Outbox, *, by_id: bool, zstd_allowed: bool) -> None:
-        """Handle one request; `by_id` says whether topics are named by id."""
+    def fetch(
+        self, request: FetchRequest, ticket: Ticket, out: Outbox, *, by_id: bool, zstd_allowed: bool
+    ) -> Iterator[None]:
+        """Handle one request, which may name every partition, in steps; `by_id`: topics are named by their ids."""
         if request.session_epoch not in _FULL_FETCH_EPOCHS:
             # It would name changes only. The client opens a session anew, and is answered without one.
             out.reply(ticket, FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
             return
         fetch = Fetch(self, request, ticket, out.now_ms, zstd_allowed)
+        slots = fetch.slots
+        step_ends = SLOTS_PER_STEP
         for asked_topic in request.topics:
             if by_id:
                 topic = self.catalogue.by_id(asked_topic.topic_id)
@@ -295,8 +300,11 @@ class Fetching:
             results: list[PartitionData] = []
             fetch.response.responses.append(FetchableTopicResponse(topic=name, topic_id=topic_id, partitions=results))
             for asked in asked_topic.partitions:
+                if len(slots) >= step_ends:
+                    step_ends += SLOTS_PER_STEP
+                    yield
                 slot = _slot(asked, topic, missing)
-                fetch.slots.append(slot)
+                slots.append(slot)
                 results.append(slot.result)
         fetch.collect(out)
 

@@ -202,10 +202,10 @@ class Topics:
 
     def fetch(
         self, request: FetchRequest, ticket: Ticket, now_ms: int, *, by_id: bool, zstd_allowed: bool
-    ) -> TopicEffects:
-        """Fetch; `by_id`: topics are named by their ids."""
+    ) -> Generator[None, None, TopicEffects]:
+        """Fetch, in steps; `by_id`: topics are named by their ids."""
         out = Outbox(now_ms)
-        self.fetching.fetch(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
+        yield from self.fetching.fetch(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
         return out.effects()
 
     def list_offsets(

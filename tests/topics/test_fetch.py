@@ -10,7 +10,7 @@ from coordinator.topics.fetch import MAX_WAIT_MS
 from coordinator.topics.names import OFFSETS_TOPIC
 from protocol.compression import Codec
 from protocol.error_codes import ErrorCode
-from protocol.messages.fetch import FetchRequest
+from protocol.messages.fetch import FetchPartition, FetchRequest
 from protocol.record_batch import read_header
 from tests.support.memory_log import MemoryLog
 from tests.support.topics_wire import (
@@ -129,6 +129,18 @@ def test_a_fetch_without_patience_is_answered_at_once(world: TopicsWorld) -> Non
 
 def test_a_fetch_of_nothing_is_answered_at_once(world: TopicsWorld) -> None:
     assert world.call(fetch_api.API, FetchRequest(max_wait_ms=500, min_bytes=1), 11).responses == []
+
+
+def test_a_fetch_of_very_many_partitions_takes_steps() -> None:
+    world = TopicsWorld()
+    world.create("wide", 2500)
+    produce(world, batch(b"last"), topic="wide", partition=2499)
+    request = fetch_request({("wide", 0): 0}, max_wait_ms=0)
+    request.topics[0].partitions = [FetchPartition(partition=each, partition_max_bytes=1 << 20) for each in range(2500)]
+    [topic] = world.call(fetch_api.API, request, 11).responses
+    assert [each.partition_index for each in topic.partitions if each.records] == [2499]
+    assert len(topic.partitions) == 2500
+    assert world.steps == 1  # of 1000 partitions each: the first is not counted, and the last ends them
 
 
 def test_a_fetch_waits_for_its_minimum(world: TopicsWorld) -> None:
