@@ -201,6 +201,13 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
             "coordinator.offsets.replay",
         }
     ),
+    "coordinator.compaction.fast_check": frozenset(
+        {
+            "protocol",
+            "coordinator.log",
+            *(f"coordinator.compaction.{each}" for each in ("batches", "kept", "kernel", "plan", "segment_scan")),
+        }
+    ),
     "coordinator.compaction.offline": frozenset(
         {"coordinator.log", *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE)}
     ),

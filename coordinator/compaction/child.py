@@ -129,7 +129,7 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         found = handover.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
         results = [result for result in found.results if result.partition in order["partitions"]]
         for result in results:
-            left = handover.check(fs, data_dir, found, result, against_inputs=False, progress=progress)
+            left = handover.check(fs, data_dir, found, result, progress=progress)
             rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
         handover.stage(
             fs,

@@ -118,15 +118,25 @@ def check(
     accepted: Accepted,
     result: PartitionResult,
     *,
-    against_inputs: bool,
     progress: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Check one partition; what its outputs leave. Nothing is changed. RefusedError, LateError as `read_result`."""
+    """Check one partition but for what memory says of it; what its outputs leave. Nothing is changed.
+
+    RefusedError, LateError as `read_result`.
+    """
     from coordinator.compaction import validate
 
     job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
     directory = log_dir(data_dir, part.partition)
-    return validate.check_partition(fs, job, directory, part, result, against_inputs=against_inputs, progress=progress)
+    return validate.check_partition(fs, job, directory, part, result, against_inputs=False, progress=progress)
+
+
+def check_against_inputs(fs: FileSystem, data_dir: Path, accepted: Accepted, result: PartitionResult) -> None:
+    """Check one partition where there is no memory to be asked. Nothing is changed. Raises as `check`."""
+    from coordinator.compaction import validate
+
+    job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
+    validate.check_against_inputs(fs, job, log_dir(data_dir, part.partition), part, result)
 
 
 def accept(
@@ -147,7 +157,7 @@ def accept(
         check_all(accepted)
     else:
         for result in accepted.results:
-            check(fs, data_dir, accepted, result, against_inputs=True)
+            check_against_inputs(fs, data_dir, accepted, result)
     return accepted
 
 

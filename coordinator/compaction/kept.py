@@ -13,7 +13,7 @@ from protocol.errors import ProtocolError
 from protocol.record_batch import HEADER_BYTES, BatchHeader, read_records
 
 _KEPT_ATTRIBUTES: Final = 0x38  # a delete horizon may be added, and an emptied batch has no codec
-_NOT_BYTEWISE: Final = 0x0F  # codec, timestamp type: the header, too, says what the records mean
+NOT_BYTEWISE: Final = 0x0F  # codec, timestamp type: the header, too, says what the records mean
 
 
 def check_kept(header: BatchHeader, batch: bytes, old_header: BatchHeader, old: bytes) -> str | None:
@@ -24,7 +24,7 @@ def check_kept(header: BatchHeader, batch: bytes, old_header: BatchHeader, old: 
         return f"the batch at {header.base_offset} has another header"
     if (
         header.base_timestamp == old_header.base_timestamp
-        and not (header.attributes | old_header.attributes) & _NOT_BYTEWISE
+        and not (header.attributes | old_header.attributes) & NOT_BYTEWISE
     ):
         try:
             there = iter(_cut(old, old_header.record_count))

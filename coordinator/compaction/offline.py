@@ -18,7 +18,7 @@ from coordinator.compaction.handover import (
     Accepted,
     AlreadySettledError,
     accept,
-    check,
+    check_against_inputs,
     conclude,
     recover,
     refuse,
@@ -128,7 +128,7 @@ class Offline:
 def verdict_on(data_dir: Path, accepted: Accepted, number: int) -> str:
     """Check one of the results, in another process than the one that hands over: an error as text, or nothing."""
     try:
-        check(RealFileSystem(), data_dir, accepted, accepted.results[number], against_inputs=True)
+        check_against_inputs(RealFileSystem(), data_dir, accepted, accepted.results[number])
     except LateError as error:
         return f"{_LATE}{error}"
     except RefusedError as error:

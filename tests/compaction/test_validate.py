@@ -6,6 +6,8 @@ There are two ways to read the inputs, record by record and in columns; they mus
 from __future__ import annotations
 
 import os
+import random
+import struct
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,23 +15,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import google_crc32c
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.compaction import fast_replay, plain, validate
+from coordinator.compaction import fast_check, fast_replay, plain, validate
 from coordinator.compaction.kernel import Records
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, Plan
-from coordinator.compaction.validate import RefusedError, check_partition, difference
+from coordinator.compaction.validate import RefusedError, check_against_inputs, check_partition, difference
 from coordinator.log.fs import RealFileSystem
 from coordinator.log.segment import segment_path
 from coordinator.offsets.replay import Replay
 from protocol.errors import DecodeError
-from protocol.record_batch import iter_batches, read_records
+from protocol.record_batch import iter_batches, read_header, read_records
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
     OFFSETS,
+    PLAIN,
+    Gap,
     LogWriter,
     Op,
     Segment,
@@ -53,14 +58,27 @@ def a_job(segments: list[Segment], clean_up_to: int, now_ms: int) -> Iterator[tu
 
 def check(
     job: JobDir, part: PartitionPlan, result: PartitionResult, *, fast: bool, against_inputs: bool = True
-) -> Replay:
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(validate, "FAST_FROM_BYTES", 0 if fast else 1 << 40)
         live = Path(tempfile.mkdtemp(dir=job.path))
         for path in job.in_dir(0).iterdir():
             os.link(path, live / path.name)
         segment_path(live, part.clean_up_to).touch()
-        return check_partition(FS, job, live, part, result, against_inputs=against_inputs)
+        if against_inputs:
+            check_against_inputs(FS, job, live, part, result)
+        else:
+            check_partition(FS, job, live, part, result, against_inputs=False)
+
+
+def is_proven(job: JobDir, part: PartitionPlan, result: PartitionResult) -> bool:
+    """Whether the check in columns is enough."""
+    inputs = ((segment, (job.in_dir(0) / segment.name).read_bytes()) for segment in part.inputs)
+    try:
+        fast_check.prove(part, result, inputs, lambda output: job.output(output).read_bytes())
+    except fast_check.NotProvenError:
+        return False
+    return True
 
 
 @ANY_LOG
@@ -78,6 +96,68 @@ def test_what_the_rules_make_of_any_log_is_accepted_round_after_round(ops: list[
             check(job, part, result, fast=False, against_inputs=False)
             segments = outputs_of(result, job.out_dir(0))
         now_ms += pause_ms
+
+
+@ANY_LOG
+@given(operations(PLAIN), st.sampled_from((1, DAY_MS, 3 * DAY_MS)))
+def test_columns_prove_what_the_rules_make_of_a_log_without_transactions(ops: list[Op], pause_ms: int) -> None:
+    log = LogWriter().write(ops).roll()
+    segments, now_ms, end = log.closed, log.now_ms, log.active.base_offset
+    for _ in range(2):
+        if not segments:
+            return
+        with a_job(segments, end, now_ms) as (job, plan, part):
+            result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+            assert is_proven(job, part, result)
+            segments = outputs_of(result, job.out_dir(0))
+        now_ms += pause_ms
+
+
+def verdict(job: JobDir, part: PartitionPlan, result: PartitionResult, *, fast: bool) -> str:
+    try:
+        check(job, part, result, fast=fast)
+    except RefusedError as error:
+        return str(error)
+    return ""
+
+
+def damaged(data: bytes, rng: random.Random) -> list[bytes]:
+    """The batches of an output: one has another byte, with a checksum that is right again or not, or one is added."""
+    batches = [bytearray(data[at : at + header.size_bytes]) for at, header in iter_batches(data)]
+    kind = rng.random()
+    if kind < 0.1:
+        last = read_header(batches[-1])
+        batches.append(batches[-1][:])
+        struct.pack_into(">q", batches[-1], 0, last.last_offset + 1)
+        return [bytes(each) for each in batches]
+    batch = rng.choice(batches)
+    at = rng.choice([*range(8), *range(12, 17), *range(21, len(batch))])  # neither the length nor the checksum
+    batch[at] ^= 1 << rng.randrange(8)
+    if kind < 0.9:
+        struct.pack_into(">I", batch, 17, google_crc32c.value(bytes(batch[21:])))
+    return [bytes(each) for each in batches]
+
+
+@pytest.mark.parametrize("style", [PLAIN, OFFSETS])
+@pytest.mark.parametrize("seed", range(6))
+def test_of_any_damage_both_ways_say_the_same(seed: int, style: str) -> None:
+    rng = random.Random(seed)
+    log = LogWriter().write([*seeded(seed, 60, style), Gap(1000)]).roll()
+    refused = 0
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, plan, part):
+        result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+        for _ in range(60):
+            number = rng.randrange(len(result.outputs))
+            output = result.outputs[number]
+            made = plain._write(job.out_dir(0), 0, output.name, damaged((job.out / output.file).read_bytes(), rng))
+            if rng.random() < 0.1:
+                said_wrongly = rng.choice(("records", "batches", "max_timestamp_ms"))
+                made = replace(output, **{said_wrongly: getattr(output, said_wrongly) + 1})
+            changed = replace(result, outputs=(*result.outputs[:number], made, *result.outputs[number + 1 :]))
+            said = verdict(job, part, changed, fast=False)
+            assert verdict(job, part, changed, fast=True) == said
+            refused += bool(said)
+    assert refused >= 30
 
 
 def read_plainly(segments: list[Segment]) -> Replay:
@@ -132,10 +212,11 @@ def test_columns_leave_out_what_is_superseded(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("fast", [False, True])
+@pytest.mark.parametrize("style", [PLAIN, OFFSETS])
 @pytest.mark.parametrize("seed", range(4))
-def test_the_loss_of_any_newest_record_is_noticed(seed: int, fast: bool) -> None:
+def test_the_loss_of_any_newest_record_is_noticed(seed: int, style: str, fast: bool) -> None:
     """Every batch of the outputs is taken away once; those that hold what counts are missed, and only those."""
-    log = LogWriter().write(seeded(seed, 150, OFFSETS)).roll()
+    log = LogWriter().write(seeded(seed, 150, style)).roll()
     noticed = 0
     with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, plan, part):
         result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
