@@ -42,7 +42,7 @@ for _name, *_others in (
     ("segment_scan", "batches", "kernel", "boundaries", "plain", "plan", "rules"),
     ("segment_rewrite", "batches", "kernel", "plain", "rules"),
     ("cleaner", "batches", "boundaries", "plain", "plan", "rules"),
-    ("spark_tasks", "batches", "boundaries", "plain", "plan", "rules"),
+    ("spark_tasks", "batches", "boundaries", "kernel", "plain", "plan", "rules"),
 ):
     CLEANING[_name] = (*CLEANING, *_others)
 

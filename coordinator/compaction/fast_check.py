@@ -24,9 +24,9 @@ import pyarrow.compute as pc
 
 from coordinator.compaction.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
 from coordinator.compaction.kept import NOT_BYTEWISE, check_kept
-from coordinator.compaction.kernel import Records, read_records
+from coordinator.compaction.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.plan import InputSegment, OutputSegment, PartitionPlan, PartitionResult
-from coordinator.compaction.segment_scan import STRETCH_BYTES, array_of, stretches
+from coordinator.compaction.segment_scan import STRETCH_BYTES, stretches
 from coordinator.log.index import MAX_RELATIVE_OFFSET
 from coordinator.log.segment import fault_in_batch
 from protocol.offsets_records import GROUP_KEY_VERSION
@@ -149,7 +149,9 @@ def _are_same(old: Records, records: Records) -> Bools:
     which = np.searchsorted(old.offset, records.offset).clip(max=len(old) - 1)
     was, now = old.slices(old.start, old.size, which), records.slices(records.start, records.size)
     same: Bools = old.offset[which] == records.offset
-    same &= pc.equal(was, now).to_numpy(zero_copy_only=False)
+    if not was.equals(now):
+        bits = np.frombuffer(pc.equal(was, now).buffers()[1], np.uint8)  # as `to_numpy`, without pandas
+        same &= np.unpackbits(bits, count=len(records), bitorder="little").astype(np.bool_)
     return same
 
 
@@ -179,7 +181,7 @@ class _Newest:
 
     def _merge(self) -> None:
         if not self._pieces:
-            self._pieces = [(pa.array([], pa.large_binary()), np.empty(0, np.int64))]
+            self._pieces = [(pa.nulls(0, pa.large_binary()), np.empty(0, np.int64))]
         keys, places = _last_of_each(
             pa.concat_arrays([keys for keys, _ in self._pieces]), np.concatenate([places for _, places in self._pieces])
         )
@@ -192,7 +194,7 @@ def _last_of_each(keys: pa.LargeBinaryArray, places: Int64s) -> tuple[pa.LargeBi
     """Each key once, with the last of its places."""
     coded = keys.dictionary_encode()
     last = np.empty(len(coded.dictionary), np.int64)
-    last[coded.indices.to_numpy()] = places  # where one element is written twice, the last value stands
+    last[numbers_of(coded.indices)] = places  # where one element is written twice, the last value stands
     return coded.dictionary, last
 
 

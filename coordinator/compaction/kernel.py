@@ -38,7 +38,16 @@ from protocol.errors import DecodeError
 from protocol.primitives import read_zigzag
 from protocol.record_batch import HEADER_BYTES
 
-__all__ = ["Batches", "CorruptBatchError", "Damage", "Records", "read_batches", "read_records", "read_segment"]
+__all__ = [
+    "Batches",
+    "CorruptBatchError",
+    "Damage",
+    "Records",
+    "array_of",
+    "read_batches",
+    "read_records",
+    "read_segment",
+]
 
 NULL: Final = -1
 MAX_EXPANDED_BYTES: Final = 2**31 - 1  # a segment and what its batches expand to; larger ones are read in parts
@@ -85,7 +94,7 @@ class Records:
             at, length = at[which], length[which]
         count = len(at)
         if not count:
-            return pa.array([], pa.binary())
+            return pa.nulls(0, pa.binary())
         at = np.clip(at, 0, len(self.data))  # of nulls it may say anything
         order = None
         if (at[1:] < at[:-1] + np.maximum(length[:-1], 0)).any():  # compressed batches stand behind the segment
@@ -103,8 +112,22 @@ class Records:
             back = np.empty(count, np.int64)
             back[order] = np.arange(count)
             indexes, is_null = indexes[back], is_null[back]
-        taken = column.take(pa.array(indexes, mask=is_null if is_null.any() else None))
+        taken = column.take(array_of(indexes, is_null if is_null.any() else None))
         return taken.cast(pa.binary()) if is_large else taken
+
+
+def array_of(numbers: npt.NDArray[Any], is_null: Bools | None = None) -> pa.Array:
+    """An Arrow column over the same memory. `pa.array` would do, but imports pandas, which takes half a second."""
+    numbers = np.ascontiguousarray(numbers)
+    valid = None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
+    kind = pa.from_numpy_dtype(numbers.dtype)
+    return pa.Array.from_buffers(kind, len(numbers), [valid, pa.py_buffer(numbers)])
+
+
+def numbers_of(column: pa.Array) -> npt.NDArray[Any]:
+    """The numbers of an Arrow column without nulls. `to_numpy` would do, but imports pandas as well."""
+    kind = np.dtype(column.type.to_pandas_dtype())
+    return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
 
 def read_segment(

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, Self, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from coordinator.compaction.batches import Batches, CorruptBatchError, Int64s, read_batches
 from coordinator.compaction.boundaries import Event, digest, open_at_end, surveyed
-from coordinator.compaction.kernel import Records, read_records
+from coordinator.compaction.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment
 from coordinator.compaction.rules import Fate
@@ -50,7 +50,7 @@ class Newest:
 
     @classmethod
     def none(cls) -> Self:
-        return cls(pa.array([], pa.binary()), np.empty(0, np.int64))
+        return cls(pa.nulls(0, pa.binary()), np.empty(0, np.int64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ def _pending(data: bytes, batches: Batches, path: Path) -> Pending:
     which = np.flatnonzero(records.key_len >= 0)
     keys, offsets = records.keys(which), records.offset[which]
     newest = _distinct(keys, offsets)
-    codes = keys.dictionary_encode().indices.to_numpy()  # in the order of `newest.keys`: that of first appearance
+    codes = numbers_of(keys.dictionary_encode().indices)  # in the order of `newest.keys`: that of first appearance
     first_offsets = np.empty(len(newest), np.int64)
     first_offsets[codes[::-1]] = offsets[::-1]
     return Pending(int(batches.base_offset[0]), newest, first_offsets)
@@ -209,12 +209,5 @@ def _distinct(keys: pa.BinaryArray, offsets: Int64s) -> Newest:
     """Each key once, with the last of its offsets. They ascend, at least those of one key."""
     coded = keys.dictionary_encode()
     newest = np.empty(len(coded.dictionary), np.int64)
-    newest[coded.indices.to_numpy()] = offsets  # where one place is written twice, the last stands
+    newest[numbers_of(coded.indices)] = offsets  # where one place is written twice, the last stands
     return Newest(coded.dictionary, newest)
-
-
-def array_of(numbers: npt.NDArray[Any]) -> pa.Array:
-    """An Arrow column over the same memory. `pa.array` would do, but imports pandas to ask whether this is of its."""
-    numbers = np.ascontiguousarray(numbers)
-    kind = pa.from_numpy_dtype(numbers.dtype)
-    return pa.Array.from_buffers(kind, len(numbers), [None, pa.py_buffer(numbers)])

@@ -32,10 +32,11 @@ import pyarrow.parquet
 from coordinator.compaction.batches import Int64s
 from coordinator.compaction.boundaries import Event
 from coordinator.compaction.cleaner import GroupWritten, clean_partition, failed, write_group
+from coordinator.compaction.kernel import array_of
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, OutputSegment, PartitionPlan, Plan
 from coordinator.compaction.rules import Round
-from coordinator.compaction.segment_scan import Newest, Pending, array_of, merged, scan_segment
+from coordinator.compaction.segment_scan import Newest, Pending, merged, scan_segment
 from protocol.record_batch import BatchHeader, ControlType
 
 OFFSET_BITS: Final = 32  # of a code: the rest is the number of a group
@@ -264,10 +265,12 @@ def peak_rss_bytes() -> int:
 
 def report_rows(number: int, text: str) -> pa.Table:
     """A row for the driver: which task, what it says, and the memory it took."""
+    encoded = text.encode()
+    edges = np.array([0, len(encoded)], np.int32)
     columns = [
-        pa.array([number], pa.int64()),
-        pa.array([text], pa.string()),
-        pa.array([peak_rss_bytes()], pa.int64()),
+        array_of(np.array([number])),
+        pa.Array.from_buffers(pa.string(), 1, [None, pa.py_buffer(edges), pa.py_buffer(encoded)]),
+        array_of(np.array([peak_rss_bytes()])),
     ]
     return pa.Table.from_arrays(columns, names=["task", "report", "peak_rss_bytes"])
 

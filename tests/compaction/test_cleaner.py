@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -339,3 +341,25 @@ def test_what_is_gathered_between_segments_is_merged_before_it_grows_without_bou
     monkeypatch.setattr(cleaner, "_GATHERED_KEYS", 3)
     segments = a_log()
     both(segments, segments[-1].next_offset, START_MS + DAY_MS, segment_bytes=5000)
+
+
+def test_a_task_imports_no_pandas() -> None:
+    """That takes a worker half a second, and nothing of it is needed."""
+    program = """
+import sys, tempfile
+from pathlib import Path
+from coordinator.compaction import spark_tasks
+from coordinator.compaction.plan import JobDir
+from tests.compaction.logs import OFFSETS, LogWriter, plan_for, seeded
+with tempfile.TemporaryDirectory() as name:
+    job, log = JobDir(Path(name)), LogWriter().write(seeded(1, 300, OFFSETS)).roll()
+    plan, part = plan_for(log.closed, job.in_dir(0), clean_up_to=log.active.base_offset, now_ms=log.now_ms)
+    table = spark_tasks.report_rows(7, spark_tasks.clean(job, plan, part))
+print("pandas" in sys.modules)
+[row] = table.to_pylist()
+assert row["task"] == 7 and '"error": null' in row["report"], row
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("False\n", "")
