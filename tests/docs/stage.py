@@ -27,8 +27,8 @@ from tests.docs.terminals import Foreground, Terminal
 from tests.support.machine_tools import require_tool
 
 NAME: Final = "kafka-group-coordinator"
-NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS")
-"""Variables that begin like this are of whoever runs the tests, `make test ARGS=…` among them."""
+NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS", "PYTHONUNBUFFERED")
+"""Variables that begin like this are of whoever runs the tests, `make test ARGS=…` among them (buffers: see above)."""
 NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _BY_THE_LINE: Final = "import sys; sys.stdout and sys.stdout.reconfigure(line_buffering=True)"
