@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import struct
 import sys
 from collections import deque
@@ -74,6 +75,7 @@ CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
 UNCOUNTED_UNSENT: Final = 65_536  # bytes that a connection may have unsent before they are counted
 LONG_FRAME: Final = 16_384  # bytes; fewer hold too few elements to keep the loop
+TURN_IS_OVER: Final = math.inf
 _CORRELATION: Final = struct.Struct(">i")
 _SIZE_AND_CORRELATION: Final = struct.Struct(">ii")
 
@@ -293,14 +295,16 @@ class Connection(asyncio.Protocol):
         ran = 0
         if turn_ends and not self._waiting:
             tickets = self._tickets
+            room_bytes = self._most_out_bytes - self.unsent_bytes
             for frame in frames:
                 if (tickets or self._writing_paused) and not self._may_run(frame):
                     break
                 ran += 1
                 ended_s = self._run(frame, now_ms)
-                if self._decoded is not None:  # handled before the frames behind it
-                    break
-                if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
+                if (ended_s or not ran % CHECKED_EVERY) and (
+                    (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
+                ):
+                    self._turns.spent()
                     break
         if ran < len(frames):
             for frame in frames[ran:]:
@@ -312,6 +316,7 @@ class Connection(asyncio.Protocol):
         """Run frames that have waited until `turn_ends`."""
         waiting = self._waiting
         now_ms = self._runtime.now_ms()
+        room_bytes = self._most_out_bytes - self.unsent_bytes
         ran = 0
         self._is_running = True
         while waiting and self._may_run(waiting[0]):
@@ -319,18 +324,12 @@ class Connection(asyncio.Protocol):
             self._waiting_bytes -= len(frame)
             ran += 1
             ended_s = self._run(frame, now_ms)
-            if self._decoded is not None:  # its turn is over
-                break
-            if (ended_s or not ran % CHECKED_EVERY) and self._is_over(ended_s, turn_ends):
+            if (ended_s or not ran % CHECKED_EVERY) and (
+                (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
+            ):
+                self._turns.spent()
                 break
         self._is_running = False
-
-    def _is_over(self, ended_s: float, turn_ends: float) -> bool:
-        """Whether other connections come next, after a request that ended at `ended_s` (0: look at the clock)."""
-        if (ended_s or monotonic()) <= turn_ends and self._out_bytes + self.unsent_bytes <= self._most_out_bytes:
-            return False
-        self._turns.spent()
-        return True
 
     def _queue(self) -> None:
         """Do the rest in turns with other connections."""
@@ -383,12 +382,14 @@ class Connection(asyncio.Protocol):
     def _run(self, frame: bytes, now_ms: int) -> float:
         """Handle one frame: its answer is in `_out`, or its ticket in `_tickets`, when this returns.
 
-        Returns when that was, on the clock of `monotonic`; 0 where it took too little for a look at the clock.
+        Returns when that was, on the clock of `monotonic`; 0 where it took too little for a look at the clock, and
+        TURN_IS_OVER where it is only decoded, and will be handled before the frames behind it.
         """
         if self._is_closed:
             return 0.0
+        size = len(frame)
         heartbeat = self._heartbeat
-        if heartbeat is not None and len(frame) == heartbeat.size:
+        if heartbeat is not None and size == heartbeat.size:
             answer = heartbeat.answer(frame, now_ms)
             if answer is not None:
                 self._runtime.heartbeats_by_memo += 1
@@ -404,19 +405,18 @@ class Connection(asyncio.Protocol):
         except KeyError:
             self._run_unknown(frame)
             return 0.0
-        if len(frame) > self._largest_request and route.key != PRODUCE:
+        if size > self._largest_request and route.key != PRODUCE:
             limit = self._largest_request
-            self.close(f"{route.name} of {len(frame)} bytes is over connection.request.max.bytes={limit}")
+            self.close(f"{route.name} of {size} bytes is over connection.request.max.bytes={limit}")
             return 0.0
         body = 0
         request: Any = None
         commit = self._commit
-        if commit is not None and len(frame) == commit.size:
+        if commit is not None and size == commit.size:
             request = commit.again(frame)
-        is_long = len(frame) > LONG_FRAME
-        decoded = self._decoded
-        if decoded is not None and decoded[0] is frame:
-            _, body, request = decoded
+        is_long = size > LONG_FRAME
+        if is_long and self._decoded is not None and self._decoded[0] is frame:
+            _, body, request = self._decoded
             self._decoded = None
         if request is None:
             decoding_s = monotonic() if is_long else 0.0
@@ -425,22 +425,22 @@ class Connection(asyncio.Protocol):
                 request = route.decode(frame, body, route.max_elements)
             except TooManyElementsError:
                 most = route.max_elements
-                what = f"{route.name} v{route.version} of {len(frame)} bytes"
+                what = f"{route.name} v{route.version} of {size} bytes"
                 self.close(f"{what} has over {most} elements: send several smaller ones")
                 return 0.0
             except DecodeError as error:
                 self.close(f"malformed {route.name} v{route.version}: {error}")
                 return 0.0
             except Exception as error:
-                self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
+                self._failed(f"{route.name} v{route.version} of {size} bytes could not be read", error)
                 return 0.0
             if is_long and (ended_s := monotonic()) - decoding_s > STEP_S:
                 self._runtime.health.did(f"decoding of {route.name}", ended_s - decoding_s)
                 self._decoded = frame, body, request  # handled in a turn of its own
                 self._waiting.appendleft(frame)
-                self._waiting_bytes += len(frame)
+                self._waiting_bytes += size
                 self._queue()
-                return ended_s
+                return TURN_IS_OVER
         ticket = Ticket(
             self,
             api_key=route.key,
@@ -450,7 +450,8 @@ class Connection(asyncio.Protocol):
             client_host=self._host,
         )
         ticket.route = route
-        ticket.is_long = is_long
+        if is_long:
+            ticket.is_long = True
         runtime = self._runtime
         started_s = monotonic()
         if not route.requests & route.sample_mask:

@@ -33,7 +33,7 @@ class Turns:
         self._broken = broken
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
-        self._ends = 0.0  # of the turn that callers of `begin` share
+        self._ends = 0.0  # of the turn that callers of `begin` share in this round; 0: there was none
 
     def __len__(self) -> int:
         """How many there are that have not ended."""
@@ -51,14 +51,17 @@ class Turns:
         """
         if self._is_scheduled:
             return 0.0
-        now = self._clock()
-        if now >= self._ends:
-            self._ends = now + AT_ONCE_S
+        if not self._ends:
+            self._ends = self._clock() + AT_ONCE_S
+            self._call_soon(self._end_round)
         return self._ends
 
     def spent(self) -> None:
         """End the turn that `begin` gave: no caller gets one before the next round of the loop."""
         self._schedule()
+
+    def _end_round(self) -> None:
+        self._ends = 0.0
 
     def _schedule(self) -> None:
         if not self._is_scheduled:

@@ -181,6 +181,14 @@ def test_those_who_work_at_once_share_the_time_of_one_round() -> None:
     assert world.turns.begin() > world.loop.now, "in the next round there is time again"
 
 
+def test_each_round_has_a_whole_turn_of_its_own() -> None:
+    world = World()
+    world.turns.begin()
+    world.loop.now += AT_ONCE_S / 2
+    world.round()
+    assert world.turns.begin() == world.loop.now + AT_ONCE_S
+
+
 def test_nobody_works_at_once_while_others_wait_for_their_turn() -> None:
     world = World()
     world.turns.add(world.work("a", 2, TURN_S))
