@@ -34,7 +34,7 @@ class World:
 
     def __init__(self) -> None:
         member = Cluster().stable_group()[0]
-        self.edge = Edge({ApiKey.HEARTBEAT: handle_in_core, ApiKey.METADATA: answer_metadata})
+        self.edge = Edge({ApiKey.HEARTBEAT: handle_in_core, ApiKey.METADATA: answer_metadata}, is_timed=True)
         self.edge.runtime.core = member.cluster.core
         self.edge.loop.now = member.cluster.clock.now_ms / 1000
         self.request = HeartbeatRequest(

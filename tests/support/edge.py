@@ -7,6 +7,7 @@ peer sees is `Transport.received`: the bytes that have left for it.
 from __future__ import annotations
 
 import asyncio
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
@@ -16,6 +17,7 @@ from coordinator.cluster import Cluster
 from coordinator.config import Config
 from coordinator.connection import Connection
 from coordinator.runtime import Runtime
+from coordinator.turns import Turns
 from protocol import codec
 from protocol.api_keys import ApiKey
 from tests.support.manual_loop import ManualLoop, ManualTimer
@@ -129,9 +131,13 @@ class Peer:
 
 
 class Edge:
-    """A runtime with the given handlers, by API key."""
+    """A runtime with the given handlers, by API key.
 
-    def __init__(self, handlers: Mapping[ApiKey, Handle], **config: Any) -> None:
+    With `is_timed` the requests that are pushed share their time as in a server. Else there is always time for one
+    more, so that what a test of something else sees does not depend on how fast the machine is.
+    """
+
+    def __init__(self, handlers: Mapping[ApiKey, Handle], *, is_timed: bool = False, **config: Any) -> None:
         self.loop = Loop()
         self.config = replace(Config(), **config)
         self.handlers = {
@@ -145,6 +151,12 @@ class Edge:
             cluster=Cluster.alone(1),
             cluster_id="edge",
         )
+        if not is_timed:
+            runtime = self.runtime
+            runtime.request_turns = Turns(self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken)
+
+    def _broken(self, error: Exception) -> None:
+        raise error
 
     def peer(self) -> Peer:
         return Peer(self)
