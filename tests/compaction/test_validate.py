@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.compaction import fast_check, fast_replay, plain, validate
+from coordinator.compaction import fast_check, fast_replay, kept, plain, validate
 from coordinator.compaction.kernel import Records
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, Plan
 from coordinator.compaction.validate import RefusedError, check_against_inputs, check_partition, difference
@@ -209,6 +209,30 @@ def test_columns_leave_out_what_is_superseded(monkeypatch: pytest.MonkeyPatch) -
     everything = read_plainly(log.closed)
     assert difference(everything, found) is None
     assert fed < everything.records / 2
+
+
+def with_a_record_twice(data: bytes) -> list[bytes]:
+    """The batches of an output; the last record of the first one that is not compressed stands there twice."""
+    headers = list(iter_batches(data))
+    batches = [bytearray(data[at : at + header.size_bytes]) for at, header in headers]
+    number = next(n for n, (_, header) in enumerate(headers) if header.record_count and not header.attributes & 7)
+    batch, count = batches[number], headers[number][1].record_count
+    batch += kept._cut(bytes(batch), count)[-1]
+    struct.pack_into(">i", batch, 8, len(batch) - 12)
+    struct.pack_into(">i", batch, 57, count + 1)
+    struct.pack_into(">I", batch, 17, google_crc32c.value(bytes(batch[21:])))
+    return [bytes(each) for each in batches]
+
+
+@pytest.mark.parametrize("fast", [False, True])
+def test_a_record_that_stands_twice_is_refused(fast: bool) -> None:
+    log = LogWriter().write(seeded(1, 60, PLAIN)).roll()
+    with a_job(log.closed, log.active.base_offset, log.now_ms) as (job, plan, part):
+        result = plain.clean_partition(plan, part, job.in_dir(0), job.out_dir(0))
+        output = result.outputs[0]
+        twice = with_a_record_twice((job.out / output.file).read_bytes())
+        made = plain._write(job.out_dir(0), 0, output.name, twice)
+        assert "is in no input" in verdict(job, part, replace(result, outputs=(made, *result.outputs[1:])), fast=fast)
 
 
 @pytest.mark.parametrize("fast", [False, True])
