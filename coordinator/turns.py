@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 TURN_S: Final = 0.002
-AT_ONCE_S: Final = 0.008  # of what need not wait for a turn: a hundred clients with ten requests each have none to wait
+AT_ONCE_S: Final = 0.008  # of requests that need no turn, in one round: almost all of a hundred clients with ten each
 
 Steps = Iterator[Any]
 

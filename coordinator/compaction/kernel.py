@@ -44,6 +44,7 @@ __all__ = [
     "Damage",
     "Records",
     "array_of",
+    "numbers_of",
     "read_batches",
     "read_records",
     "read_segment",

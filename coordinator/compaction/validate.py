@@ -10,7 +10,7 @@ Of a manifest that may be stale, forged, damaged or the work of a defective job 
 * outputs and inputs hold the same offsets of every transaction that is still open;
 * nothing is missing: read by the code that reads a log at start, outputs and inputs leave the same newest record of
   every committed offset and every group. A daemon asks its memory for that (`memory_check.py`), and the inputs are not
-  decoded; where there is no daemon they are replayed (`against_inputs`).
+  decoded; where there is no daemon they are compared in columns or replayed (`check_against_inputs`).
 
 So the worst that a manifest which passes can do is to leave something superseded in, or take a tombstone out too soon.
 
