@@ -6,7 +6,8 @@ compiled modules, and Python prefers the latter. `make wheels` builds both.
 
 The list is what a request, a record of the log or a group passes through often enough to pay. Left out on purpose:
 codecs of rare requests (as much C as all the rest, and minutes of compiling), what runs once, declarations that are
-data (`protocol.messages`), and what lives from rewriting classes (`coordinator.dispatch`: a dict with `__missing__`).
+data (`protocol.messages`), and what lives from rewriting classes (`coordinator.server.dispatch`: a dict with
+`__missing__`).
 """
 
 from __future__ import annotations
@@ -23,12 +24,13 @@ PROTOCOL = """
     generated.offset_fetch generated.offsets_log generated.sync_group
 """
 COORDINATOR = """
-    clock commit_frame connection connections effects heartbeat_frame core
-    api.handler api.heartbeat api.join_group api.leave_group api.offset_commit api.offset_fetch api.sync_group
-    group.* offsets.* purgatory.*
+    core.* core.purgatory.* core.group.* core.offsets.*
+    server.commit_frame server.connection server.connections server.heartbeat_frame
+    server.api.handler server.api.heartbeat server.api.join_group server.api.leave_group server.api.offset_commit
+    server.api.offset_fetch server.api.sync_group
 """
 EXCEPT = """
-    group/history group/states_doc offsets/failure offsets/directory
+    core/cluster core/error_responses core/registry core/group/history core/group/states_doc
 """
 # No types of dependencies are needed: mypyc is given the same modules whether they are installed beside it or not.
 MYPY = ["--ignore-missing-imports", "--no-warn-unused-ignores"]

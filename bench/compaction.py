@@ -33,14 +33,15 @@ if __name__ == "__main__":
 
 from bench.measure import BUILD, busy_share, machine, process_tree, wait_for_quiet
 from bench.spark_logs import size_of, write_logs
-from coordinator.compaction import handover, jobs, plain
+from coordinator.compaction import jobs, plain
+from coordinator.compaction import swap_protocol as handover
 from coordinator.compaction.offline import Offline
 from coordinator.compaction.plan import JobDir, Manifest, PartitionResult
 from coordinator.compaction.planning import Options
 from coordinator.compaction.spark_compact import JOB_VERSION, Mode, run_job
-from coordinator.compaction.spark_session import SessionSettings, open_session
-from coordinator.log.fs import RealFileSystem
-from coordinator.log.log import LogConfig
+from coordinator.spark.spark_session import SessionSettings, open_session
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.log.log import LogConfig
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

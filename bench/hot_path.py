@@ -32,19 +32,20 @@ from typing import TYPE_CHECKING, Any, cast
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
-from coordinator.api.table import HANDLERS  # noqa: E402
-from coordinator.cluster import Cluster  # noqa: E402
-from coordinator.config import Config  # noqa: E402
-from coordinator.connection import Connection  # noqa: E402
-from coordinator.core import GroupCoordinator  # noqa: E402
-from coordinator.log.flusher import Flusher  # noqa: E402
-from coordinator.log.fs import RealFileSystem  # noqa: E402
-from coordinator.log.log import Log, LogConfig  # noqa: E402
-from coordinator.offsets.loaded import Harvest  # noqa: E402
-from coordinator.offsets.offsets_log import OFFSETS_TOPIC, OffsetsLog  # noqa: E402
-from coordinator.offsets.store import OffsetStore  # noqa: E402
-from coordinator.runtime import Runtime  # noqa: E402
-from coordinator.topic_io import TopicIO  # noqa: E402
+from coordinator.config.config import Config  # noqa: E402
+from coordinator.core.cluster import Cluster  # noqa: E402
+from coordinator.core.coordinator import GroupCoordinator  # noqa: E402
+from coordinator.core.loading import Harvest  # noqa: E402
+from coordinator.core.offsets.store import OffsetStore  # noqa: E402
+from coordinator.core.topics.names import OFFSETS_TOPIC  # noqa: E402
+from coordinator.server.api.table import HANDLERS  # noqa: E402
+from coordinator.server.connection import Connection  # noqa: E402
+from coordinator.server.runtime import Runtime  # noqa: E402
+from coordinator.storage.log.flusher import Flusher  # noqa: E402
+from coordinator.storage.log.fs import RealFileSystem  # noqa: E402
+from coordinator.storage.log.log import Log, LogConfig  # noqa: E402
+from coordinator.storage.offsets_log import OffsetsLog  # noqa: E402
+from coordinator.storage.topic_logs import TopicIO  # noqa: E402
 from protocol import codec  # noqa: E402
 from protocol.headers import decode_response_header, encode_request_header  # noqa: E402
 from protocol.messages.heartbeat import HeartbeatRequest  # noqa: E402

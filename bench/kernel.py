@@ -27,8 +27,8 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.spark_logs import size_of, write_logs
-from coordinator.compaction.columns import offsets_table
-from coordinator.compaction.kernel import Batches, Records, read_batches, read_records
+from coordinator.columnar.columns import offsets_table
+from coordinator.columnar.kernel import Batches, Records, read_batches, read_records
 from protocol.compression import Codec
 from protocol.record_batch import iter_batches, verify
 from protocol.record_batch import read_records as plainly_read

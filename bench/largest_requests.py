@@ -26,10 +26,10 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from bench.report import markdown_table
-from coordinator.api.handler import Api
-from coordinator.api.table import HANDLERS
-from coordinator.config import Config
-from coordinator.server import Server
+from coordinator.config.config import Config
+from coordinator.server.api.handler import Api
+from coordinator.server.api.table import HANDLERS
+from coordinator.server.server import Server
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from bench.measure import BUILD
-from coordinator.offsets.partition import partition_for
+from coordinator.core.shard import partition_for
 from protocol.offsets_records import offset_key_prefix
 from protocol.record_batch import build_batch
 

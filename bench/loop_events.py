@@ -25,21 +25,21 @@ from heapq import heappop, heappush
 from pathlib import Path
 from typing import Any, cast
 
-from coordinator.api.table import HANDLERS
-from coordinator.cluster import Cluster
-from coordinator.config import Config
-from coordinator.connection import Connection
-from coordinator.core import GroupCoordinator
-from coordinator.group.group import Group
-from coordinator.log.fs import RealFileSystem
-from coordinator.offsets.loaded import Harvest
-from coordinator.offsets.offsets_log import OffsetsLog
-from coordinator.offsets.scan import schedule_scan
-from coordinator.offsets.store import CommittedOffset, OffsetStore
-from coordinator.runtime import Runtime
-from coordinator.snapshot.keeper import Snapshots
-from coordinator.status import status_of
-from coordinator.topic_io import TopicIO
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.group.group import Group
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.scan import schedule_scan
+from coordinator.core.offsets.store import CommittedOffset, OffsetStore
+from coordinator.server.api.table import HANDLERS
+from coordinator.server.connection import Connection
+from coordinator.server.runtime import Runtime
+from coordinator.server.status import status_of
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.offsets_log import OffsetsLog
+from coordinator.storage.snapshot.keeper import Snapshots
+from coordinator.storage.topic_logs import TopicIO
 from protocol import codec
 from protocol.consumer import Subscription, encode_subscription
 from protocol.headers import encode_request_header
@@ -409,9 +409,9 @@ def rebalance_of_5000_members(world: World, scale: float) -> Iterator[None]:
 
 @scenario
 def sessions_of_100k_members_move_down_the_wheel_and_expire(world: World, scale: float) -> Iterator[None]:
-    from coordinator.group.member import Member
-    from coordinator.group.session import restart_session
-    from coordinator.group.state import STABLE
+    from coordinator.core.group.member import Member
+    from coordinator.core.group.session import restart_session
+    from coordinator.core.group.state import STABLE
 
     event = world.core._event
     event.now_ms = world.runtime.now_ms()
@@ -446,7 +446,7 @@ def full_collection_of_1m_offsets(world: World, scale: float) -> Iterator[None]:
 
 @scenario
 def metrics_scrape(world: World, scale: float) -> Iterator[None]:
-    from coordinator.http.exposition import expose
+    from coordinator.metrics.exposition import expose
 
     for number in range(int(100_000 * scale)):
         world.group(f"group-{number}", 1, 10)
@@ -491,7 +491,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("names", nargs="*")
     arguments = parser.parse_args()
-    from coordinator.collector import THRESHOLDS
+    from coordinator.server.gc_policy import THRESHOLDS
 
     gc.set_threshold(*THRESHOLDS)
     for name in arguments.names or SCENARIOS:

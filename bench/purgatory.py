@@ -5,11 +5,11 @@ distributed gaps; each watches the same three keys and times out after 200 ms; s
 from a log-normal distribution. Low timeout rate: half within 20 ms, three quarters within 60 ms. High: half within
 200 ms, three quarters within 400 ms, so that half of all time out.
 
-Four designs keep the same watch lists: ours (`coordinator.purgatory`); a heap from which completed requests are only
-purged now and then (what Kafka had before, a DelayQueue); and `loop.call_later` of asyncio and of uvloop. The first two
-run on a virtual clock, as fast as they can; the last two need real time, and ours stands beside them there. A design
-that does nothing shows what the driver costs, and is taken off. The figure is CPU time per request, from arrival to
-completion, minimum of the runs; memory is the peak of what Python's allocator was asked for.
+Four designs keep the same watch lists: ours (`coordinator.core.purgatory`); a heap from which completed requests are
+only purged now and then (what Kafka had before, a DelayQueue); and `loop.call_later` of asyncio and of uvloop. The
+first two run on a virtual clock, as fast as they can; the last two need real time, and ours stands beside them there. A
+design that does nothing shows what the driver costs, and is taken off. The figure is CPU time per request, from arrival
+to completion, minimum of the runs; memory is the peak of what Python's allocator was asked for.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ import uvloop
 
 from bench.findings import Findings, parser
 from bench.report import markdown_table
-from coordinator.purgatory.purgatory import DelayedOperation, Purgatory, run_due
-from coordinator.purgatory.timing_wheel import TimingWheel
+from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory, run_due
+from coordinator.core.purgatory.timing_wheel import TimingWheel
 
 TIMEOUT_MS: Final = 200
 KEYS: Final = ("first", "second", "third")

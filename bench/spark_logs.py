@@ -25,7 +25,7 @@ from typing import Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from coordinator.offsets.partition import partition_for
+from coordinator.core.shard import partition_for
 from protocol.compression import Codec
 from protocol.offsets_records import (
     GroupValue,

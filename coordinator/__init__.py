@@ -1,1 +1,1 @@
-"""The server: a Kafka-compatible consumer-group coordinator. Start with docs/architecture.md, then `core.py`."""
+"""A Kafka-compatible consumer-group coordinator. Start with docs/architecture.md, then `core/coordinator.py`."""

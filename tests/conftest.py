@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.spark import spark as spark  # a fixture: one session for all tests that need one
+
 settings.register_profile("quick", max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 # The same examples each time: what CI says of a commit depends on the commit alone. New ones are found by the others.
 settings.register_profile("deep", settings.get_profile("quick"), max_examples=300, derandomize=True)
@@ -23,10 +25,10 @@ LONGEST_FIRST = (
     "compaction/test_spark_cluster.py",
     "cluster/test_scenario.py",
     "workers/test_workers.py",
-    "compaction/test_handover_power.py",
+    "compaction/test_swap_power.py",
     "compaction/test_spark_compact.py",
-    "compaction/test_spark_history.py",
-    "compaction/test_spark_source.py",
+    "history/test_spark_extract.py",
+    "spark/test_spark_source.py",
     "cluster/test_away.py",
     "docs/test_readme.py",
     "docs/test_tutorial.py",
@@ -39,7 +41,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if os.environ.get("REQUIRE_COMPILED") != "1":
         return
     import coordinator
-    from coordinator.about import is_compiled
+    from coordinator.version import is_compiled
 
     found = Path(coordinator.__file__).resolve()
     if not found.is_relative_to(Path(sys.prefix).resolve()) or not is_compiled():
@@ -48,7 +50,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Begin with what takes longest. Leave out what takes liberties with the code that the compiled build forbids."""
-    from coordinator.about import is_compiled
+    from coordinator.version import is_compiled
 
     place = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))

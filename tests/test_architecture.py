@@ -1,12 +1,12 @@
-"""The house rules about imports, as a test that explains itself when one is broken.
+"""The architecture as rules over imports and names. docs/architecture.md explains the layers.
 
-Imports point one way (docs/architecture.md draws them), the core touches no clock, socket, file or chance, and what
-only the Spark job needs is imported by nobody else.
+Type-only and lazy imports count as imports. An exception is listed with its reason; the lists may only shrink.
 """
 
 from __future__ import annotations
 
 import ast
+from collections import Counter, defaultdict
 from functools import cache
 from pathlib import Path
 
@@ -14,402 +14,185 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# The pure half of coordinator/offsets; the other is offsets_log.py, which writes.
-OFFSETS_CORE = (
-    "cold",
-    "commit",
-    "commit_again",
-    "committed",
-    "deletion",
-    "directory",
-    "expiration",
-    "failure",
-    "fetch",
-    "freezing",
-    "loaded",
-    "partition",
-    "raw_batch",
-    "raw_records",
-    "replay",
-    "scan",
-    "settled",
-    "store",
+# Lowest first. A file may import its own layer and the layers above it in this table.
+LAYERS = (
+    "protocol",
+    "coordinator.version",
+    "coordinator.config",
+    "coordinator.processes",
+    "coordinator.core.purgatory",
+    "coordinator.core",
+    "coordinator.metrics",
+    "coordinator.columnar",
+    "coordinator.storage",
+    "coordinator.spark",
+    "coordinator.compaction",
+    "coordinator.history",
+    "coordinator.server",
+    "coordinator.workers",
+    "coordinator.cli",
+    "coordinator.__main__",
 )
 
-# Cleaning in columns, from one segment to a Spark task: each may use those before it.
-CLEANING: dict[str, tuple[str, ...]] = {}
-for _name, *_others in (
-    ("segment_scan", "batches", "kernel", "boundaries", "plain", "plan", "rules"),
-    ("segment_rewrite", "batches", "kernel", "plain", "rules"),
-    ("cleaner", "batches", "boundaries", "plain", "plan", "rules"),
-    ("spark_tasks", "batches", "boundaries", "kernel", "plain", "plan", "rules"),
-):
-    CLEANING[_name] = (*CLEANING, *_others)
-
-# What history means, apart from where it lies: each may use those before it.
-HISTORY_CORE = ("times", "commits", "reset_csv", "rebalances", "resets", "questions")
-
+# Places that touch no clock, file, socket, thread or source of randomness.
 PURE = (
     "protocol",
-    "coordinator/effects.py",
-    "coordinator/core.py",
-    "coordinator/config.py",
-    "coordinator/config_sources.py",
-    "coordinator/config_values.py",
-    "coordinator/dynamic_config.py",
-    "coordinator/cluster.py",
-    "coordinator/dispatch.py",
-    "coordinator/distribution.py",
-    "coordinator/loop_health.py",
-    "coordinator/group",
-    "coordinator/purgatory",
-    "coordinator/topics",
-    "coordinator/api",
-    "coordinator/compaction/rules.py",
-    "coordinator/compaction/eligibility.py",
-    *(f"coordinator/history/{name}.py" for name in HISTORY_CORE),
-    "coordinator/cli/reset_plan.py",
-    *(f"coordinator/offsets/{name}.py" for name in OFFSETS_CORE),
+    "coordinator.config",
+    "coordinator.core",
+    "coordinator.server.api",
+    "coordinator.server.dispatch",
+    "coordinator.server.loop_health",
+    "coordinator.metrics.histogram",
+    "coordinator.compaction.rules",
+    "coordinator.compaction.eligibility",
+    "coordinator.cli.reset.plan",
+    *(f"coordinator.history.{name}" for name in ("commits", "questions", "rebalances", "reset_csv", "resets", "times")),
 )
-# What daemon, child and job share: files in and out, nothing of a daemon. See docs/architecture.md.
-COMPACTION_BASE = (
-    "cleaner_checkpoint",
-    "eligibility",
-    "frames",
-    "handover",
-    "jobs",
-    "kept",
-    "memory_check",
-    "plan",
-    "planning",
-    "request",
-    "rules",
-    "tail",
-    "validate",
-)
+IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors", "socket"})
+IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}
+IMPURE_ALLOWED = {"protocol.generate": {"os"}}  # it writes the generated codecs, at build time
 
-IMPURE = frozenset(
-    {
-        "asyncio",
-        "os",
-        "random",
-        "secrets",
-        "select",
-        "selectors",
-        "socket",
-        "subprocess",
-        "threading",
-        "time",
-        "uuid",
-        "uvloop",
-    }
-)
+SPARK_EXTRA = frozenset(["matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
 
-# Each part may import what is named here, itself, and nothing else of ours. The longest matching prefix counts.
-MAY_IMPORT: dict[str, frozenset[str]] = {
-    "protocol": frozenset(),
-    "coordinator.effects": frozenset(),
-    "coordinator.config": frozenset({"coordinator.config_values", "coordinator.environment"}),
-    "coordinator.config_values": frozenset(),
-    "coordinator.broker_loggers": frozenset({"protocol"}),
-    "coordinator.dynamic_config": frozenset(
-        {"coordinator.config", "coordinator.config_sources", "coordinator.config_values"}
-    ),
-    "coordinator.config_sources": frozenset(
-        {
-            "coordinator.config",
-            "coordinator.config_values",
-            "coordinator.environment",
-            "coordinator.kafka_keys",
-            "coordinator.properties",
-        }
-    ),
-    "coordinator.about": frozenset({"protocol"}),
-    "coordinator.cluster": frozenset(),
-    "coordinator.compiling": frozenset(),
-    "coordinator.purgatory.timing_wheel": frozenset({"coordinator.compiling"}),
-    "coordinator.purgatory.purgatory": frozenset({"coordinator.compiling", "coordinator.purgatory.timing_wheel"}),
-    "coordinator.distribution": frozenset(),
-    "coordinator.loop_health": frozenset({"coordinator.distribution"}),
-    "coordinator.collector": frozenset({"coordinator.distribution", "coordinator.loop_health"}),
-    "coordinator.log": frozenset({"protocol", "coordinator.config", "coordinator.distribution"}),
-    "coordinator.data_dir": frozenset({"protocol", "coordinator.config", "coordinator.log"}),
-    "coordinator.group": frozenset({"protocol", "coordinator.effects", "coordinator.config"}),
-    **{
-        f"coordinator.offsets.{name}": frozenset(
-            {
-                "protocol",
-                "coordinator.effects",
-                "coordinator.config",
-                "coordinator.group",
-                "coordinator.purgatory",
-                *(f"coordinator.offsets.{other}" for other in OFFSETS_CORE),
-            }
-        )
-        for name in OFFSETS_CORE
-    },
-    "coordinator.offsets.committed": frozenset(),
-    "coordinator.offsets.cold": frozenset({"coordinator.offsets.committed"}),
-    "coordinator.offsets.raw_batch": frozenset({"protocol"}),
-    "coordinator.offsets.raw_records": frozenset({"protocol", "coordinator.offsets.committed"}),
-    "coordinator.offsets.freezing": frozenset(
-        {"protocol", "coordinator.offsets.cold", "coordinator.offsets.committed", "coordinator.offsets.raw_records"}
-    ),
-    "coordinator.offsets.store": frozenset({"protocol", "coordinator.offsets.cold", "coordinator.offsets.committed"}),
-    "coordinator.offsets.offsets_log": frozenset(
-        {"protocol", "coordinator.config", "coordinator.log", "coordinator.effects"}
-    ),
-    **{
-        f"coordinator.compaction.{name}": frozenset(
-            {
-                "protocol",
-                "coordinator.log",
-                "coordinator.offsets.raw_records",
-                "coordinator.offsets.replay",
-                "coordinator.offsets.settled",
-                *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE),
-            }
-        )
-        for name in COMPACTION_BASE
-    },
-    "coordinator.purgatory": frozenset(
-        {"protocol", "coordinator.effects", "coordinator.config", "coordinator.group", "coordinator.topics.effects"}
-    ),
-    "coordinator.topics": frozenset(
-        {
-            "protocol",
-            "coordinator.effects",
-            "coordinator.config",
-            "coordinator.broker_loggers",
-            "coordinator.config_values",
-            "coordinator.dynamic_config",
-            "coordinator.purgatory",
-        }
-    ),
-    "coordinator.compaction.rules": frozenset({"protocol"}),
-    "coordinator.compaction.eligibility": frozenset(),
-    "coordinator.compaction.plan": frozenset(),
-    "coordinator.compaction.plain": frozenset({"protocol", "coordinator.compaction"}),
-    "coordinator.compaction.batches": frozenset({"protocol"}),
-    "coordinator.compaction.kernel": frozenset({"protocol", "coordinator.compaction.batches"}),
-    "coordinator.compaction.fast_replay": frozenset(
-        {
-            "protocol",
-            "coordinator.compaction.batches",
-            "coordinator.compaction.kernel",
-            "coordinator.compaction.plan",
-            "coordinator.offsets.replay",
-        }
-    ),
-    "coordinator.compaction.fast_check": frozenset(
-        {
-            "protocol",
-            "coordinator.log",
-            *(f"coordinator.compaction.{each}" for each in ("batches", "kept", "kernel", "plan", "segment_scan")),
-        }
-    ),
-    "coordinator.compaction.offline": frozenset(
-        {"coordinator.log", *(f"coordinator.compaction.{other}" for other in COMPACTION_BASE)}
-    ),
-    "coordinator.compaction.boundaries": frozenset({"protocol", "coordinator.compaction.rules"}),
-    **{
-        f"coordinator.compaction.{name}": frozenset({"protocol", *(f"coordinator.compaction.{each}" for each in below)})
-        for name, below in CLEANING.items()
-    },
-    "coordinator.compaction.spark_session": frozenset(),
-    "coordinator.compaction.spark_compact": frozenset(
-        {"coordinator.log", *(f"coordinator.compaction.{each}" for each in (*CLEANING, "boundaries", "jobs"))}
-        | {f"coordinator.compaction.{each}" for each in ("plain", "plan", "rules")}
-    ),
-    "coordinator.compaction.group_columns": frozenset({"protocol"}),
-    "coordinator.compaction.columns": frozenset(
-        {
-            "protocol",
-            "coordinator.compaction.batches",
-            "coordinator.compaction.kernel",
-            "coordinator.compaction.group_columns",
-        }
-    ),
-    "coordinator.compaction.log_reader": frozenset(
-        {"protocol", "coordinator.compaction.batches", "coordinator.compaction.kernel"}
-    ),
-    "coordinator.compaction.spark_source": frozenset(
-        {"coordinator.compaction.log_reader", "coordinator.compaction.columns"}
-    ),
-    "coordinator.history": frozenset(
-        {
-            "coordinator.log",
-            "coordinator.offsets.partition",
-            *(
-                f"coordinator.compaction.{name}"
-                for name in ("batches", "cleaner_checkpoint", "columns", "group_columns", "kernel", "log_reader")
-            ),
-        }
-    ),
-    "coordinator.history.marks": frozenset({"coordinator.log"}),  # the planner reads it
-    **{
-        f"coordinator.history.{name}": frozenset(f"coordinator.history.{each}" for each in HISTORY_CORE[:number])
-        for number, name in enumerate(HISTORY_CORE)
-    },
-    "coordinator.history.plots": frozenset(f"coordinator.history.{name}" for name in HISTORY_CORE),
-    "coordinator.compaction.spark_history": frozenset(
-        {
-            "coordinator.history",
-            "coordinator.log",
-            "coordinator.compaction.batches",
-            "coordinator.compaction.log_reader",
-        }
-    ),
-    "coordinator.compaction.spark_fleet": frozenset({"coordinator.history"}),
-    "coordinator.core": frozenset(
-        {
-            "protocol",
-            "coordinator.effects",
-            "coordinator.config",
-            "coordinator.group",
-            "coordinator.purgatory",
-            *(f"coordinator.offsets.{name}" for name in OFFSETS_CORE),
-        }
-    ),
-    "coordinator.api": frozenset(
-        {
-            "protocol",
-            "coordinator.effects",
-            "coordinator.config",
-            "coordinator.cluster",
-            "coordinator.broker_loggers",
-            "coordinator.core",
-            "coordinator.group",
-            "coordinator.topics",
-        }
-    ),
+# Modules that name pyspark and are not called spark_*.
+PYSPARK = {
+    "coordinator.cli.compact.rounds": "the type of a session that it opens by `coordinator.spark`",
+    "coordinator.cli.compact.screen": "the type of a session that it asks how far it is",
+    "coordinator.cli.history.fleet": "the type of a session that it opens by `coordinator.spark`",
+}
+
+# Pairs of packages that import each other.
+MUTUAL = {
+    ("coordinator.core", "coordinator.core.group"): "the core's files use its groups, which use `core.context`",
+    ("coordinator.core", "coordinator.core.offsets"): "the core's files use the store, which uses `core.context`",
+}
+
+# Public class names that stand in more than one module.
+SAME_NAME: dict[str, str] = {}
+
+# Names of Kafka's files and topics, each with the one file that spells it.
+ON_DISK = {
+    "__consumer_offsets": "coordinator.core.topics.names",
+    "cleaner-offset-checkpoint": "coordinator.storage.file_names",
+    "recovery-checkpoint": "coordinator.storage.file_names",
+    "meta.properties": "coordinator.storage.file_names",
+    "live-state": "coordinator.storage.file_names",
+    "topics.json": "coordinator.storage.file_names",
 }
 
 
 def module_name(path: Path) -> str:
-    parts = list(path.relative_to(ROOT).with_suffix("").parts)
+    parts = path.relative_to(ROOT).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def modules_under(*places: str) -> list[Path]:
-    found: list[Path] = []
-    for place in places:
-        path = ROOT / place
-        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
-    assert found, f"nothing under {places}: the layout has changed and this test must follow"
-    return found
+FILES = {
+    module_name(path): path
+    for path in sorted([*(ROOT / "protocol").rglob("*.py"), *(ROOT / "coordinator").rglob("*.py")])
+}
+every_module = pytest.mark.parametrize("module", FILES)
 
 
 @cache
-def imported_modules(path: Path) -> set[str]:
-    """Dotted names imported anywhere in the file, but for those under `if TYPE_CHECKING`."""
-    names: set[str] = set()
+def parse(module: str) -> ast.Module:
+    return ast.parse(FILES[module].read_text(encoding="utf-8"))
 
-    def visit(node: ast.AST) -> None:
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
-            for child in node.orelse:
-                visit(child)
-            return
+
+@cache
+def imports(module: str) -> frozenset[str]:
+    """The modules that a file imports anywhere: ours by their full names, others by their first word."""
+    found: set[str] = set()
+    for node in ast.walk(parse(module)):
         if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.add(node.module)
-            names.update(f"{node.module}.{alias.name}" for alias in node.names)
-        for child in ast.iter_child_nodes(node):
-            visit(child)
-
-    visit(parse(path))
-    return names
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module}: write imports in full"
+            names = (f"{node.module}.{alias.name}" for alias in node.names)
+            found.update(name if name in FILES else str(node.module) for name in names)
+    return frozenset(name if name in FILES else name.split(".")[0] for name in found)
 
 
-@cache
-def parse(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+def ours(module: str) -> frozenset[str]:
+    return imports(module) & FILES.keys()
 
 
-def is_under(name: str, prefix: str) -> bool:
-    return name == prefix or name.startswith(prefix + ".")
+def is_under(module: str, place: str) -> bool:
+    return module == place or module.startswith(place + ".")
 
 
-def ours(path: Path) -> set[str]:
-    """The modules of this project that a file imports."""
-    found = set()
-    for name in imported_modules(path):
-        if not (is_under(name, "coordinator") or is_under(name, "protocol")):
-            continue
-        place = ROOT / Path(*name.split("."))
-        if place.with_suffix(".py").exists() or (place / "__init__.py").exists():
-            found.add(name)
-    return found
+def layer(module: str) -> int:
+    """The layer with the longest matching name."""
+    return max((len(name), number) for number, name in enumerate(LAYERS) if is_under(module, name))[1]
 
 
-def rule_for(module: str) -> str | None:
-    matching = [prefix for prefix in MAY_IMPORT if is_under(module, prefix)]
-    return max(matching, key=len, default=None)
+def package(module: str) -> str:
+    return module if FILES[module].name == "__init__.py" else module.rpartition(".")[0]
 
 
-@pytest.mark.parametrize("path", modules_under(*PURE), ids=lambda path: module_name(path))
-def test_the_core_touches_no_clock_no_socket_and_no_chance(path: Path) -> None:
-    roots = {name.split(".")[0] for name in imported_modules(path)}
-    allowed = {"os"} if module_name(path) == "protocol.generate" else set()  # the generator writes files, at build time
-    assert roots & IMPURE <= allowed, "hand it in as an argument instead"
-
-
-@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
-def test_imports_point_one_way(path: Path) -> None:
-    module = module_name(path)
-    prefix = rule_for(module)
-    if prefix is None:
-        return  # the edge: server, runtime, connection, cli, http may use everything below them
-    allowed = MAY_IMPORT[prefix]
-    for name in ours(path):
-        package_only = name in {
-            "coordinator",
-            "coordinator.compaction",
-            "coordinator.offsets",
-            "coordinator.purgatory",
-            "coordinator.topics",
-        }
-        if is_under(name, prefix) or package_only:
-            continue
-        assert any(is_under(name, place) for place in allowed), (
-            f"{module} imports {name}, but {prefix} may import only {sorted(allowed) or 'nothing of ours'}: "
-            "move the shared part down, or hand it in"
-        )
-
-
-@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
-def test_only_the_spark_job_imports_pyspark(path: Path) -> None:
-    if path.name.startswith("spark_"):
+@every_module
+def test_every_file_belongs_to_a_layer_and_imports_no_higher_one(module: str) -> None:
+    if module == "coordinator":
         return
-    assert not any(is_under(name, "pyspark") for name in imported_modules(path)), "the server must start without Spark"
+    assert any(is_under(module, name) for name in LAYERS), "no file lies beside the layers"
+    higher = sorted(name for name in ours(module) - {"coordinator"} if layer(name) > layer(module))
+    assert not higher, f"{module} imports {higher}: move the shared part down, or hand it in"
 
 
-HEAVY = frozenset({"matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"})
+@pytest.mark.parametrize("module", [name for name in FILES if any(is_under(name, place) for place in PURE)])
+def test_the_core_touches_no_clock_no_socket_and_no_chance(module: str) -> None:
+    found = imports(module) & IMPURE - IMPURE_ALLOWED.get(module, set())
+    assert not found, f"{module} imports {sorted(found)}: hand it in as an argument instead"
 
 
-@pytest.mark.parametrize("start", ["coordinator.server", "coordinator.compaction.child"])
+@every_module
+def test_only_spark_modules_import_pyspark(module: str) -> None:
+    allowed = (
+        is_under(module, "coordinator.spark") or module.rpartition(".")[2].startswith("spark_") or module in PYSPARK
+    )
+    assert allowed or "pyspark" not in imports(module), "the daemon and the other commands start without Spark"
+
+
+@pytest.mark.parametrize("start", ["coordinator.server.server", "coordinator.compaction.child"])
 def test_the_daemon_and_its_children_need_nothing_of_the_spark_extra(start: str) -> None:
-    """Neither its memory nor its start-up is to grow by them, and they may not be installed. Lazy imports count too."""
-    came_from: dict[str, str] = {start: ""}
+    came_from = {start: start}
     waiting = [start]
     while waiting:
         module = waiting.pop()
-        place = ROOT / Path(*module.split("."))
-        path = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
-        heavy = {name.split(".")[0] for name in imported_modules(path)} & HEAVY
-        way = [module]
-        while came_from[way[-1]]:
-            way.append(came_from[way[-1]])
-        assert not heavy, f"{start} reaches {sorted(heavy)}: {' <- '.join(way)}"
-        for name in ours(path) - came_from.keys():
-            came_from[name] = module
+        assert not imports(module) & SPARK_EXTRA, f"{start} reaches {module}, by {came_from[module]}"
+        for name in ours(module) - came_from.keys():
+            came_from[name] = f"{came_from[module]} -> {name}"
             waiting.append(name)
 
 
-@pytest.mark.parametrize("path", modules_under("protocol", "coordinator"), ids=lambda path: module_name(path))
-def test_every_module_opens_with_its_idea(path: Path) -> None:
-    if path.parent.name == "generated":
-        return
-    docstring = ast.get_docstring(parse(path))
-    assert docstring, "a reader should learn in the first lines what this file is for"
+def test_no_two_packages_import_each_other() -> None:
+    arrows = {(package(module), package(name)) for module in FILES for name in ours(module)}
+    mutual = {(a, b) for a, b in arrows if a < b and (b, a) in arrows and a.startswith("coordinator.")}
+    assert mutual == MUTUAL.keys()
+
+
+def test_no_class_name_is_defined_twice() -> None:
+    places = defaultdict(list)
+    for module in FILES:
+        if is_under(module, "coordinator"):
+            for node in ast.walk(parse(module)):
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places[node.name].append(module)
+    assert {name: found for name, found in places.items() if len(found) > 1 and name not in SAME_NAME} == {}
+
+
+@pytest.mark.parametrize("name", ON_DISK)
+def test_a_name_on_disk_is_a_literal_in_one_file(name: str) -> None:
+    literals: Counter[str] = Counter()
+    for module in FILES:
+        if is_under(module, "coordinator"):
+            literals[module] += sum(
+                isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.strip("/-") == name
+                for node in ast.walk(parse(module))
+            )
+    assert +literals == {ON_DISK[name]: 1}
+
+
+@every_module
+def test_every_module_opens_with_its_purpose(module: str) -> None:
+    if not is_under(module, "protocol.generated"):
+        assert ast.get_docstring(parse(module)), "the first lines of a file say what it is for"

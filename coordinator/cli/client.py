@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from coordinator.cli.errors import CliError
-from coordinator.config_values import Address, ConfigError, parse_address
+from coordinator.config.values import Address, ConfigError, parse_address
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode

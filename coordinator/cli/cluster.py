@@ -18,9 +18,10 @@ from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, as_columns, as_json
-from coordinator.cluster import StaticOwnership
-from coordinator.topics.catalogue import CatalogueError, parse_document
-from coordinator.topics.names import CATALOGUE_NAME, OFFSETS_TOPIC, parse_partition_directory
+from coordinator.core.cluster import StaticOwnership
+from coordinator.core.topics.catalogue import CatalogueError, parse_document
+from coordinator.core.topics.names import OFFSETS_TOPIC, parse_partition_directory
+from coordinator.storage.file_names import CATALOGUE_NAME
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
 DESCRIPTION: Final = "The nodes of a cluster, and what each of them owns."

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from coordinator.cli.errors import CliError
-from coordinator.config import OTHER_NAMES, Key, keys
+from coordinator.config.config import OTHER_NAMES, Key, keys
 
 DESCRIPTION: Final = (
     "Every setting: name, type, default, valid range, meaning, and whether the name is Kafka's or ours."
@@ -71,7 +71,7 @@ def as_markdown(chosen: Iterable[Key] | None = None) -> str:
     lines = [
         "# Configuration",
         "",
-        "<!-- Written by `make generate` from coordinator/config.py; do not edit. -->",
+        "<!-- Written by `make generate` from coordinator/config/config.py; do not edit. -->",
         "",
         "Settings have Kafka's names where Kafka has the setting. They come, weakest first, from the defaults, from",
         "`--config FILE` (the syntax of Kafka's `server.properties`), from the environment (`group.max.size` is",

@@ -12,8 +12,8 @@ from typing import Final
 
 from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError, explain
-from coordinator.cli.described import Group, Member, TopicPartition, describe
 from coordinator.cli.errors import CliError
+from coordinator.cli.group_description import Group, Member, TopicPartition, describe
 from coordinator.cli.log_ends import log_end_offsets
 from coordinator.cli.table import Row, Value, as_columns, as_json
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse

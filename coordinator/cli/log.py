@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from coordinator.cli.errors import CliError
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from protocol.compression import Codec
 from protocol.errors import CorruptBatchError, DecodeError
 from protocol.offsets_records import (
@@ -36,7 +37,6 @@ examples:
   coordinator log dump data/__consumer_offsets-3 --group orders
   coordinator log dump /var/lib/kafka/__consumer_offsets-0/00000000000000000000.log --json"""
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
 SEGMENTS: Final = "*.log"
 KERNEL_FROM_BYTES: Final = 2_000_000  # below, importing the kernel takes longer than doing without
 
@@ -141,8 +141,8 @@ def _of_group(data: bytes, group: str, segment: Path) -> list[tuple[BatchHeader,
     if len(data) < KERNEL_FROM_BYTES:
         return None
     try:
-        from coordinator.compaction.batches import CorruptBatchError as DamagedError
-        from coordinator.compaction.group_filter import records_of_group
+        from coordinator.columnar.batches import CorruptBatchError as DamagedError
+        from coordinator.columnar.group_filter import records_of_group
     except ImportError:
         return None
     try:

@@ -19,7 +19,7 @@ from typing import Final, NamedTuple
 
 from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
-from coordinator.config_values import ConfigError
+from coordinator.config.values import ConfigError
 
 INTERRUPTED: Final = 128 + signal.SIGINT
 
@@ -35,12 +35,12 @@ COMMANDS: Final = {
     "topics": Command("coordinator.cli.topics", "list topics, or create one"),
     "cluster": Command("coordinator.cli.cluster", "the nodes of a cluster, and what each of them owns"),
     "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
-    "compact": Command("coordinator.cli.compact", "make the offsets log as small as its live keys, with Spark"),
+    "compact": Command("coordinator.cli.compact.command", "make the offsets log as small as its live keys, with Spark"),
     "history": Command(
-        "coordinator.cli.history", "the past: what was committed, who joined, how fast, what stands still"
+        "coordinator.cli.history.command", "the past: what was committed, who joined, how fast, what stands still"
     ),
-    "restore": Command("coordinator.cli.restore", "set a group's offsets to what they were at some time"),
-    "undo": Command("coordinator.cli.undo", "take back a group's last reset of offsets"),
+    "restore": Command("coordinator.cli.reset.restore", "set a group's offsets to what they were at some time"),
+    "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
     "config": Command("coordinator.cli.config", "every setting with its default, range and meaning"),
 }
 
@@ -122,7 +122,7 @@ class _Version(argparse.Action):
         super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from coordinator.about import DISTRIBUTION, build, version
+        from coordinator.version import DISTRIBUTION, build, version
 
         print(f"{DISTRIBUTION} {version()} ({build()})")
         parser.exit(0)

@@ -1,7 +1,7 @@
 """`coordinator serve`: gathers the settings and runs the daemon.
 
 The flags are short names for settings that a person types often; every other setting has --override, a file or the
-environment. What is read from the outside (file, environment) is read here, so that `coordinator.config_sources` stays
+environment. What is read from the outside (file, environment) is read here, so that `coordinator.config.sources` stays
 pure.
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.log_lines import write_log_to_stderr
-from coordinator.config import Config
-from coordinator.config_sources import load
+from coordinator.config.config import Config
+from coordinator.config.sources import load
+from coordinator.server.log_format import write_log_to_stderr
 
 DESCRIPTION: Final = """\
 Run the coordinator. Point any Kafka client's bootstrap.servers at the address it listens on.
@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise CliError(f"--port-file {port_file}: the directory {port_file.parent} does not exist; create it first")
 
     # Here and not above: a mistake in the settings is reported without waiting for the server's imports.
-    from coordinator import server
+    from coordinator.server import server
 
     try:
         if config.workers > 1:

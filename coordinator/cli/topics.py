@@ -10,7 +10,7 @@ from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, Connection, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, as_columns, as_json
-from coordinator.config_values import ConfigError, parse_topics
+from coordinator.config.values import ConfigError, parse_topics
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_topics import (
     CreatableTopic,

@@ -23,21 +23,22 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, Final
 
-from coordinator import child_entry
-from coordinator.child_process import LIFELINE_VARIABLE
-from coordinator.compaction import frames, handover
+from coordinator.compaction import swap_protocol
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, log_dir
+from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult
 from coordinator.compaction.planning import LogView, Options, PlanningError, make_plan
 from coordinator.compaction.tail import read_tail
 from coordinator.compaction.validate import LateError, RefusedError
-from coordinator.history.marks import MarksError, mark_of
-from coordinator.log.errors import LogError
-from coordinator.log.fs import FileSystem, RealFileSystem
-from coordinator.log.staging import SwapRefusedError
-from coordinator.log.swap import AtStep, no_step
-from coordinator.offsets.replay import Replay
+from coordinator.core.offsets.replay import Replay
+from coordinator.processes import child_entry, frames
+from coordinator.processes.child_process import LIFELINE_VARIABLE
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.history_marks import MarksError, mark_of
+from coordinator.storage.log.errors import LogError
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.staging import SwapRefusedError
+from coordinator.storage.log.swap import AtStep, no_step
 from protocol.errors import ProtocolError
 
 ROWS_TRIES: Final = 60  # a partition that is being loaded is asked again, once a second
@@ -126,12 +127,12 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         frames.write(stdout, frames.ALIVE)
 
     try:
-        found = handover.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
+        found = swap_protocol.read_result(fs, data_dir, order["plan_id"], epoch=order["epoch"], now_ms=order["now_ms"])
         results = [result for result in found.results if result.partition in order["partitions"]]
         for result in results:
-            left = handover.check(fs, data_dir, found, result, progress=progress)
+            left = swap_protocol.check(fs, data_dir, found, result, progress=progress)
             rows += check_memory(fs, data_dir, found, result, left, stdin, stdout)
-        handover.stage(
+        swap_protocol.stage(
             fs,
             data_dir,
             found,
@@ -143,7 +144,7 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         return {"refused": str(error), "evidence": False}
     except (RefusedError, SwapRefusedError) as error:
         return {"refused": str(error), "evidence": True}
-    except handover.AlreadySettledError as error:
+    except swap_protocol.AlreadySettledError as error:
         return {"settled": str(error)}
     except (OSError, LogError, ProtocolError, _NotNowError) as error:
         return {"again": str(error)}
@@ -157,7 +158,7 @@ class _NotNowError(Exception):
 def check_memory(
     fs: FileSystem,
     data_dir: Path,
-    accepted: handover.Accepted,
+    accepted: swap_protocol.Accepted,
     result: PartitionResult,
     left: Replay,
     stdin: IO[bytes],
@@ -172,7 +173,7 @@ def check_memory(
     assert part is not None, "it was accepted"
     found = MemoryCheck(left)
     until = _ask_for_rows(partition, part.clean_up_to, found, stdin, stdout)
-    for header, records in read_tail(fs, log_dir(data_dir, partition), part.clean_up_to, until):
+    for header, records in read_tail(fs, offsets_log_dir(data_dir, partition), part.clean_up_to, until):
         found.add_tail(header, records)
     if difference := found.difference():
         raise RefusedError(f"partition {partition}: {difference}")

@@ -23,7 +23,7 @@ from typing import Final
 
 import numpy as np
 
-from coordinator.compaction.batches import Int64s
+from coordinator.columnar.batches import Int64s
 from coordinator.compaction.boundaries import Event, divided, is_exact, judged, surveyed
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import CleanStats, InputSegment, OutputSegment, PartitionPlan, PartitionResult, Plan

@@ -22,13 +22,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coordinator.compaction.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
+from coordinator.columnar.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
+from coordinator.columnar.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.kept import NOT_BYTEWISE, check_kept
-from coordinator.compaction.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.plan import InputSegment, OutputSegment, PartitionPlan, PartitionResult
 from coordinator.compaction.segment_scan import STRETCH_BYTES, stretches
-from coordinator.log.index import MAX_RELATIVE_OFFSET
-from coordinator.log.segment import fault_in_batch
+from coordinator.storage.log.index import MAX_RELATIVE_OFFSET
+from coordinator.storage.log.segment import fault_in_batch
 from protocol.offsets_records import GROUP_KEY_VERSION
 from protocol.record_batch import read_header
 

@@ -14,10 +14,10 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from coordinator.compaction.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
-from coordinator.compaction.kernel import Records
-from coordinator.compaction.kernel import read_records as read_columns
-from coordinator.offsets.replay import Replay
+from coordinator.columnar.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
+from coordinator.columnar.kernel import Records
+from coordinator.columnar.kernel import read_records as read_columns
+from coordinator.core.offsets.replay import Replay
 from protocol.errors import DecodeError
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 

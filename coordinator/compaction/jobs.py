@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.compaction.plan import MAX_FILE_BYTES, JobDir, Manifest, Plan, PlanError, jobs_dir
-from coordinator.log.fs import FileSystem, write_atomically
-from coordinator.log.swap import AtStep, no_step
+from coordinator.storage.log.fs import FileSystem, remove_directory, write_atomically
+from coordinator.storage.log.swap import AtStep, no_step
 
 GRACE_MS: Final = 3_600_000  # after its expiry: a job that still writes finds its directory
 DONE_KEPT_MS: Final = 86_400_000
@@ -173,20 +173,6 @@ def tidy(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: At
         if is_settled(fs, job.dir) and not fs.exists(job.dir.path / EVIDENCE):
             drop_files(fs, job.dir, at_step)
     return sweep(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
-
-
-def remove_directory(fs: FileSystem, path: Path) -> None:
-    """With everything in it. Another process may be adding to it: then it stays, until the next time."""
-    if not fs.is_dir(path):
-        return
-    for name in fs.listdir(path):
-        if fs.is_dir(path / name):
-            remove_directory(fs, path / name)
-        else:
-            with suppress(FileNotFoundError):
-                fs.unlink(path / name)
-    with suppress(OSError):
-        fs.rmdir(path)
 
 
 def _job_paths(fs: FileSystem, data_dir: Path) -> list[Path]:

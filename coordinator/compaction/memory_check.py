@@ -1,9 +1,9 @@
 """Does a compacted log say what a running daemon holds in memory? Asked before new files may take the old ones' place.
 
 Three things come in, in this order: the compacted part, read by the same code that reads it at a start
-(`coordinator.offsets.replay`); rows from memory whose records stand in that part (`coordinator.offsets.settled`), taken
-while the daemon went on working; and the tail of the live log behind that part, up to what was durable when the last
-row had been taken.
+(`coordinator.core.offsets.replay`); rows from memory whose records stand in that part
+(`coordinator.core.committed_rows`), taken while the daemon went on working; and the tail of the live log behind that
+part, up to what was durable when the last row had been taken.
 
   - Each row must be found in the compacted part, at the same log offset and with the same content.
   - Each key that the compacted part leaves alive and of which no row came must be written again, deleted, or decided by
@@ -19,12 +19,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.offsets.raw_records import committed_offset, state_key
-from coordinator.offsets.replay import Replay
+from coordinator.core.offsets.raw_records import committed_offset, state_key
+from coordinator.core.offsets.replay import Replay
 from protocol.offsets_records import decode_key, encode_group_key, encode_offset_key
 
 if TYPE_CHECKING:
-    from coordinator.offsets.settled import GroupRow, OffsetRow, Row
+    from coordinator.core.committed_rows import GroupRow, OffsetRow, Row
     from protocol.record_batch import BatchHeader, Record
 
 

@@ -1,20 +1,20 @@
 """Compaction of a data directory that nobody serves: the daemon's own steps, one after another, in one process.
 
-Whoever uses it holds the lock of the directory (`coordinator.data_dir`). Opening finishes what a crash left, opens the
-logs as the daemon would, and with that checks and repairs their ends. Plan, job, validation and swap are those of
-`planning` and `handover`; there is just nobody to wait for.
+Whoever uses it holds the lock of the directory (`coordinator.storage.data_dir`). Opening finishes what a crash left,
+opens the logs as the daemon would, and with that checks and repairs their ends. Plan, job, validation and swap are
+those of `planning` and `handover`; there is just nobody to wait for.
 """
 
 from __future__ import annotations
 
-import re
 import secrets
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.compaction.handover import (
+from coordinator.compaction.planning import Options, Planned, make_plan, view_of
+from coordinator.compaction.swap_protocol import (
     Accepted,
     AlreadySettledError,
     accept,
@@ -26,17 +26,15 @@ from coordinator.compaction.handover import (
     stage,
     swap,
 )
-from coordinator.compaction.plan import OFFSETS_TOPIC, log_dir
-from coordinator.compaction.planning import Options, Planned, make_plan, view_of
 from coordinator.compaction.validate import LateError, RefusedError
-from coordinator.log.fs import FileSystem, RealFileSystem
-from coordinator.log.log import Log, LogConfig
-from coordinator.log.recovery import FindEvidence, no_evidence
-from coordinator.log.swap import AtStep, no_step
+from coordinator.storage.file_names import offsets_log_dir, offsets_partition
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.log import Log, LogConfig
+from coordinator.storage.log.recovery import FindEvidence, no_evidence
+from coordinator.storage.log.swap import AtStep, no_step
 
 _LATE: Final = "late: "
 _REFUSED: Final = "refused: "
-_LOG_DIRECTORY: Final = re.compile(rf"{re.escape(OFFSETS_TOPIC)}-(\d{{1,9}})")
 
 
 @dataclass(slots=True)
@@ -65,10 +63,10 @@ class Offline:
         epoch = secrets.token_hex(16)
         opened = cls(fs, data_dir, epoch, {}, at_step=at_step)
         opened.messages += recover(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
-        found = [_LOG_DIRECTORY.fullmatch(name) for name in fs.listdir(data_dir)]
+        found = (offsets_partition(name) for name in fs.listdir(data_dir))
         try:
-            for partition in sorted(int(one[1]) for one in found if one):
-                directory = log_dir(data_dir, partition)
+            for partition in sorted(each for each in found if each is not None):
+                directory = offsets_log_dir(data_dir, partition)
                 log = opened.logs[partition] = Log.open(directory, config, fs, evidence(fs, directory, partition))
                 opened.messages += log.recovery.messages()
         except BaseException:

@@ -28,10 +28,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar
 
-from coordinator.compaction import COMPACTION_DIR
+from coordinator.storage.file_names import COMPACTION_DIR, JOBS_DIR
 
-OFFSETS_TOPIC: Final = "__consumer_offsets"
-JOBS_DIR: Final = "jobs"
 MAX_FILE_BYTES: Final = 256 << 20  # of a plan or manifest: about a million segments
 
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -291,11 +289,6 @@ class JobDir:
     def output(self, output: OutputSegment) -> Path:
         """Where the bytes of an output are."""
         return self.out / output.file
-
-
-def log_dir(data_dir: Path, partition: int) -> Path:
-    """The live directory of a log partition."""
-    return data_dir / f"{OFFSETS_TOPIC}-{partition}"
 
 
 def jobs_dir(data_dir: Path) -> Path:

@@ -20,15 +20,16 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coordinator.compaction.cleaner_checkpoint import read_checkpoint
 from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, bounded, cleanable, dirtiest_first
-from coordinator.compaction.jobs import open_jobs, remove_directory
-from coordinator.compaction.plan import InputSegment, JobDir, Json, PartitionPlan, Plan, PlanError, jobs_dir, log_dir
-from coordinator.log.fs import FileSystem, write_atomically
-from coordinator.log.swap import AtStep, fingerprint, no_step
+from coordinator.compaction.jobs import open_jobs
+from coordinator.compaction.plan import InputSegment, JobDir, Json, PartitionPlan, Plan, PlanError, jobs_dir
+from coordinator.storage.cleaner_checkpoint import read_checkpoint
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.log.fs import FileSystem, remove_directory, write_atomically
+from coordinator.storage.log.swap import AtStep, fingerprint, no_step
 
 if TYPE_CHECKING:
-    from coordinator.log.log import Log
+    from coordinator.storage.log.log import Log
 
 NO_LINKS: Final = frozenset({errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
 
@@ -230,7 +231,7 @@ def _reason(found: Cleanable, options: Options, partition: int, is_busy: bool) -
 def _pin(
     fs: FileSystem, data_dir: Path, job: JobDir, view: LogView, clean_up_to: int, at_step: AtStep
 ) -> PartitionPlan:
-    live, pins = log_dir(data_dir, view.partition), job.in_dir(view.partition)
+    live, pins = offsets_log_dir(data_dir, view.partition), job.in_dir(view.partition)
     _make(fs, pins, at_step)
     segments = [one for one in view.closed if one.base_offset < clean_up_to]
     names = [f"{one.base_offset:020d}.log" for one in segments]

@@ -25,12 +25,10 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, Self
 
-from coordinator.compaction import COMPACTION_DIR
 from coordinator.compaction.plan import JobDir
-from coordinator.log.fs import RealFileSystem, write_atomically
+from coordinator.storage.file_names import COMPACTION_DIR, DAEMON_NAME, REQUEST_NAME
+from coordinator.storage.log.fs import RealFileSystem, write_atomically
 
-DAEMON_NAME: Final = "daemon.json"
-REQUEST_NAME: Final = "request.json"
 ANSWER_NAME: Final = "answer-{}.json"
 ANSWER_NAMES: Final = re.compile(r"answer-[0-9a-f]{16}\.json(\.tmp)?")
 REQUEST_LIFE_MS: Final = 60_000

@@ -22,8 +22,8 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-from coordinator.compaction.batches import Batches, Int64s
-from coordinator.compaction.kernel import Records
+from coordinator.columnar.batches import Batches, Int64s
+from coordinator.columnar.kernel import Records
 from coordinator.compaction.plain import InputError, encode_record
 from coordinator.compaction.rules import Fate, Round, empty_batch, new_times, rewritten_batch
 from coordinator.compaction.segment_scan import STRETCH_BYTES, Mask, records_of, stretches

@@ -22,9 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from coordinator.compaction.batches import Batches, CorruptBatchError, Int64s, read_batches
+from coordinator.columnar.batches import Batches, CorruptBatchError, Int64s, read_batches
+from coordinator.columnar.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.boundaries import Event, digest, open_at_end, surveyed
-from coordinator.compaction.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment
 from coordinator.compaction.rules import Fate

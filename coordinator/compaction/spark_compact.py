@@ -30,7 +30,7 @@ from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
 from coordinator.compaction.rules import Fate, Round, group_segments
 from coordinator.compaction.spark_tasks import CANDIDATES_DDL, REPORTS_DDL, Group, GroupReport, ScanReport, Stretch
-from coordinator.log.fs import RealFileSystem, write_atomically
+from coordinator.storage.log.fs import RealFileSystem, remove_directory, write_atomically
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -168,7 +168,7 @@ def run_job(
                 return Report(jobs.read_manifest(fs, job), was_done_before=True)
             write_atomically(fs, job.manifest, manifest.to_bytes())
     finally:
-        jobs.remove_directory(fs, spark_tasks.scratch_dir(job))
+        remove_directory(fs, spark_tasks.scratch_dir(job))
     return Report(manifest, peak_rss_bytes=work.peak_rss_bytes, candidates=work.candidates)
 
 

@@ -29,10 +29,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 
-from coordinator.compaction.batches import Int64s
+from coordinator.columnar.batches import Int64s
+from coordinator.columnar.kernel import array_of
 from coordinator.compaction.boundaries import Event
 from coordinator.compaction.cleaner import GroupWritten, clean_partition, failed, write_group
-from coordinator.compaction.kernel import array_of
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, OutputSegment, PartitionPlan, Plan
 from coordinator.compaction.rules import Round

@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from coordinator.log.errors import CorruptLogError
-from coordinator.log.fs import FileSystem
-from coordinator.log.segment import fault_in_batch, whole_batches
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.segment import fault_in_batch, whole_batches
 from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
 _SEGMENT = re.compile(r"\d{20}\.log")

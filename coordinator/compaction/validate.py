@@ -38,12 +38,12 @@ from coordinator.compaction.plan import (
     PartitionResult,
     Plan,
 )
-from coordinator.log.fs import FileSystem, RealFileSystem, read_whole
-from coordinator.log.index import MAX_RELATIVE_OFFSET
-from coordinator.log.recovery import segment_bases
-from coordinator.log.segment import fault_in_batch
-from coordinator.offsets.raw_records import RawRecord
-from coordinator.offsets.replay import Replay
+from coordinator.core.offsets.raw_records import RawRecord
+from coordinator.core.offsets.replay import Replay
+from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole
+from coordinator.storage.log.index import MAX_RELATIVE_OFFSET
+from coordinator.storage.log.recovery import segment_bases
+from coordinator.storage.log.segment import fault_in_batch
 from protocol.errors import ProtocolError
 from protocol.record_batch import (
     HEADER_BYTES,

@@ -3,7 +3,7 @@
 A commit counts from the moment it takes effect: its own, or that of the marker which ends its transaction; one whose
 transaction was aborted, or is still open, never does. What stands at a moment is, for each partition, the record with
 the greatest log offset among those that counted by then, unless that is a tombstone. That is what a coordinator
-would have loaded from the log as it was (`coordinator.offsets.replay`), so "the newest record wins, not the newest
+would have loaded from the log as it was (`coordinator.core.offsets.replay`), so "the newest record wins, not the newest
 marker" holds here too.
 
 A moment may be a log offset (exact: a coordinator that had read so far) or a time. By time, the records that had been

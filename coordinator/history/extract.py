@@ -30,7 +30,6 @@ import pyarrow.parquet as pq
 
 from coordinator.history import listing
 from coordinator.history.layout import (
-    LOCK_NAME,
     TEMPORARY,
     all_files,
     commits_path,
@@ -39,11 +38,12 @@ from coordinator.history.layout import (
     temporary_files,
     transactions_path,
 )
-from coordinator.history.marks import Mark, Marks, read_marks, write_marks
 from coordinator.history.rows import Stretch, joined, read_stretches
-from coordinator.history.segments import partition_dir, partitions_in, segment_bases
+from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import Source
-from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
+from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 ROWS_PER_GROUP: Final = 65_536  # of a Parquet row group: what one question must at least read
 
@@ -170,7 +170,7 @@ def due(source: Source, marks: Marks, partition: int) -> list[Task]:
     that begins inside what was extracted: then the newest extracted segment is done again.
     """
     mark = marks.of(partition)
-    bases = segment_bases(partition_dir(source.data_dir, partition))
+    bases = segment_bases(offsets_log_dir(source.data_dir, partition))
     if not bases:
         return []
     if bases[-1] < mark.last_segment:
@@ -213,7 +213,7 @@ def extract_segment(
 ) -> Extracted:
     """Write the files of one segment, durably; marks are not touched."""
     fs = fs or RealFileSystem()
-    directory = partition_dir(source.data_dir, task.partition)
+    directory = offsets_log_dir(source.data_dir, task.partition)
     stretches = list(read_stretches(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
     rows = joined(stretch.rows for stretch in stretches)
     files = dict(_files_of(source.history_dir, task, rows.commits, rows.groups, rows.transactions))

@@ -21,12 +21,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final
 
-from coordinator.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
 
 COMMITS_DIR: Final = "commits"
 GROUPS_DIR: Final = "groups"
 TRANSACTIONS_DIR: Final = "transactions"
-LOCK_NAME: Final = ".lock"
 TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
 
 _FILE: Final = re.compile(r"seg-(\d{20})\.parquet")

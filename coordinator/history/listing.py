@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from coordinator.history.layout import all_files
-from coordinator.history.marks import Mark, MarksError
-from coordinator.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
+from coordinator.storage.history_marks import Mark, MarksError
+from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 
 FILES_DIR: Final = "files"
 Lost: TypeAlias = "tuple[Listed, list[str]]"  # a segment, and the names of its files that are not there

@@ -2,7 +2,7 @@
 
 Commits and deletions of offsets, states of groups, and the ends of transactions, without which a commit in a
 transaction cannot be told from one that was rolled back. Names and units are those of the kernel's table
-(`coordinator.compaction.columns`). Records of other protocols, and what cannot be decoded, are left out.
+(`coordinator.columnar.columns`). Records of other protocols, and what cannot be decoded, are left out.
 
 Where only one group is asked for, its records are found by the bytes of their keys before anything is decoded.
 """
@@ -19,11 +19,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coordinator.compaction.batches import Batches, Damage, Int64s
-from coordinator.compaction.columns import SCHEMA, offsets_table
-from coordinator.compaction.group_columns import GROUP_FIELDS
-from coordinator.compaction.kernel import Records
-from coordinator.compaction.log_reader import Reading, read_range
+from coordinator.columnar.batches import Batches, Damage, Int64s
+from coordinator.columnar.columns import SCHEMA, offsets_table
+from coordinator.columnar.group_columns import GROUP_FIELDS
+from coordinator.columnar.kernel import Records
+from coordinator.columnar.log_reader import Reading, read_range
 
 _COMMON: Final = ("log_offset", "timestamp_ms")
 

@@ -1,27 +1,19 @@
 """What of an offsets log lies where: its partitions in a data directory, and where their segments begin.
 
-Reading itself is `coordinator.compaction.log_reader`'s: by offsets, so that it does not matter which file has them, nor
+Reading itself is `coordinator.columnar.log_reader`'s: by offsets, so that it does not matter which file has them, nor
 that a daemon rolls and swaps files meanwhile.
 """
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import Final
 
-from coordinator.compaction.log_reader import OFFSETS_TOPIC, segments
-
-_PARTITION: Final = re.compile(rf"{OFFSETS_TOPIC}-(\d{{1,9}})")
+from coordinator.columnar.log_reader import segments
+from coordinator.storage.file_names import offsets_partition
 
 
 class SegmentsError(Exception):
     """The log cannot be read. One sentence that says what to do."""
-
-
-def partition_dir(data_dir: Path, partition: int) -> Path:
-    """Where one partition of the offsets log is kept."""
-    return data_dir / f"{OFFSETS_TOPIC}-{partition}"
 
 
 def partitions_in(data_dir: Path) -> list[int]:
@@ -32,7 +24,7 @@ def partitions_in(data_dir: Path) -> list[int]:
         raise SegmentsError(
             f"the data directory {data_dir} cannot be read ({error.strerror or error}); name another with --data-dir"
         ) from None
-    return sorted(int(found[1]) for name in names if (found := _PARTITION.fullmatch(name)))
+    return sorted(found for name in names if (found := offsets_partition(name)) is not None)
 
 
 def segment_bases(directory: Path) -> list[int]:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.compaction.cleaner_checkpoint import read_checkpoint
-from coordinator.compaction.log_reader import OFFSETS_TOPIC
-from coordinator.history.marks import HISTORY_DIR, Marks, read_marks
+from coordinator.core.shard import partition_for
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.history.segments import SegmentsError, partitions_in
-from coordinator.log.fs import RealFileSystem
-from coordinator.offsets.partition import partition_for
+from coordinator.storage.cleaner_checkpoint import read_checkpoint
+from coordinator.storage.file_names import HISTORY_DIR, META_NAME
+from coordinator.storage.history_marks import Marks, read_marks
+from coordinator.storage.log.fs import RealFileSystem
 
-META_NAME: Final = "meta.properties"
 _OURS: Final = "coordinator.format.version"
 _PARTITIONS: Final = "offsets.topic.num.partitions"
 

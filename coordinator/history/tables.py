@@ -21,11 +21,12 @@ import pyarrow.dataset as ds
 from coordinator.history import listing
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
 from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
-from coordinator.history.marks import Mark, Marks, read_marks
 from coordinator.history.rebalances import GroupRecord, Member
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_stretches
-from coordinator.history.segments import SegmentsError, partition_dir, segment_bases
+from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import Source
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.history_marks import Mark, Marks, read_marks
 
 _PARQUET: Final = ds.ParquetFileFormat()
 
@@ -61,7 +62,7 @@ def load_group(
     Raises SegmentsError, MarksError, HistoryError (one sentence each), CorruptBatchError (file and position).
     """
     partition = source.partition_of(group)
-    directory = partition_dir(source.data_dir, partition)
+    directory = offsets_log_dir(source.data_dir, partition)
     begin = _mark(source, partition).next_offset
     try:
         stretches = list(read_stretches(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
@@ -121,7 +122,7 @@ def _mark(source: Source, partition: int) -> Mark:
     marks = marks_of(source)
     if not marks.partitions:
         return Mark()
-    bases = segment_bases(partition_dir(source.data_dir, partition))
+    bases = segment_bases(offsets_log_dir(source.data_dir, partition))
     if bases and marks.cluster_id != source.cluster_id:
         raise HistoryError(
             f"{source.history_dir} is the history of another cluster than {source.data_dir}; "

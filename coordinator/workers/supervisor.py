@@ -1,9 +1,9 @@
 """The supervisor of worker processes: `coordinator serve --workers N`.
 
 N workers are N nodes of a static cluster on this machine, each with its port, its directory and its share of the
-partitions (`layout.py`); the Kafka protocol leads each client to the right one, so nothing is forwarded and all cores
-are used. The supervisor binds the ports, starts the workers, and starts again who died: that worker's groups come back
-from its log, and the clients of the others never notice.
+partitions (`storage/worker_dirs.py`); the Kafka protocol leads each client to the right one, so nothing is forwarded
+and all cores are used. The supervisor binds the ports, starts the workers, and starts again who died: that worker's
+groups come back from its log, and the clients of the others never notice.
 
 SIGTERM, SIGINT and SIGHUP reach all: every worker drains, and the supervisor ends with 0 when the last one has. If the
 supervisor is killed, the workers see their stdin end and do the same by themselves. A worker whose settings or data
@@ -28,14 +28,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import IO, Final
 
-from coordinator.config import Config
-from coordinator.config_values import Address, parse_address
-from coordinator.data_dir import DataDir, DataDirError, unusable
-from coordinator.http.status import Histogram, Sample, ServerStatus
-from coordinator.log.fs import RealFileSystem
-from coordinator.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host, write_port_file
-from coordinator.workers.layout import arrange, worker_dir
-from coordinator.workers.talk import READY, Order, parse_status
+from coordinator.config.config import Config
+from coordinator.config.values import Address, parse_address
+from coordinator.metrics.health import Histogram, Sample, ServerStatus
+from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host, write_port_file
+from coordinator.storage.data_dir import DataDir, DataDirError, unusable
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.worker_dirs import arrange, worker_dir
+from coordinator.workers.messages import READY, Order, parse_status
 
 LOG: Final = logging.getLogger("coordinator.workers")
 
@@ -287,7 +287,7 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
     try:
         supervisor.prepare(data_dir)
         if config.http_address is not None:
-            from coordinator.http.server import HttpPortError, open_http
+            from coordinator.metrics.http_server import HttpPortError, open_http
 
             try:
                 http = open_http(config, supervisor.status)

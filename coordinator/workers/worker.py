@@ -1,4 +1,4 @@
-"""A worker: a node that a supervisor has started. `python -m coordinator.workers.worker`, spoken to by `talk.py`.
+"""A worker: a node that a supervisor has started. `python -m coordinator.workers.worker`, spoken to by `messages.py`.
 
 It is the ordinary server, with a socket that the supervisor has bound and keeps: while a dead worker is started again,
 clients that connect wait for it instead of being refused.
@@ -14,9 +14,9 @@ import sys
 import threading
 from typing import Final
 
-from coordinator import server
-from coordinator.cli.log_lines import write_log_to_stderr
-from coordinator.workers.talk import READY, Order, status_line
+from coordinator.server import server
+from coordinator.server.log_format import write_log_to_stderr
+from coordinator.workers.messages import READY, Order, status_line
 
 STDIN: Final = 0
 

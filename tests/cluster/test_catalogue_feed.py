@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from coordinator.api import create_topics
-from coordinator.api import follow_catalogue as follow_api
-from coordinator.api.api_versions import advertised
-from coordinator.api.table import HANDLERS
-from coordinator.cluster import Cluster
-from coordinator.config_values import Address
-from coordinator.effects import Ticket
-from coordinator.topics.catalogue import parse_document
-from coordinator.topics.feed import MAX_WAIT_MS, ONLY_FACTS
+from coordinator.config.values import Address
+from coordinator.core.cluster import Cluster
+from coordinator.core.effects import Ticket
+from coordinator.core.topics.catalogue import parse_document
+from coordinator.core.topics.feed import MAX_WAIT_MS, ONLY_FACTS
+from coordinator.server.api import create_topics
+from coordinator.server.api import follow_catalogue as follow_api
+from coordinator.server.api.api_versions import advertised
+from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.follow_catalogue import FollowCatalogueNode, FollowCatalogueRequest

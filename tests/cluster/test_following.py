@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.api import create_partitions, create_topics, delete_topics, incremental_alter_configs
-from coordinator.api import fetch as fetch_api
-from coordinator.api import metadata as metadata_api
-from coordinator.api.handler import Api
-from coordinator.cluster import Cluster
-from coordinator.config import Config
-from coordinator.config_values import Address
-from coordinator.effects import Ticket
-from coordinator.topic_store import TOPIC_ID_NAME
-from coordinator.topics.catalogue import Catalogue, CatalogueError, parse_document
-from coordinator.topics.effects import ChangeCatalogue
-from coordinator.topics.tail_cache import TailBudget
+from coordinator.config.config import Config
+from coordinator.config.values import Address
+from coordinator.core.cluster import Cluster
+from coordinator.core.effects import Ticket
+from coordinator.core.topics.catalogue import Catalogue, CatalogueError, parse_document
+from coordinator.core.topics.effects import ChangeCatalogue
+from coordinator.core.topics.tail_cache import TailBudget
+from coordinator.server.api import create_partitions, create_topics, delete_topics, incremental_alter_configs
+from coordinator.server.api import fetch as fetch_api
+from coordinator.server.api import metadata as metadata_api
+from coordinator.server.api.handler import Api
+from coordinator.storage.catalogue_store import TOPIC_ID_NAME
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_partitions import (
     CreatePartitionsAssignment,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from coordinator.cluster import Cluster as Nodes
-from coordinator.config_values import Address
+from coordinator.config.values import Address
+from coordinator.core.cluster import Cluster as Nodes
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.cluster import PRODUCER_ID_BITS, Cluster, ClusterNode, Facts, why_different
-from coordinator.config_values import MAX_NODE_ID, Address
+from coordinator.config.values import MAX_NODE_ID, Address
+from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster, ClusterNode, Facts, why_different
 
 ids = st.sets(st.integers(0, MAX_NODE_ID), min_size=1, max_size=9)
 SECONDS_IN_2105 = 4_270_000_000

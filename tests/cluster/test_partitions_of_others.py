@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from coordinator.api import create_partitions as create_partitions_api
-from coordinator.api import create_topics as create_topics_api
-from coordinator.api import delete_records as delete_records_api
-from coordinator.api import describe_cluster as cluster_api
-from coordinator.api import fetch as fetch_api
-from coordinator.api import metadata as metadata_api
-from coordinator.api import offset_for_leader_epoch as epoch_api
-from coordinator.cluster import Cluster
-from coordinator.config_values import Address
-from coordinator.topics.names import OFFSETS_TOPIC
+from coordinator.config.values import Address
+from coordinator.core.cluster import Cluster
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.server.api import create_partitions as create_partitions_api
+from coordinator.server.api import create_topics as create_topics_api
+from coordinator.server.api import delete_records as delete_records_api
+from coordinator.server.api import describe_cluster as cluster_api
+from coordinator.server.api import fetch as fetch_api
+from coordinator.server.api import metadata as metadata_api
+from coordinator.server.api import offset_for_leader_epoch as epoch_api
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_partitions import (
     CreatePartitionsAssignment,

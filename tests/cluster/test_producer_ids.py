@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from coordinator.cluster import PRODUCER_ID_BITS, Cluster
-from coordinator.config_values import Address
+from coordinator.config.values import Address
+from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster
 from tests.support.topic_io_world import DATA, ManualIoWorld
 from tests.support.topic_words import producer_id
 

@@ -16,9 +16,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from coordinator.log import swap
-from coordinator.log.fs import FileSystem, RealFileSystem
-from tests.compaction.handover_world import build, compact
+from coordinator.storage.log import swap
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from tests.compaction.swap_protocol_world import build, compact
 
 
 class Killer:

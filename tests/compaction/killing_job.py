@@ -15,7 +15,7 @@ from typing import Any
 from coordinator.compaction import spark_compact, spark_tasks
 from coordinator.compaction.plan import JobDir
 from coordinator.compaction.spark_compact import Mode, run_job
-from coordinator.compaction.spark_session import SessionSettings, open_session
+from coordinator.spark.spark_session import SessionSettings, open_session
 
 TASKS = {Mode.PARTITION: "clean", Mode.DISTRIBUTED: "rewrite"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from coordinator.compaction import plain
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.plan import JobDir, Manifest
-from coordinator.log.fs import RealFileSystem, write_atomically
+from coordinator.storage.log.fs import RealFileSystem, write_atomically
 
 
 def do_job(

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from coordinator.compaction import child
-from coordinator.log.fs import RealFileSystem
+from coordinator.storage.log.fs import RealFileSystem
 from tests.compaction.stepping_daemon import killer
 
 real_free_bytes = RealFileSystem.free_bytes

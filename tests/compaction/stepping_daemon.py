@@ -16,11 +16,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from coordinator import server
 from coordinator.__main__ import main
-from coordinator.compaction import handover
-from coordinator.compactor import compactor, placement, plans
-from coordinator.runtime import Runtime
+from coordinator.compaction import swap_protocol
+from coordinator.compaction.daemon import compactor, plans, segment_swapper
+from coordinator.server import server
+from coordinator.server.runtime import Runtime
 
 
 def killer(pid: int) -> Callable[[str], None]:
@@ -62,9 +62,9 @@ if __name__ == "__main__":
     child = (sys.executable, "-m", "tests.compaction.stepping_child")
     patches: dict[Any, dict[str, Any]] = {
         server: {"Runtime": runtime},
-        handover: {"recover": partial(handover.recover, at_step=at_step)},
+        swap_protocol: {"recover": partial(swap_protocol.recover, at_step=at_step)},
         compactor: {"LOOK_S": 0.1, "Compactor": partial(compactor.Compactor, at_step=at_step, child=child)},
-        placement: {"COMPARED_S": 0.05},
+        segment_swapper: {"COMPARED_S": 0.05},
         plans: {"FIRST_RETRY_MS": 200},
     }
     for module, names in patches.items():

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import pytest
 
+from coordinator.compaction.daemon import compactor
 from coordinator.compaction.request import Answer, Request, answer, ask, compaction_dir, daemon_facts, read_json
-from coordinator.compactor import compactor
-from coordinator.config import Config
-from coordinator.log.fs import RealFileSystem
+from coordinator.config.config import Config
+from coordinator.storage.log.fs import RealFileSystem
 from tests.support.eventually import eventually
 
 

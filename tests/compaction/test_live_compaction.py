@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.compaction import handover, jobs, planning
-from coordinator.log import swap
+from coordinator.compaction import jobs, planning, swap_protocol
+from coordinator.storage.log import swap
 from protocol.offsets_records import OffsetKey, decode_key, decode_offset_value
 from tests.clients.conftest import ABOUT_THE_LIBRARIES, Crew, collect_what_a_library_dropped
 from tests.clients.members import LIBRARIES
@@ -184,7 +184,7 @@ WALK: tuple[tuple[str, int, tuple[str, ...]], ...] = (
     *((step, 0, ()) for step in swap.Step if step is not swap.Step.REMOVE_STRAY),
     *((step, 1, ()) for step in (swap.Step.STAGE_COPY, swap.Step.COMMIT_RENAME, swap.Step.COMMIT_SYNC)),
     *((step, 2, ()) for step in (swap.Step.APPLY_RENAME, swap.Step.APPLY_REMOVE)),
-    *((step, 0, ()) for step in handover.Step),
+    *((step, 0, ()) for step in swap_protocol.Step),
     (jobs.Step.SETTLE, 0, ()),
     (jobs.Step.DROP_FILES, 0, ()),
     (swap.Step.REMOVE_STRAY, 0, (swap.Step.STAGE_SYNC_NAMES,)),
@@ -245,5 +245,5 @@ def test_a_daemon_that_is_killed_at_any_step_of_a_compaction_loses_nothing(daemo
     for group, promises in simple.promises.items():
         found = committed_offsets(daemon.port, group)
         promises.check(found, dict(promises.acknowledged))
-    assert reached == set(handover.STEPS) - {jobs.Step.EVIDENCE}, "what is refused has a test of its own"
+    assert reached == set(swap_protocol.STEPS) - {jobs.Step.EVIDENCE}, "what is refused has a test of its own"
     report_stalls(daemon, f"{len(WALK)} deaths")

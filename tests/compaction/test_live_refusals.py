@@ -20,8 +20,8 @@ from coordinator.compaction.jobs import Step as JobStep
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import Request, outcome_of, wait_for_answer
-from coordinator.log.fs import RealFileSystem
-from coordinator.log.swap import Step, leftovers
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.log.swap import Step, leftovers
 from tests.compaction.live import (
     SteppingDaemon,
     ask,

@@ -14,7 +14,7 @@ import pytest
 
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import outcome_of
-from coordinator.compaction.spark_session import java_version
+from coordinator.spark.spark_session import java_version
 from tests.clients.conftest import ABOUT_THE_LIBRARIES, Crew, collect_what_a_library_dropped
 from tests.clients.members import LIBRARIES
 from tests.clients.promises import Committer, Promises

@@ -8,8 +8,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.compaction.memory_check import MemoryCheck
-from coordinator.offsets.replay import Replay
-from coordinator.offsets.settled import OffsetRow
+from coordinator.core.committed_rows import OffsetRow
+from coordinator.core.offsets.replay import Replay
 from protocol.offsets_records import OffsetValue, encode_group_key, encode_offset_key, encode_offset_value
 from protocol.record_batch import (
     BatchHeader,

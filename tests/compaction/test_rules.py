@@ -24,7 +24,7 @@ from coordinator.compaction.rules import (
     horizon_of,
 )
 from coordinator.compaction.validate import difference
-from coordinator.offsets.replay import Replay, groups_of
+from coordinator.core.offsets.replay import Replay, groups_of
 from protocol.compression import Codec
 from protocol.record_batch import (
     BatchHeader,

@@ -12,17 +12,17 @@ from pathlib import Path
 import pytest
 
 from coordinator.compaction.plan import JobDir, Manifest
-from coordinator.compaction.spark_session import java_version, write_packages
+from coordinator.spark.spark_session import java_version, write_packages
+from tests.cli.compact.test_command import a_data_dir, size_of, states
 from tests.compaction.cluster import SPARK_HOME, WORKERS, Cluster, environment
 from tests.compaction.logs import OFFSETS, PLAIN
-from tests.compaction.test_compact_command import a_data_dir, size_of, states
 from tests.compaction.test_spark_compact import job_of, same_as_plain, some_logs
 from tests.support.daemon import REPOSITORY
 from tests.support.machine_tools import not_run
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
-SPARK_MAIN = REPOSITORY / "coordinator" / "compaction" / "spark_main.py"
+SPARK_MAIN = REPOSITORY / "coordinator" / "cli" / "compact" / "spark_main.py"
 HOST = "127.0.0.1"
 SMALL = ("--conf", "spark.executor.memory=512m", "--conf", "spark.executor.cores=1", "--conf", "spark.cores.max=2")
 LOOPBACK = ("--conf", f"spark.driver.bindAddress={HOST}", "--conf", f"spark.driver.host={HOST}")

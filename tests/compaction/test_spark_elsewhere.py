@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.compaction.spark_session import java_version
+from coordinator.spark.spark_session import java_version
+from tests.cli.compact.test_command import a_data_dir, size_of, states
 from tests.compaction.cluster import WORKERS, Cluster, environment
 from tests.compaction.logs import OFFSETS
-from tests.compaction.test_compact_command import a_data_dir, size_of, states
 from tests.support.daemon import REPOSITORY
 from tests.support.machine_tools import not_run
 

@@ -20,13 +20,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from coordinator.columnar.kernel import Records
 from coordinator.compaction import fast_check, fast_replay, kept, plain, validate
-from coordinator.compaction.kernel import Records
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult, Plan
 from coordinator.compaction.validate import RefusedError, check_against_inputs, check_partition, difference
-from coordinator.log.fs import RealFileSystem
-from coordinator.log.segment import segment_path
-from coordinator.offsets.replay import Replay
+from coordinator.core.offsets.replay import Replay
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.log.segment import segment_path
 from protocol.errors import DecodeError
 from protocol.record_batch import iter_batches, read_header, read_records
 from tests.compaction.logs import (

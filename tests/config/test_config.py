@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.config import INT32_MAX, OTHER_NAMES, Config, Key, keys
-from coordinator.config_sources import load
-from coordinator.config_values import Address, ConfigError, parse_address, parse_topics
-from coordinator.environment import setting_variables
-from coordinator.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+from coordinator.config.config import INT32_MAX, OTHER_NAMES, Config, Key, keys
+from coordinator.config.environment import setting_variables
+from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+from coordinator.config.sources import load
+from coordinator.config.values import Address, ConfigError, parse_address, parse_topics
 
 # Kafka's documented defaults, for the keys where ours must not differ.
 SAME_AS_KAFKA = {
@@ -346,12 +346,12 @@ def test_whatever_stands_in_a_file_is_a_config_or_a_sentence(name: str, value: s
 def test_every_setting_is_read_by_something() -> None:
     """A setting that changes nothing would be a lie in `coordinator config`."""
     package = Path(__file__).resolve().parents[2] / "coordinator"
-    settings = ("config.py", "config_sources.py")  # declaring and checking a setting is not using it
+    settings = ("config.py", "sources.py")  # declaring and checking a setting is not using it
     source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name not in settings)
     words = set(re.findall(r"\w+", source))
     (config,) = [
         node
-        for node in ast.parse((package / "config.py").read_text("utf-8")).body
+        for node in ast.parse((package / "config" / "config.py").read_text("utf-8")).body
         if isinstance(node, ast.ClassDef) and node.name == "Config"
     ]
     for method in config.body:

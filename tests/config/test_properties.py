@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.properties import PropertiesError, parse_properties
+from coordinator.config.properties import PropertiesError, parse_properties
 
 
 @pytest.mark.parametrize(

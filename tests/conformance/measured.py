@@ -32,7 +32,7 @@ OUT_OF_REACH = (
 )
 SETTINGS = """\
 [run]
-source = coordinator.group
+source = coordinator.core.group
 data_file = {folder}/data
 concurrency = thread
 omit = */states_doc.py

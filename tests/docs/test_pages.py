@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from coordinator.group.history import Cause
+from coordinator.core.group.history import Cause
 from tests.docs.blocks import ROOT
 from tests.docs.stage import _free_port
 from tests.support.daemon import Daemon
@@ -26,7 +26,9 @@ _LINK: Final = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 _FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
 # Shown once there was something to count; the value is where the name is made.
-SHOWN_LATER: Final = {"kafka_coordinator_group_rebalance_total": ("coordinator/status.py", 'GROUP + "rebalance_total"')}
+SHOWN_LATER: Final = {
+    "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"')
+}
 
 
 def name_of(page: Path) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from coordinator.api.protocol_doc import KAFKA, NOT_SERVED, served_keys, text
-from coordinator.api.table import HANDLERS
+from coordinator.server.api.protocol_doc import KAFKA, NOT_SERVED, served_keys, text
+from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from tests.protocol.definitions import PINNED
 

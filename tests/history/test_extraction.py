@@ -17,14 +17,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from coordinator.compaction import log_reader
-from coordinator.compaction.batches import CorruptBatchError
+from coordinator.columnar import log_reader
+from coordinator.columnar.batches import CorruptBatchError
 from coordinator.history.extract import ExtractError, extract
-from coordinator.history.layout import LOCK_NAME
-from coordinator.history.marks import MARKS_NAME, Mark, MarksError, mark_of, read_marks
 from coordinator.history.source import Source
 from coordinator.history.tables import HistoryError, load_group
-from coordinator.log.fs import RealFileSystem
+from coordinator.storage.file_names import LOCK_NAME, MARKS_NAME
+from coordinator.storage.history_marks import Mark, MarksError, mark_of, read_marks
+from coordinator.storage.log.fs import RealFileSystem
 from protocol.errors import DecodeError
 from protocol.offsets_records import GroupKey, OffsetKey, decode_group_value, decode_key, decode_offset_value
 from protocol.record_batch import ControlType, control_type

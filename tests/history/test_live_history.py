@@ -19,9 +19,10 @@ from typing import Any
 import pytest
 
 from coordinator.cli.main import main
-from coordinator.history.segments import partition_dir, segment_bases
+from coordinator.history.segments import segment_bases
 from coordinator.history.source import Source
 from coordinator.history.tables import load_group
+from coordinator.storage.file_names import offsets_log_dir
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually, eventually_async
 from tests.support.questions import committed_offsets, describe_group, produce
@@ -217,7 +218,7 @@ async def test_history_stays_whole_while_the_daemons_log_is_compacted(
             ]
             assert any(each.get("plan") for each in rounds), rounds
             check(operator, ledger)
-        bases = segment_bases(partition_dir(daemon.data_dir, Source.of(daemon.data_dir).partition_of(GROUP)))
+        bases = segment_bases(offsets_log_dir(daemon.data_dir, Source.of(daemon.data_dir).partition_of(GROUP)))
         source = Source.of(daemon.data_dir)
         alone = load_group(replace(source, history_dir=tmp_path / "none"), GROUP)
         assert alone.compacted_to > 0, "the log has forgotten"

@@ -10,9 +10,10 @@ import pytest
 from coordinator.cli.main import main
 from coordinator.history.extract import extract
 from coordinator.history.listing import list_path
-from coordinator.history.marks import MARKS_NAME, read_marks, write_marks
 from coordinator.history.source import Source
 from coordinator.history.tables import load_group
+from coordinator.storage.file_names import MARKS_NAME
+from coordinator.storage.history_marks import read_marks, write_marks
 from tests.compaction.logs import DAY_MS
 from tests.history.stories import Story
 

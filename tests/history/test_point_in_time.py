@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coordinator.core.offsets.replay import Replay
 from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import begin, due, entered, extract, extract_segment, locked
-from coordinator.history.marks import write_marks
 from coordinator.history.source import Source
 from coordinator.history.tables import load_group
-from coordinator.log.fs import RealFileSystem
-from coordinator.offsets.replay import Replay
+from coordinator.storage.history_marks import write_marks
+from coordinator.storage.log.fs import RealFileSystem
 from protocol.record_batch import iter_batches, read_records
 from tests.compaction.logs import OFFSETS, End, LogWriter, Op, Rec, Segment, Wait, Write, operations, seeded
 from tests.history.stories import Story

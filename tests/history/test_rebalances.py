@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from coordinator.cli.history_screen import moves, ranges
+from coordinator.cli.history.screen import moves, ranges
 from coordinator.history.rebalances import Change, Kind, Member, changes, member_names
 from tests.history.stories import Story
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from coordinator.api.table import HANDLERS
+from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest

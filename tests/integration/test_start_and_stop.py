@@ -18,10 +18,10 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.log.fs import RealFileSystem
-from coordinator.log.log import Log, LogConfig
-from coordinator.log.segment import Entry
-from coordinator.server import told_host
+from coordinator.server.server import told_host
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.log.log import Log, LogConfig
+from coordinator.storage.log.segment import Entry
 from protocol.error_codes import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value

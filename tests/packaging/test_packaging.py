@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.cli.main import COMMANDS
-from coordinator.config import Config, keys
+from coordinator.config.config import Config, keys
 from tests.support.machine_tools import require_tool
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -59,7 +59,7 @@ def test_both_wheels_hold_the_same_sources_and_say_the_same_of_themselves(wheels
         for kind in ("plain", "compiled")
     )
     assert plain == compiled
-    assert "coordinator/connection.py" in plain
+    assert "coordinator/server/connection.py" in plain
     assert not any(name.startswith(("tests/", "bench/")) for name in plain)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.api.table import HANDLERS
+from coordinator.server.api.table import HANDLERS
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.errors import DecodeError, TooManyElementsError

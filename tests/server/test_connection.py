@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from coordinator.api.node import Node
-from coordinator.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
-from coordinator.core import GroupCoordinator
-from coordinator.effects import Ticket
-from coordinator.offsets.commit_again import CommitAgain
-from coordinator.offsets.loaded import Harvest
-from coordinator.offsets.store import OffsetStore
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.effects import Ticket
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.commit_template import CommitAgain
+from coordinator.core.offsets.store import OffsetStore
+from coordinator.server.api.node import Node
+from coordinator.server.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse

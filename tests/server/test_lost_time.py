@@ -8,11 +8,11 @@ from typing import Any, cast
 
 import pytest
 
-from coordinator.clock import LATE_S, Clock
-from coordinator.effects import Effects
-from coordinator.log.fs import RealFileSystem
-from coordinator.runtime import HOUSEKEEPING_S, READ_FIRST_S, Runtime
-from coordinator.topic_io import TopicIO
+from coordinator.core.clock import LATE_S, Clock
+from coordinator.core.effects import Effects
+from coordinator.server.runtime import HOUSEKEEPING_S, READ_FIRST_S, Runtime
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.topic_logs import TopicIO
 from protocol.error_codes import ErrorCode
 from tests.support.clock import FIRST_WALL_MS
 from tests.support.cluster import Cluster

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from coordinator import turns
-from coordinator.api.node import Node
-from coordinator.connection import CHECKED_EVERY, SMALL_READ
-from coordinator.effects import Ticket
+from coordinator.core.effects import Ticket
+from coordinator.server import time_slices
+from coordinator.server.api.node import Node
+from coordinator.server.connection import CHECKED_EVERY, SMALL_READ
 from protocol.api_keys import ApiKey
 from protocol.messages.heartbeat import HeartbeatRequest
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -53,7 +53,7 @@ class World:
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     """The time for requests that run at once is over as soon as anybody looks at the clock."""
-    monkeypatch.setattr(turns, "AT_ONCE_S", 0.0)
+    monkeypatch.setattr(time_slices, "AT_ONCE_S", 0.0)
     return World()
 
 

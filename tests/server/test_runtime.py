@@ -9,16 +9,16 @@ from typing import Any, cast
 
 import pytest
 
-from coordinator.api.node import Node
-from coordinator.core import GroupCoordinator
-from coordinator.effects import Reply, Ticket
-from coordinator.line_limit import RARE, LineLimit
-from coordinator.log.fs import RealFileSystem
-from coordinator.offsets.loaded import Harvest
-from coordinator.offsets.store import OffsetStore
-from coordinator.runtime import HOUSEKEEPING_S
-from coordinator.topic_io import TopicIO
-from coordinator.topics.effects import TopicEffects
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.effects import Reply, Ticket
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.store import OffsetStore
+from coordinator.core.topics.effects import TopicEffects
+from coordinator.server.api.node import Node
+from coordinator.server.line_limit import RARE, LineLimit
+from coordinator.server.runtime import HOUSEKEEPING_S
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.topic_logs import TopicIO
 from protocol.api_keys import ApiKey
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse

@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from coordinator.api import (
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster as Nodes
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.effects import Effects, Producer, Ticket
+from coordinator.core.group.group import Group
+from coordinator.core.group.history import Rebalance
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.replay import groups_of
+from coordinator.server.api import (
     delete_groups,
     describe_groups,
     find_coordinator,
@@ -24,15 +32,7 @@ from coordinator.api import (
     offset_fetch,
     sync_group,
 )
-from coordinator.cluster import Cluster as Nodes
-from coordinator.config import Config
-from coordinator.core import GroupCoordinator
-from coordinator.effects import Effects, Producer, Ticket
-from coordinator.group.group import Group
-from coordinator.group.history import Rebalance
-from coordinator.offsets.loaded import Harvest
-from coordinator.offsets.replay import groups_of
-from coordinator.snapshot.loading import follow
+from coordinator.storage.snapshot.loading import follow
 from protocol import codec
 from protocol.consumer import Subscription, encode_subscription
 from protocol.error_codes import ErrorCode
@@ -75,7 +75,7 @@ from tests.support.scripted_member import Member
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from coordinator.api.handler import Api
+    from coordinator.server.api.handler import Api
 
 
 def subscription(*topics: str) -> bytes:

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, cast
 
-from coordinator.api.handler import Api, Handle
-from coordinator.cluster import Cluster
-from coordinator.config import Config
-from coordinator.connection import Connection
-from coordinator.runtime import Runtime
-from coordinator.turns import Turns
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster
+from coordinator.server.api.handler import Api, Handle
+from coordinator.server.connection import Connection
+from coordinator.server.runtime import Runtime
+from coordinator.server.time_slices import Turns
 from protocol import codec
 from protocol.api_keys import ApiKey
 from tests.support.manual_loop import ManualLoop, ManualTimer

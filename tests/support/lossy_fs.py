@@ -79,7 +79,7 @@ def _write(buffer: bytearray, position: int, data: bytes | None) -> None:
 
 
 class LossyFileSystem:
-    """Implements `coordinator.log.fs.FileSystem`. Thread-safe."""
+    """Implements `coordinator.storage.log.fs.FileSystem`. Thread-safe."""
 
     def __init__(self, *, seed: int = 0, reorders_names: bool = False) -> None:
         self.reorders_names = reorders_names
@@ -253,7 +253,7 @@ class LossyFileSystem:
 
 
 class LossyFile:
-    """Implements `coordinator.log.fs.File`."""
+    """Implements `coordinator.storage.log.fs.File`."""
 
     def __init__(self, fs: LossyFileSystem, path: Path, inode: Inode) -> None:
         self._fs = fs

@@ -18,7 +18,7 @@ class ManualTimer:
 
 
 class ManualLoop:
-    """Implements `coordinator.log.flusher.EventLoop`."""
+    """Implements `coordinator.storage.log.flusher.EventLoop`."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -55,7 +55,7 @@ class ManualLoop:
 
 
 class ManualWorker:
-    """Implements `coordinator.log.writer.Worker`: the writer thread does a job when `run` is called."""
+    """Implements `coordinator.storage.log.writer.Worker`: the writer thread does a job when `run` is called."""
 
     def __init__(self) -> None:
         self.jobs: deque[Callable[[], None]] = deque()

@@ -1,7 +1,7 @@
-"""A log in memory with the surface of `coordinator.log.log.Log`, for tests of what is built on it.
+"""A log in memory with the surface of `coordinator.storage.log.log.Log`, for tests of what is built on it.
 
-It passes the same suite as the real one (tests/topics/test_log_suite.py). A segment is a list of batches; nothing is
-ever durable, and nothing fails unless `failing` says so.
+It passes the same suite as the real one (tests/storage/log/test_log_suite.py). A segment is a list of batches; nothing
+is ever durable, and nothing fails unless `failing` says so.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from coordinator.log.errors import LogError, OffsetOutOfRangeError
-from coordinator.log.log import LogConfig
-from coordinator.log.segment import Entry
+from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
+from coordinator.storage.log.log import LogConfig
+from coordinator.storage.log.segment import Entry
 from protocol.record_batch import BatchHeader, read_header, read_records
 
 

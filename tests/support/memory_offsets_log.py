@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from coordinator.effects import Append
+from coordinator.core.effects import Append
 from protocol.offsets_records import (
     GroupValue,
     OffsetKey,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from coordinator.commit_frame import CommitFrame
-from coordinator.dispatch import Route
-from coordinator.distribution import LATENCY_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Distribution
+from coordinator.server.commit_frame import CommitFrame
+from coordinator.server.dispatch import Route
 
 if TYPE_CHECKING:
-    from coordinator.api.handler import Api
-    from coordinator.effects import Ticket
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.handler import Api
     from protocol.messages.offset_commit import OffsetCommitRequest
     from tests.support.cluster import Cluster
 

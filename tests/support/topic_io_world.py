@@ -14,15 +14,15 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from coordinator.api.handler import Api
-from coordinator.cluster import Cluster, Facts
-from coordinator.config import Config
-from coordinator.effects import Ticket
-from coordinator.log.fs import FileSystem, RealFileSystem
-from coordinator.pool import Then
-from coordinator.topic_io import TopicIO
-from coordinator.topics.effects import DeletedPartitions, TopicEffects
-from coordinator.topics.topics import Topics
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster, Facts
+from coordinator.core.effects import Ticket
+from coordinator.core.topics.effects import DeletedPartitions, TopicEffects
+from coordinator.core.topics.topics import Topics
+from coordinator.server.api.handler import Api
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.thread_pool import Then
+from coordinator.storage.topic_logs import TopicIO
 from protocol import codec
 from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.manual_loop import ManualLoop, ManualWorker
@@ -140,7 +140,7 @@ class IoWorld(_Node):
 
 
 class ManualPool:
-    """Implements `coordinator.pool.Pool`: work is done when `step` is called."""
+    """Implements `coordinator.storage.thread_pool.Pool`: work is done when `step` is called."""
 
     def __init__(self) -> None:
         self.work: deque[tuple[Callable[[], Any], Then]] = deque()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from coordinator.api import create_partitions, create_topics, delete_topics, fetch, init_producer_id
-from coordinator.api import produce as produce_api
+from coordinator.server.api import create_partitions, create_topics, delete_topics, fetch, init_producer_id
+from coordinator.server.api import produce as produce_api
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.create_topics import CreatableTopic, CreatableTopicConfig, CreateTopicsRequest
 from protocol.messages.delete_topics import DeleteTopicsRequest

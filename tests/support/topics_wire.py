@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from coordinator.api import fetch as fetch_api
-from coordinator.api import list_offsets as list_offsets_api
-from coordinator.api import produce as produce_api
-from coordinator.effects import Ticket
+from coordinator.core.effects import Ticket
+from coordinator.server.api import fetch as fetch_api
+from coordinator.server.api import list_offsets as list_offsets_api
+from coordinator.server.api import produce as produce_api
 from protocol.compression import Codec
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic, PartitionData
 from protocol.messages.list_offsets import (

@@ -13,13 +13,10 @@ from collections.abc import Iterable, Iterator
 from itertools import count
 from typing import Any
 
-from coordinator.api.handler import Api
-from coordinator.cluster import Cluster, Facts
-from coordinator.config import Config
-from coordinator.effects import Ticket
-from coordinator.log.errors import LogError, OffsetOutOfRangeError
-from coordinator.log.log import LogConfig
-from coordinator.topics.effects import (
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster, Facts
+from coordinator.core.effects import Ticket
+from coordinator.core.topics.effects import (
     MAX_TIMESTAMP,
     ChangeCatalogue,
     Changed,
@@ -37,9 +34,12 @@ from coordinator.topics.effects import (
     TopicEffects,
     TrimLog,
 )
-from coordinator.topics.partition import Partition
-from coordinator.topics.retention import SegmentFacts, delete_up_to
-from coordinator.topics.topics import Topics
+from coordinator.core.topics.partition import Partition
+from coordinator.core.topics.retention import SegmentFacts, delete_up_to
+from coordinator.core.topics.topics import Topics
+from coordinator.server.api.handler import Api
+from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
+from coordinator.storage.log.log import LogConfig
 from protocol import codec
 from protocol.error_codes import ErrorCode
 from tests.support.memory_log import MemoryLog
@@ -48,7 +48,7 @@ UNANSWERED = object()
 
 
 class TopicsWorld:
-    """Implements `coordinator.api.node.Node`, as far as the topics' handlers use it."""
+    """Implements `coordinator.server.api.node.Node`, as far as the topics' handlers use it."""
 
     def __init__(
         self,

@@ -1,0 +1,297 @@
+"""`coordinator compact`: makes the offsets log as small as what is still true in it, with Spark, while it is in use.
+
+With a daemon that serves the directory: asks it for a plan, does the work, and waits until the daemon has checked the
+result and put it in place. Without one: does all of it itself, under the directory's lock. `--watch` goes on until it
+is stopped, with one warm Spark session: it does what the daemon plans on its schedule, and asks now and then itself.
+
+The same command runs under `spark-submit` (`coordinator/cli/compact/spark_main.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.cli.errors import CliError
+from coordinator.cli.history.arguments import DEFAULT_DATA_DIR, positive
+from coordinator.cli.screen import need_extra, tell
+from coordinator.cli.serve import read_properties
+from coordinator.config.config import Config
+from coordinator.config.sources import load
+from coordinator.history.segments import partitions_in
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.worker_dirs import homes
+
+if TYPE_CHECKING:
+    from coordinator.cli.compact.rounds import Asked, Result, Rounds
+
+DESCRIPTION: Final = """\
+Compact the offsets log: of every key the newest record stays, in Kafka's own format and by Kafka's rules. Works while
+a daemon serves the directory, and when none does. Needs Java and the [spark] extra, but for --mode single."""
+
+EPILOG: Final = """\
+examples:
+  coordinator compact --dry-run                          what there is to do
+  coordinator compact --roll                             now, the newest segments included
+  coordinator compact --watch                            from now on, beside the daemon
+  coordinator compact --master spark://head:7077 --data-dir /mnt/shared/data
+  coordinator compact --mode single                      without Spark
+
+docs/compaction.md explains modes, settings and costs."""
+
+MODES: Final = ("auto", "partition", "distributed", "single")
+WATCH_S: Final = 300
+LOOK_S: Final = 1.0
+PAUSE_S: Final = 10.0  # after an error: it will hardly be better in a second
+ENDED: Final = 128 + signal.SIGTERM
+
+
+class EndedError(Exception):
+    """SIGTERM: whatever is being done is to be left."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add(
+        "--data-dir",
+        type=Path,
+        action="append",
+        metavar="DIR",
+        help=f"the data directory of a coordinator, or of its workers; repeatable; default: {DEFAULT_DATA_DIR}",
+    )
+    what = parser.add_argument_group("what is compacted")
+    what.add_argument("--roll", action="store_true", help="close the newest segments first, so that they are included")
+    what.add_argument(
+        "--min-cleanable-dirty-ratio",
+        type=_ratio,
+        metavar="R",
+        help="how much of a partition must be new, 0 to 1; default: as configured (0.5)",
+    )
+    what.add_argument(
+        "--partition", type=int, action="append", metavar="N", help="only this partition of the log; repeatable"
+    )
+    what.add_argument("--plan", metavar="ID", help="only the work of this plan, which is waiting for it")
+    what.add_argument("--dry-run", action="store_true", help="show what is due, and change nothing")
+    what.add_argument(
+        "--watch",
+        nargs="?",
+        type=positive,
+        const=WATCH_S,
+        metavar="SECONDS",
+        help=f"go on: do what the daemon plans, and ask for a plan every so often; default: {WATCH_S}",
+    )
+    how = parser.add_argument_group("how")
+    how.add_argument("--mode", choices=MODES, default="auto", help="default: auto, by the size of the log")
+    how.add_argument("--master", metavar="URL", help="where Spark runs; default: as spark-submit says, else local[*]")
+    how.add_argument("--driver-memory", metavar="SIZE", help="of Spark's JVM; default: 2g")
+    how.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark; repeatable")
+    how.add_argument("--json", action="store_true", help="for programs: an object for each round")
+    offline = parser.add_argument_group("settings, where no daemon runs that has its own")
+    offline.add_argument("--config", metavar="FILE", type=Path, help="the daemon's server.properties")
+    offline.add_argument("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
+    offline.add_argument(
+        "--delete-retention-ms", type=_milliseconds, metavar="MS", help="how long tombstones stay; default: a day"
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    need_extra()
+    directories = data_dirs(arguments.data_dir or [Path(DEFAULT_DATA_DIR)])
+    _check(arguments, directories)
+    from coordinator.cli.compact import screen as compact_screen
+    from coordinator.cli.compact.rounds import Rounds
+
+    asked = [asked_of(arguments, directory) for directory in directories]
+    if arguments.dry_run:
+        from coordinator.cli.compact.daemon_lock import NO_HISTORY, keeps_history
+        from coordinator.cli.compact.dry_run import dry_run
+
+        for each in asked:
+            if len(asked) > 1:
+                tell(f"{each.data_dir}:")
+            due = dry_run(each)
+            compact_screen.show_due(due, as_json=arguments.json)
+            if any(is_due for _, is_due in due.values()) and not keeps_history(
+                RealFileSystem(), each.data_dir, each.config
+            ):
+                tell(NO_HISTORY)
+        return 0
+    with _until_terminated() as ended, ExitStack() as stack:
+        # Each asks for Spark when it has work; the first one starts it, and the others find it there.
+        rounds = [stack.enter_context(Rounds(each, compact_screen.Progress())) for each in asked]
+        try:
+            if arguments.watch is not None:
+                return _watch(arguments, rounds, ended)
+            if arguments.plan:
+                return _show(arguments, rounds[0].of_plan(arguments.plan))
+            return max(_show(arguments, _named(each, each.once(), rounds)) for each in rounds)
+        except EndedError:
+            return 0 if arguments.watch is not None else ENDED
+
+
+def _check(arguments: argparse.Namespace, directories: list[Path]) -> None:
+    """CliError: options that do not go together, of which one would be ignored; partitions that do not exist."""
+    spark_conf(arguments.conf)
+    if arguments.plan and len(directories) > 1:
+        raise CliError("--plan is of one directory; name it with --data-dir")
+    ways = [flag for flag in ("--plan", "--dry-run", "--watch") if _value(arguments, flag) not in (None, False)]
+    if len(ways) > 1:
+        raise CliError(f"{' and '.join(ways)} do not go together; give one of them")
+    planned = ("--roll", "--min-cleanable-dirty-ratio", "--partition")
+    if arguments.plan and (made := [flag for flag in planned if _value(arguments, flag) not in (None, False)]):
+        raise CliError(f"--plan does the work of a plan that is made already; leave out {' and '.join(made)}")
+    sparks = [flag for flag in ("--master", "--driver-memory", "--conf") if _value(arguments, flag)]
+    if arguments.mode == "single" and sparks:
+        raise CliError(f"--mode single works without Spark; leave out {' and '.join(sparks)}, or choose another mode")
+    known = {partition for directory in directories for partition in partitions_in(directory)}
+    unknown = sorted(set(arguments.partition or ()) - known)
+    if unknown:
+        raise CliError(
+            f"the offsets log has no partition {', '.join(map(str, unknown))}; there are: "
+            f"{', '.join(map(str, sorted(known))) or 'none'}"
+        )
+
+
+def _value(arguments: argparse.Namespace, flag: str) -> Any:
+    return getattr(arguments, flag.removeprefix("--").replace("-", "_"))
+
+
+def data_dirs(named: list[Path]) -> list[Path]:
+    """The directories to be worked on: where a daemon has workers, theirs. CliError: one is not there."""
+    found: list[Path] = []
+    for path in named:
+        if not path.is_dir():
+            raise CliError(f"there is no data directory {path}; name it with --data-dir")
+        workers = homes(RealFileSystem(), path.absolute())
+        found += [workers[node] for node in sorted(workers)] or [path.absolute()]
+    return found
+
+
+def asked_of(arguments: argparse.Namespace, directory: Path) -> Asked:
+    """What is asked for one directory."""
+    from coordinator.cli.compact.rounds import Asked
+
+    return Asked(
+        data_dir=directory,
+        config=config_of(arguments, directory),
+        has_settings=bool(arguments.config or arguments.override or arguments.delete_retention_ms is not None),
+        roll=arguments.roll,
+        ratio=arguments.min_cleanable_dirty_ratio,
+        partitions=None if arguments.partition is None else tuple(sorted(set(arguments.partition))),
+        mode=arguments.mode,
+        master=arguments.master,
+        driver_memory=arguments.driver_memory,
+        conf=spark_conf(arguments.conf),
+    )
+
+
+def _show(arguments: argparse.Namespace, results: list[Result]) -> int:
+    from coordinator.cli.compact import screen as compact_screen
+
+    return max([compact_screen.show(result, as_json=arguments.json) for result in results], default=0)
+
+
+def _named(one: Rounds, results: list[Result], all_rounds: list[Rounds]) -> list[Result]:
+    """Where there are several directories, a sentence says whose it is."""
+    if len(all_rounds) == 1:
+        return results
+    return [replace(result, sentence=f"{one.data_dir}: {result.sentence}") for result in results]
+
+
+def _watch(arguments: argparse.Namespace, rounds: list[Rounds], ended: threading.Event) -> int:
+    said: dict[Path, str] = {}
+    while not ended.is_set():
+        failed = False
+        for each in rounds:
+            where = each.data_dir
+            try:
+                for result in _named(each, each.once(), rounds):
+                    if result.plan is not None or result.sentence != said.get(where):  # "nothing to do" is said once
+                        _show(arguments, [result])
+                    said[where] = "" if result.plan is not None else result.sentence
+            except CliError as error:
+                failed = True
+                if str(error) != said.get(where):
+                    tell(f"coordinator: {error}")
+                said[where] = str(error)
+                if each.is_broken:
+                    raise
+        _wait(rounds, min(PAUSE_S, arguments.watch) if failed else arguments.watch)
+    return 0
+
+
+def _wait(rounds: list[Rounds], at_most_s: float) -> None:
+    """Until a daemon has planned something by itself, or so much time has passed."""
+    deadline = time.monotonic() + at_most_s
+    while time.monotonic() < deadline:
+        with suppress(CliError):  # the next round says it
+            if any(each.has_work() for each in rounds):
+                return
+        time.sleep(min(LOOK_S, at_most_s))
+
+
+@contextmanager
+def _until_terminated() -> Iterator[threading.Event]:
+    """SIGTERM ends whatever is being done, in order: files half made are taken away, Spark is stopped."""
+    ended = threading.Event()
+
+    def end(*_: Any) -> None:
+        if not ended.is_set():  # once: what is being cleaned up is not to be interrupted
+            ended.set()
+            raise EndedError
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield ended
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def config_of(arguments: argparse.Namespace, directory: Path) -> Config:
+    """The settings for a directory that no daemon serves."""
+    flags = {"log.dirs": str(directory)}
+    if arguments.delete_retention_ms is not None:
+        flags["log.cleaner.delete.retention.ms"] = str(arguments.delete_retention_ms)
+    text = read_properties(arguments.config) if arguments.config is not None else None
+    return load(
+        text,
+        arguments.override,
+        os.environ,
+        file_name=str(arguments.config),
+        flags=flags,
+        warn=lambda sentence: print(f"coordinator: {sentence}", file=sys.stderr),
+    )
+
+
+def spark_conf(entries: list[str]) -> dict[str, str]:
+    """`--conf KEY=VALUE`, as a dict."""
+    conf = {}
+    for entry in entries:
+        key, separator, value = entry.partition("=")
+        if not separator or not key.startswith("spark."):
+            raise CliError(f"--conf {entry!r} is no setting of Spark; write --conf spark.executor.memory=4g")
+        conf[key] = value
+    return conf
+
+
+def _ratio(text: str) -> float:
+    ratio = float(text)
+    if not 0 <= ratio <= 1:
+        raise ValueError(text)
+    return ratio
+
+
+def _milliseconds(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise ValueError(text)
+    return number

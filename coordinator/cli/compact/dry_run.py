@@ -1,0 +1,70 @@
+"""What a round of compaction would find to do: `coordinator compact --dry-run`, which changes nothing.
+
+The logs are read as they lie there. What counts as due is said by the settings of the daemon that serves them; where
+nobody does, by those that were given.
+"""
+
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+from pathlib import Path
+
+from coordinator.cli.compact.daemon_lock import daemon_of, is_served, sentences
+from coordinator.cli.compact.rounds import Asked, options_of
+from coordinator.compaction.daemon.dirtiness import lags_of
+from coordinator.compaction.eligibility import Cleanable, Lags
+from coordinator.compaction.planning import ClosedSegment, LogView, survey
+from coordinator.history.segments import partitions_in, segment_bases
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.history_marks import mark_of
+from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.index import IndexDamagedError
+from coordinator.storage.log.segment import Segment, segment_path
+
+
+def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
+    """By partition, what there is to clean, and whether it is due."""
+    fs = RealFileSystem()
+    with sentences():
+        lags, history_dir = _settings(fs, asked)
+        views = [_view(fs, asked, partition) for partition in asked.chosen(partitions_in(asked.data_dir))]
+        marks = {} if history_dir is None else {view.partition: mark_of(history_dir, view.partition) for view in views}
+        options = options_of(asked, marks, lags)
+        found = survey(fs, asked.data_dir, views, now_ms=time.time_ns() // 1_000_000, options=options)
+    return {partition: (each, each.is_due(lags)) for partition, each in sorted(found.items())}
+
+
+def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
+    """What makes a partition due, and where its history is kept; None: history is off."""
+    if not is_served(fs, asked.data_dir):
+        config = asked.config
+        return lags_of(config, asked.ratio), Path(config.history_path) if config.history_enable else None
+    facts = daemon_of(asked.data_dir, has_settings=asked.has_settings)
+    lags = Lags(
+        min_cleanable_dirty_ratio=facts.min_cleanable_ratio if asked.ratio is None else asked.ratio,
+        min_compaction_lag_ms=facts.min_compaction_lag_ms,
+        max_compaction_lag_ms=facts.max_compaction_lag_ms,
+    )
+    return lags, Path(facts.history_dir or asked.data_dir / "history") if facts.history_enable else None
+
+
+def _view(fs: FileSystem, asked: Asked, partition: int) -> LogView:
+    directory = offsets_log_dir(asked.data_dir, partition)
+    bases = segment_bases(directory) or [0]
+    closed = [_closed(fs, segment_path(directory, base), after, asked) for base, after in pairwise(bases)]
+    return LogView(partition, tuple(closed), bases[-1])
+
+
+def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> ClosedSegment:
+    """The facts of a segment as its indexes tell them; where they do not, as its batches do."""
+    segment = Segment.open(fs, path, asked.config.log_index_interval_bytes)
+    try:
+        segment.load()
+    except IndexDamagedError:
+        segment.scan()  # in memory alone; if it is damaged, the job says so when it comes to it
+    finally:
+        segment.file.close()
+    return ClosedSegment(
+        segment.base_offset, next_offset, segment.size_bytes, segment.max_timestamp, segment.first_timestamp
+    )

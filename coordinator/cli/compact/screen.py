@@ -1,0 +1,265 @@
+"""What a person sees of a compaction: a bar while it runs, a table when it is done; one line where nobody looks.
+
+The bar is drawn on stderr and only on a terminal. Tasks that are done are counted by Spark, which is asked a few times
+a second. On a terminal the closing table says what each partition was and became, and where the time went; into a file
+or a pipe goes one line instead; `--json` gives an object for each round, with everything that is known.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.cli.screen import number, table, tell
+from coordinator.cli.screen import show as show_parts
+from coordinator.compaction.plan import CleanStats
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rich.progress import Progress as Bar
+
+    from coordinator.cli.compact.rounds import Result
+    from coordinator.compaction.eligibility import Cleanable
+
+ASK_S: Final = 0.25
+
+NAMES: Final = {
+    "open": "opening the log",
+    "history": "extracting the history",
+    "plan": "making a plan",
+    "start Spark": "starting Spark",
+    "clean": "cleaning partitions",
+    "scan": "scanning segments",
+    "rewrite": "rewriting segments",
+    "manifest": "writing the manifest",
+    "hand-over": "putting the result in place",
+}
+"""By stage, what is being done."""
+
+
+class Progress:
+    """The bar; nothing at all if stderr is no terminal."""
+
+    def __init__(self) -> None:
+        self._bar: Bar | None = None
+        self._task: Any = None
+        self._tasks = self._done = 0
+        self._spark: SparkSession | None = None
+        self._asking: threading.Thread | None = None
+        self._ended = threading.Event()
+
+    def stage(self, name: str, tasks: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        bar = self._started()
+        if self._task is not None:
+            bar.remove_task(self._task)
+        self._tasks, self._done = tasks, 0
+        self._task = bar.add_task(NAMES.get(name, name), total=tasks or None, count="")
+
+    def advance(self) -> None:
+        self._done += 1
+        self._show(self._done)
+
+    def follow(self, spark: SparkSession | None) -> None:
+        self._spark = spark
+
+    def say(self, sentence: str) -> None:
+        if self._bar is not None:
+            self._bar.console.print(sentence, markup=False, highlight=False)
+        else:
+            tell(sentence)
+
+    def end(self) -> None:
+        self._ended.set()
+        if self._asking is not None:
+            self._asking.join()
+        if self._bar is not None:
+            self._bar.stop()
+        self._bar = self._task = self._asking = None
+
+    def _started(self) -> Bar:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}"),
+                BarColumn(),
+                TextColumn("{task.fields[count]}"),
+                TimeElapsedColumn(),
+            )
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._bar.start()
+            self._ended.clear()
+            self._asking = threading.Thread(target=self._ask, name="progress", daemon=True)
+            self._asking.start()
+        return self._bar
+
+    def _show(self, completed: int) -> None:
+        bar, task = self._bar, self._task
+        if bar is not None and task is not None:
+            total = self._tasks
+            bar.update(task, completed=completed, count=f"{completed}/{total}" if total else "")
+
+    def _ask(self) -> None:
+        while not self._ended.wait(ASK_S):
+            spark = self._spark
+            if spark is None:
+                continue
+            try:
+                tracker = spark.sparkContext.statusTracker()
+                infos = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
+                self._show(min(self._tasks, sum(info.numCompletedTasks for info in infos if info is not None)))
+            except Exception:  # over Connect nobody can be asked, and a session may just be stopping
+                self._spark = None
+
+
+def show(result: Result, *, as_json: bool) -> int:
+    """Print what came of a round; the exit code."""
+    code = 0 if result.is_done and not _errors(result) else 1
+    if as_json:
+        print(json.dumps(facts_of(result)), flush=True)
+    elif result.plan is None or result.report is None:
+        print(result.sentence, flush=True)
+    elif sys.stdout.isatty():
+        show_parts(partitions_table(result), stages_table(result), result.sentence)
+    else:
+        print(summary(result), flush=True)
+    return code
+
+
+def _errors(result: Result) -> dict[int, str]:
+    if result.report is None:
+        return {}
+    return {each.partition: each.error for each in result.report.manifest.partitions if each.error}
+
+
+def totals(result: Result) -> CleanStats:
+    """Of all partitions that were cleaned."""
+    if result.report is None:
+        return CleanStats()
+    return sum((each.stats for each in result.report.manifest.partitions if not each.error), start=CleanStats())
+
+
+def summary(result: Result) -> str:
+    """One line."""
+    stats = totals(result)
+    spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items() if seconds >= 0.05)
+    spent = spent or "all of it within 0.1 s"
+    assert result.report is not None
+    manifest = result.report.manifest
+    segments = sum(len(each.inputs) for each in manifest.partitions)
+    outputs = sum(len(each.outputs) for each in manifest.partitions)
+    return (
+        f"{result.sentence} (mode {manifest.mode}: {segments} segments became {outputs}, {stats.keys} keys, "
+        f"{stats.tombstones_kept} tombstones kept and {stats.tombstones_dropped} dropped; {spent})"
+    )
+
+
+def partitions_table(result: Result) -> Any:
+    """Before and after, a line for each partition."""
+    columns = [
+        ("PARTITION", "right"),
+        ("SEGMENTS", "right"),
+        ("BYTES", "right"),
+        ("RECORDS", "right"),
+        ("KEYS", "right"),
+        ("TOMBSTONES", "right"),
+        ("", "wide"),
+    ]
+    made = table(columns)
+    assert result.report is not None
+    partitions = result.report.manifest.partitions
+    for each in partitions:
+        if each.error:
+            made.add_row(str(each.partition), str(len(each.inputs)), *[""] * 4, each.error)
+        else:
+            made.add_row(str(each.partition), *_before_and_after(each.stats, len(each.inputs), len(each.outputs)), "")
+    made.add_section()
+    good = [each for each in partitions if not each.error]
+    counts = (sum(len(each.inputs) for each in good), sum(len(each.outputs) for each in good))
+    made.add_row("all", *_before_and_after(totals(result), *counts), "")
+    return made
+
+
+def _before_and_after(stats: CleanStats, inputs: int, outputs: int) -> list[str]:
+    pairs = (
+        (inputs, outputs),
+        (stats.bytes_before, stats.bytes_after),
+        (stats.records_before, stats.records_after),
+    )
+    tombstones = f"{number(stats.tombstones_kept)} kept, {number(stats.tombstones_dropped)} dropped"
+    return [*(f"{number(before)} → {number(after)}" for before, after in pairs), number(stats.keys), tombstones]
+
+
+def stages_table(result: Result) -> Any:
+    """Where the time went."""
+    made = table([("STAGE", "left"), ("SECONDS", "right"), ("MB/S", "right"), ("PEAK MEMORY OF A TASK", "right")])
+    assert result.report is not None
+    size = totals(result).bytes_before
+    for name, seconds in result.seconds.items():
+        peak = result.report.peak_rss_bytes.get(name)
+        rate = f"{size / 1e6 / seconds:.0f}" if peak and seconds else ""
+        made.add_row(NAMES.get(name, name), f"{seconds:.1f}", rate, f"{peak / 1e6:.0f} MB" if peak else "")
+    made.add_section()
+    made.add_row("all", f"{sum(result.seconds.values()):.1f}", "", "")
+    return made
+
+
+def facts_of(result: Result) -> dict[str, Any]:
+    """Everything about a round, for programs."""
+    report = result.report
+    if result.plan is None or report is None:
+        return {"plan": None, "done": result.is_done, "sentence": result.sentence, "seconds": result.seconds}
+    return {
+        "plan": result.plan.id,
+        "done": result.is_done,
+        "sentence": result.sentence,
+        "mode": report.manifest.mode,
+        "was_done_before": report.was_done_before,
+        "totals": totals(result).to_json(),
+        "partitions": [
+            {
+                "partition": each.partition,
+                "segments_before": len(each.inputs),
+                "segments_after": len(each.outputs),
+                "error": each.error,
+                **each.stats.to_json(),
+            }
+            for each in report.manifest.partitions
+        ],
+        "seconds": result.seconds,
+        "peak_rss_bytes": report.peak_rss_bytes,
+        "candidates": report.candidates,
+    }
+
+
+def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
+    """What a round would do."""
+    if as_json:
+        rows = [
+            {
+                "partition": partition,
+                "clean_bytes": each.clean_bytes,
+                "dirty_bytes": each.dirty_bytes,
+                "ratio": round(each.ratio, 4),
+                "clean_up_to": each.clean_up_to,
+                "is_due": is_due,
+            }
+            for partition, (each, is_due) in found.items()
+        ]
+        print(json.dumps(rows, indent=2))
+        return 0
+    made = table([("PARTITION", "right"), ("CLEAN", "right"), ("DIRTY", "right"), ("RATIO", "right"), ("DUE", "left")])
+    for partition, (each, is_due) in found.items():
+        sizes = (f"{each.clean_bytes / 1e6:.1f} MB", f"{each.dirty_bytes / 1e6:.1f} MB")
+        made.add_row(str(partition), *sizes, f"{each.ratio:.2f}", "yes" if is_due else "no")
+    show_parts(made)
+    due = [each for each, is_due in found.values() if is_due]
+    size = sum(each.clean_bytes + each.dirty_bytes for each in due) / 1e6
+    tell(f"{len(due)} of {len(found)} partitions are due, {size:.1f} MB; the newest segments do not count (--roll)")
+    return 0

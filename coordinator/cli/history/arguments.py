@@ -1,0 +1,206 @@
+"""The arguments of every command that reads the past, and how it is opened: data directory, history, time, partitions.
+
+All of them read files: of a daemon that runs or is down, or of a Kafka. What can go wrong with files is turned into one
+sentence here.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from coordinator.cli.errors import CliError
+from coordinator.cli.screen import need_extra, tell
+from coordinator.compaction.request import RequestError, daemon_facts
+from coordinator.config.config import Config
+from coordinator.history.times import ago, local_time, parse_moment, parse_span
+from coordinator.storage.file_names import WORKERS_DIR, offsets_log_dir
+from coordinator.storage.history_marks import MarksError
+from coordinator.storage.log.fs import RealFileSystem
+
+if TYPE_CHECKING:
+    from coordinator.history.questions import Selection
+    from coordinator.history.source import Source
+    from coordinator.history.tables import GroupHistory
+
+DEFAULT_DATA_DIR: Final = Config().log_dirs
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Where the log and its history are."""
+    add = parser.add_argument
+    add(
+        "--data-dir",
+        type=Path,
+        default=Path(DEFAULT_DATA_DIR),
+        metavar="DIR",
+        help=f"the data directory of a coordinator, or of a Kafka; default: {DEFAULT_DATA_DIR}",
+    )
+    add(
+        "--history-dir",
+        type=Path,
+        metavar="DIR",
+        help="where its history is; default: as its daemon says, else `history` in the data directory",
+    )
+    add(
+        "--offsets-partitions",
+        type=positive,
+        metavar="N",
+        help="how many partitions the offsets log has, if not all of them are in DIR (a Kafka of several brokers)",
+    )
+    add("--skip-corrupt", action="store_true", help="leave damaged batches of the log out instead of stopping there")
+
+
+def add_selection(parser: argparse.ArgumentParser) -> None:
+    """Which partitions and which time."""
+    add = parser.add_argument
+    add("--topic", action="append", default=[], metavar="TOPIC", help="only this topic; repeatable")
+    add("--partition", action="append", default=[], type=int, metavar="N", help="only this partition; repeatable")
+    add("--since", metavar="TIME", help="2026-11-20T14:05Z, 2026-11-20T14:05+01:00, 2026-11-20T14:05 (local) or -15m")
+    add("--until", metavar="TIME", help="the same; default: now")
+
+
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def moment(flag: str, text: str | None, now: int) -> int | None:
+    """A time on the command line; None if it was not given."""
+    if text is None:
+        return None
+    try:
+        return parse_moment(text, now)
+    except ValueError as error:
+        raise CliError(f"{flag}: {error}") from None
+
+
+def duration(flag: str, text: str) -> int:
+    """A span of time on the command line, in ms."""
+    try:
+        return parse_span(text)
+    except ValueError as error:
+        raise CliError(f"{flag}: {error}") from None
+
+
+@contextmanager
+def reading_files() -> Iterator[None]:
+    """What can go wrong with logs and histories, as one sentence."""
+    need_extra()
+    from coordinator.columnar.batches import CorruptBatchError
+    from coordinator.history.extract import ExtractError
+    from coordinator.history.questions import QuestionError
+    from coordinator.history.segments import SegmentsError
+    from coordinator.history.tables import HistoryError
+
+    try:
+        yield
+    except (ExtractError, HistoryError, MarksError, QuestionError, SegmentsError, CorruptBatchError) as error:
+        raise CliError(str(error)) from None
+
+
+def sources_of(arguments: argparse.Namespace) -> list[Source]:
+    """The data directory with its history; where a daemon has workers, theirs. Within `reading_files`."""
+    from coordinator.history.source import Source
+
+    data_dir: Path = arguments.data_dir
+    places = [data_dir]
+    if (data_dir / WORKERS_DIR).is_dir():
+        from coordinator.storage.worker_dirs import homes
+
+        workers = homes(RealFileSystem(), data_dir.absolute())
+        places = [workers[node] for node in sorted(workers)] or places
+    return [Source.of(place, history_dir(arguments, place), arguments.offsets_partitions) for place in places]
+
+
+def source_of(arguments: argparse.Namespace) -> Source:
+    """The one of them that has the group's partition of the offsets log. Within `reading_files`."""
+
+    sources = sources_of(arguments)
+    for source in sources:
+        if offsets_log_dir(source.data_dir, source.partition_of(arguments.group)).is_dir():
+            return source
+    return sources[0]
+
+
+def history_dir(arguments: argparse.Namespace, data_dir: Path) -> Path | None:
+    """The one given, else the one that the daemon of the data directory uses; None: the default."""
+    given: Path | None = arguments.history_dir
+    if given is not None:
+        return given
+    try:
+        facts = daemon_facts(data_dir)
+    except RequestError:
+        return None
+    told = Path(facts.history_dir) if facts is not None and facts.history_dir else None
+    if told is not None and not told.is_absolute():
+        raise CliError(
+            f"the daemon of {data_dir} keeps its history in {told}, seen from where it was started; "
+            "say with --history-dir where that is"
+        )
+    return told
+
+
+def selection_of(arguments: argparse.Namespace, now: int) -> Selection:
+    """What --topic, --partition, --since and --until ask for."""
+    from coordinator.history.questions import Selection
+
+    since, until = moment("--since", arguments.since, now), moment("--until", arguments.until, now)
+    if since is not None and until is not None and since > until:
+        raise CliError("--since is later than --until; exchange them")
+    limits = {name: value for name, value in (("since_ms", since), ("until_ms", until)) if value is not None}
+    return Selection(tuple(arguments.topic), tuple(arguments.partition), **limits)
+
+
+def load(
+    arguments: argparse.Namespace, source: Source, *, since_ms: int | None = None, until_ms: int | None = None
+) -> GroupHistory:
+    """The group's past; CliError if there is none. Within `reading_files`."""
+    from coordinator.history.tables import load_group
+
+    past = load_group(
+        source, arguments.group, since_ms=since_ms, until_ms=until_ms, skip_corrupt=arguments.skip_corrupt
+    )
+    if not len(past.commits) and not past.records:
+        where = f"{source.data_dir} and {source.history_dir}" if past.extracted_to else f"{source.data_dir}"
+        raise CliError(
+            f"nothing is known of a group {arguments.group!r} in {where} (partition {past.partition} of the offsets "
+            "log); check its name, or name another directory with --data-dir",
+            1,
+        )
+    for damage in past.damages:
+        tell(f"left out: {damage}")
+    return past
+
+
+def check_selection(past: GroupHistory, topics: Sequence[str], partitions: Sequence[int] = ()) -> None:
+    """CliError: a topic or partition that was asked for is not among what the group ever committed."""
+    known = {topic for topic, _ in past.commits.keys}
+    unknown = [repr(topic) for topic in topics if topic not in known]
+    numbers = {partition for topic, partition in past.commits.keys if not topics or topic in topics}
+    unknown += [f"partition {each}" for each in partitions if each not in numbers] if not unknown else []
+    if unknown:
+        raise CliError(
+            f"no commit of group {past.group!r} to {', '.join(unknown)} is known in that time; it committed to: "
+            f"{', '.join(sorted(known)) or 'nothing'}",
+            1,
+        )
+
+
+def tell_gaps(past: GroupHistory, now: int, since_ms: int | None = None) -> None:
+    """Say so if the log was compacted before it became history, unless only what is later was asked for."""
+    if past.whole_since_ms >= 0 and (since_ms is None or since_ms < past.whole_since_ms):
+        tell(
+            f"up to {local_time(past.whole_since_ms, milliseconds=False)} ({ago(past.whole_since_ms, now)}) "
+            "the log was compacted before its history was extracted: older commits may be missing"
+        )

@@ -1,0 +1,301 @@
+"""`coordinator history extract | commits | rebalances | rate | stalled`: the past of the offsets log, and what it says.
+
+Reads files alone: Parquet up to the mark, the log behind it, so answers are current and no daemon is needed. One
+group's questions are answered by pyarrow in about a second; --all-groups asks Spark. `coordinator.cli.history.screen`
+and `history_json` give the answers their form.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.cli.arguments import seconds
+from coordinator.cli.errors import CliError
+from coordinator.cli.history.arguments import (
+    add_place,
+    add_selection,
+    check_selection,
+    duration,
+    load,
+    now_ms,
+    positive,
+    reading_files,
+    selection_of,
+    source_of,
+    tell_gaps,
+)
+from coordinator.cli.screen import need_extra, show, tell
+from coordinator.history.times import UNITS_MS
+
+if TYPE_CHECKING:
+    from coordinator.history.questions import Selection
+    from coordinator.history.rebalances import Change
+    from coordinator.history.tables import GroupHistory
+
+DESCRIPTION: Final = """\
+The past of the offsets log: what was committed when, who joined and left, how fast it went, where it stands still.
+`extract` saves it as Parquet before compaction forgets it; the questions read that and what the log still says."""
+
+EPILOG: Final = """\
+examples:
+  coordinator history extract
+  coordinator history commits orders-service --since -1h
+  coordinator history rebalances orders-service --plot owners.png
+  coordinator history rate orders-service --window 5m --plot progress.html
+  coordinator history stalled orders-service --for 10m --bootstrap-server 127.0.0.1:9092
+  coordinator history stalled --all-groups"""
+
+DEFAULT_LIMIT: Final = 50
+PLOTS: Final = (".png", ".html")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+
+    extracting = actions.add_parser("extract", help="save closed segments of the log as Parquet", allow_abbrev=False)
+    add_place(extracting)
+    _add_spark(extracting, "extract with Spark, a task for each segment; local[*], spark://…")
+    extracting.add_argument("--json", action="store_true", help="for programs")
+
+    commits = _question(actions, "commits", "what was committed when")
+    _add_limit(commits, "commits")
+    rebalances = _question(actions, "rebalances", "generations: who came and went, what moved from whom to whom")
+    _add_limit(rebalances, "changes")
+    rate = _question(actions, "rate", "commits and progress of each partition")
+    rate.add_argument("--window", default="1m", metavar="SPAN", help="counted in pieces so long; default: 1m")
+    stalled = _question(actions, "stalled", "partitions that stand still: since when, and how")
+    stalled.add_argument("--for", dest="span", default="10m", metavar="SPAN", help="at least so long; default: 10m")
+    stalled.add_argument(
+        "--bootstrap-server",
+        metavar="HOST:PORT,...",
+        help="ask these brokers for the ends of the logs: what has reached its end does not stand still",
+    )
+    stalled.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
+
+
+def _question(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, allow_abbrev=False)
+    parser.add_argument("group", metavar="GROUP", nargs="?")
+    parser.add_argument("--all-groups", action="store_true", help="ask about every group, with Spark")
+    add_selection(parser)
+    add_place(parser)
+    _add_spark(parser, "where Spark runs for --all-groups; default: local[*]")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for programs")
+    form.add_argument("--plot", type=Path, metavar="FILE", help="a picture, as FILE.png or FILE.html")
+    return parser
+
+
+def _add_spark(parser: argparse.ArgumentParser, summary: str) -> None:
+    parser.add_argument("--master", metavar="URL", help=summary)
+
+
+def _add_limit(parser: argparse.ArgumentParser, what: str) -> None:
+    parser.add_argument(
+        "--limit",
+        type=positive,
+        default=DEFAULT_LIMIT,
+        metavar="N",
+        help=f"the newest so many {what}; default: {DEFAULT_LIMIT}",
+    )
+
+
+def run(arguments: argparse.Namespace) -> int:
+    with reading_files():
+        if arguments.action == "extract":
+            from coordinator.cli.history import extract as history_extract
+
+            return history_extract.run(arguments)
+        _check(arguments)
+        if arguments.all_groups:
+            from coordinator.cli.history import fleet as history_fleet
+
+            return history_fleet.run(arguments)
+        return _QUESTIONS[arguments.action](arguments)
+
+
+def _check(arguments: argparse.Namespace) -> None:
+    if arguments.all_groups == (arguments.group is not None):
+        raise CliError("name one GROUP, or ask about all of them with --all-groups")
+    if arguments.master is not None and not arguments.all_groups:
+        raise CliError("--master goes with --all-groups: one group's questions are answered without Spark")
+    plot: Path | None = arguments.plot
+    if arguments.action == "rebalances" and plot is None and (arguments.topic or arguments.partition):
+        raise CliError("--topic and --partition limit the picture of rebalances alone; leave them out, or add --plot")
+    if plot is None:
+        return
+    if arguments.all_groups:
+        raise CliError("--plot draws one group; name it instead of --all-groups")
+    if plot.suffix not in PLOTS:
+        raise CliError(f"--plot {plot}: the name must end with .png or .html")
+    if not plot.absolute().parent.is_dir():
+        raise CliError(f"--plot {plot}: the directory {plot.parent} does not exist; create it first")
+    need_extra("matplotlib")
+
+
+def _commits(arguments: argparse.Namespace) -> int:
+    from coordinator.cli.history import json_output as history_json
+    from coordinator.cli.history import screen as history_screen
+    from coordinator.history.questions import listed
+
+    now = now_ms()
+    selection = selection_of(arguments, now)
+    past = _load(arguments, selection, now)
+    if arguments.plot:
+        return _plot_progress(arguments, past, selection)
+    rows, total = listed(past.commits, selection, arguments.limit)
+    return _answer(
+        arguments,
+        [history_json.commit(row) for row in rows],
+        lambda: history_screen.commits(rows, total, now),
+        "no commits in that time, of those partitions" if not rows else "",
+    )
+
+
+def _rebalances(arguments: argparse.Namespace) -> int:
+    from coordinator.cli.history import json_output as history_json
+    from coordinator.cli.history import screen as history_screen
+
+    now = now_ms()
+    selection = selection_of(arguments, now)
+    past = _load(arguments, selection, now)
+    found = _changes(past, selection)
+    if arguments.plot:
+        return _plot_owners(arguments, past, selection, now)
+    shown = found[-arguments.limit :]
+    return _answer(
+        arguments,
+        [history_json.change(change) for change in shown],
+        lambda: history_screen.rebalances(shown, len(found), now),
+        "no change of membership in that time" if not found else "",
+    )
+
+
+def _rate(arguments: argparse.Namespace) -> int:
+    from coordinator.cli.history import json_output as history_json
+    from coordinator.cli.history import screen as history_screen
+    from coordinator.history.questions import rate
+
+    now = now_ms()
+    window_ms = duration("--window", arguments.window)
+    selection = selection_of(arguments, now)
+    past = _load(arguments, selection, now)
+    if arguments.plot:
+        return _plot_progress(arguments, past, selection)
+    found = rate(past.commits, selection, window_ms)
+    return _answer(
+        arguments,
+        history_json.rate(found),
+        lambda: history_screen.rate(found, now),
+        "" if found.keys else "no commits in that time, of those partitions",
+    )
+
+
+def _stalled(arguments: argparse.Namespace) -> int:
+    from coordinator.cli.history import json_output as history_json
+    from coordinator.cli.history import screen as history_screen
+    from coordinator.history.questions import stalled
+
+    now = now_ms()
+    for_ms = duration("--for", arguments.span)
+    selection = selection_of(arguments, now)
+    past = _load(arguments, selection, now, whole=True)
+    if arguments.plot:
+        return _plot_progress(arguments, past, selection)
+    at_ms = min(now, selection.until_ms)
+    found = stalled(past.commits, selection, for_ms, at_ms)
+    ends = _log_ends(arguments, [(each.topic, each.partition) for each in found])
+    if ends is not None:
+        found = [each for each in found if ends.get((each.topic, each.partition)) != each.offset]
+    elif found:
+        tell("a partition without new records stands still, too: with --bootstrap-server those are left out")
+    return _answer(
+        arguments,
+        [history_json.stalled(each, ends) for each in found],
+        lambda: history_screen.stalled(found, ends, at_ms),
+        "" if found else f"nothing has stood still for {arguments.span}",
+    )
+
+
+def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whole: bool = False) -> GroupHistory:
+    """The group's past. Files of days long before `--since` are left out, unless the answer needs `whole` of it."""
+    from coordinator.history.commits import NEVER
+
+    since_ms = None if whole or selection.since_ms == -NEVER else selection.since_ms
+    # A day more: progress is told from the commit before.
+    past = load(arguments, source_of(arguments), since_ms=None if since_ms is None else since_ms - UNITS_MS["d"])
+    tell_gaps(past, now, since_ms)
+    if arguments.action != "rebalances":
+        check_selection(past, arguments.topic, arguments.partition)
+    return past
+
+
+def _changes(past: GroupHistory, selection: Selection) -> list[Change]:
+    from coordinator.history.rebalances import changes
+
+    inside = range(max(selection.since_ms, -(2**62)), min(selection.until_ms, 2**62) + 1)
+    return [change for change in changes(past.records) if change.record.timestamp_ms in inside]
+
+
+def _log_ends(arguments: argparse.Namespace, partitions: list[tuple[str, int]]) -> dict[tuple[str, int], int] | None:
+    if arguments.bootstrap_server is None:
+        return None
+    from coordinator.cli.client import Client
+    from coordinator.cli.log_ends import log_end_offsets
+
+    with Client(arguments.bootstrap_server, arguments.timeout) as client:
+        return log_end_offsets(client, partitions)
+
+
+def _answer(arguments: argparse.Namespace, rows: Sequence[Any], on_screen: Callable[[], Any], nothing: str) -> int:
+    if arguments.json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif nothing:
+        tell(nothing)
+    else:
+        show(on_screen())
+    return 0
+
+
+def _plot_progress(arguments: argparse.Namespace, past: GroupHistory, selection: Selection) -> int:
+    from coordinator.history import plots
+    from coordinator.history.rebalances import changes
+
+    if not (selection.mask(past.commits) & past.commits.counted & ~past.commits.is_tombstone).any():
+        raise CliError("there is nothing to draw: no commits in that time, of those partitions", 1)
+    figure = plots.progress(past.group, past.commits, changes(past.records), selection)
+    return _save(arguments.plot, figure, f"Progress of group {past.group}")
+
+
+def _plot_owners(arguments: argparse.Namespace, past: GroupHistory, selection: Selection, now: int) -> int:
+    from coordinator.history import plots
+    from coordinator.history.rebalances import changes
+
+    found = changes(past.records)
+    figure = plots.ownership(past.group, found, selection, now) if found else None
+    if figure is None:
+        raise CliError("there is nothing to draw: no member owned a partition in that time", 1)
+    return _save(arguments.plot, figure, f"Owners of the partitions of group {past.group}")
+
+
+def _save(path: Path, figure: Any, title: str) -> int:
+    from coordinator.history import plots
+
+    try:
+        plots.save(figure, path, title)
+    except OSError as error:
+        raise CliError(f"{path} cannot be written ({error.strerror or error}); choose another file") from None
+    tell(f"wrote {path}")
+    return 0
+
+
+_QUESTIONS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "commits": _commits,
+    "rebalances": _rebalances,
+    "rate": _rate,
+    "stalled": _stalled,
+}

@@ -1,0 +1,135 @@
+"""`coordinator history extract`: closed segments of the log become Parquet, here or as tasks of Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from coordinator.cli.errors import CliError
+from coordinator.cli.history.arguments import sources_of
+from coordinator.cli.screen import tell
+
+if TYPE_CHECKING:
+    from coordinator.history.extract import Extracted
+    from coordinator.history.source import Source
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Within `past.reading_files`."""
+    sources = sources_of(arguments)
+    if not sources[0].data_dir.is_dir():
+        raise CliError(f"there is no data directory {sources[0].data_dir}; name it with --data-dir")
+    started = time.perf_counter()
+    with _progress() as on_segment:
+        done = [
+            each
+            for source in sources
+            for each in extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt, on_segment=on_segment)
+        ]
+    seconds = time.perf_counter() - started
+    where = ", ".join(str(path) for path in dict.fromkeys(source.history_dir for source in sources))
+    if arguments.json:
+        print(json.dumps(_facts(where, done, seconds), indent=2))
+    else:
+        print(_sentence(where, done, seconds))
+    for each in done:
+        for position, reason in each.damages:
+            tell(
+                f"left out: partition {each.task.partition}, segment {each.task.base_offset}, byte {position}: {reason}"
+            )
+    return int(_tell_missing(sources))
+
+
+def _tell_missing(sources: list[Source]) -> bool:
+    """Name the files that were extracted once and are not there. Returns whether there are any."""
+    from coordinator.history import listing
+    from coordinator.history.tables import marks_of
+
+    found = False
+    for source in sources:
+        for partition, mark in marks_of(source).partitions.items():
+            if lost := listing.missing(source.history_dir, partition, mark):
+                found = True
+                tell(f"coordinator: {listing.sentence(source.history_dir, partition, lost)}; restore them from a copy")
+    return found
+
+
+def extracted(
+    source: Source,
+    master: str | None,
+    *,
+    skip_corrupt: bool = False,
+    on_segment: Callable[[Extracted], None] = lambda _: None,
+) -> list[Extracted]:
+    """Extract everything that is due; also what `coordinator compact` does first when history is on.
+
+    CliError: Spark cannot be started, or the disk refuses. The others as `coordinator.history.extract.extract`.
+    """
+    try:
+        if master is not None:
+            from coordinator.cli.history.fleet import spark_session
+            from coordinator.history.spark_extract import extract_with_spark
+
+            with spark_session(master) as spark:
+                return extract_with_spark(source, spark, skip_corrupt=skip_corrupt)
+        from coordinator.history.extract import extract
+
+        return extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
+    except OSError as error:
+        raise CliError(
+            f"the history in {source.history_dir} cannot be written ({error.strerror or error}); "
+            "what was finished stays, run this again when it can"
+        ) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[Extracted], None]]:
+    """A line that counts, on a terminal."""
+    count = 0
+
+    def show(done: Extracted) -> None:
+        nonlocal count
+        count += 1
+        line = f"\r{count} segments; partition {done.task.partition} up to offset {done.task.end}\x1b[K"
+        print(line, end="", file=sys.stderr, flush=True)
+
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    try:
+        yield show
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def _facts(where: str, done: list[Extracted], seconds: float) -> dict[str, Any]:
+    return {
+        "history_dir": where,
+        "segments": len(done),
+        "commits": sum(each.commits for each in done),
+        "group_records": sum(each.groups for each in done),
+        "files": sum(each.files for each in done),
+        "bytes_read": sum(each.bytes_read for each in done),
+        "bytes_written": sum(each.bytes_written for each in done),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _sentence(where: str, done: list[Extracted], seconds: float) -> str:
+    if not done:
+        return f"nothing to extract: {where} has every closed segment"
+    facts = _facts(where, done, seconds)
+    return (
+        f"extracted {facts['segments']} segments in {seconds:.1f} s: {facts['commits']} commits and "
+        f"{facts['group_records']} states of groups, {_megabytes(facts['bytes_read'])} of log became "
+        f"{_megabytes(facts['bytes_written'])} in {facts['files']} files of {where}"
+    )
+
+
+def _megabytes(size_bytes: int) -> str:
+    return f"{size_bytes / 1e6:.1f} MB"

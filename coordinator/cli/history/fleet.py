@@ -1,0 +1,182 @@
+"""`coordinator history … --all-groups`: the same questions about every group at once, answered by Spark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.cli.errors import CliError
+from coordinator.cli.history.arguments import duration, now_ms, selection_of, sources_of
+from coordinator.cli.screen import number, show, table, tell
+from coordinator.history.times import ago, local_time, span
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from rich.table import Table
+
+    from coordinator.history.spark_fleet import AllMarks, Fleet
+
+DEFAULT_LIMIT: Final = 50
+SHUFFLES_PER_CORE: Final = 4
+
+Answer = list[dict[str, Any]]
+
+
+@contextmanager
+def spark_session(master: str | None) -> Iterator[SparkSession]:
+    """Spark, for as long as one question takes. CliError: it cannot be started."""
+    from coordinator.spark.spark_session import (
+        SessionSettings,
+        SparkUnavailableError,
+        is_local,
+        open_session,
+        reason_of,
+    )
+
+    # A cluster has its own idea of how much it shuffles; 200 pieces are too many for two cores.
+    conf = {"spark.sql.shuffle.partitions": str(SHUFFLES_PER_CORE * (os.cpu_count() or 1))} if is_local(master) else {}
+
+    with tempfile.TemporaryDirectory(prefix="coordinator-history-") as name:
+        if sys.stderr.isatty():
+            tell("starting Spark …")
+        try:
+            settings = SessionSettings(master=master, name="history", log=Path(name, "spark.log"), conf=conf)
+            spark = open_session(settings)
+        except SparkUnavailableError as error:
+            raise CliError(str(error)) from None
+        try:
+            yield spark
+        except Exception as error:
+            if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+                raise
+            raise CliError(reason_of(error), 1) from None
+        finally:
+            spark.stop()
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Within `past.reading_files`."""
+    from coordinator.history import listing
+    from coordinator.history.spark_fleet import Fleet
+    from coordinator.history.tables import lost_segments, marks_of
+
+    now = now_ms()
+    sources = sources_of(arguments)
+    if getattr(arguments, "bootstrap_server", None) is not None:
+        raise CliError("--bootstrap-server goes with one GROUP; leave it out with --all-groups")
+    question, on_screen = _question(arguments, now)
+    for source in sources:
+        for partition, mark in marks_of(source).partitions.items():
+            if lost := lost_segments(source, partition, mark, skip_corrupt=arguments.skip_corrupt):
+                tell(f"left out: {listing.sentence(source.history_dir, partition, lost)}")
+    with spark_session(arguments.master) as spark:
+        rows = Fleet(spark, tuple(sources), arguments.skip_corrupt).ask(question)
+    if arguments.json:
+        print(json.dumps(rows, indent=2, ensure_ascii=False))
+    elif rows:
+        show(on_screen(rows))
+    else:
+        tell("nothing of that kind in any group")
+    return 0
+
+
+def _question(
+    arguments: argparse.Namespace, now: int
+) -> tuple[Callable[[Fleet, AllMarks], Answer], Callable[[Answer], Table]]:
+    """What is asked, and how its answer is shown."""
+    from coordinator.history import spark_fleet
+
+    selection = selection_of(arguments, now)
+    limit = getattr(arguments, "limit", DEFAULT_LIMIT)
+    if arguments.action == "commits":
+        return partial(spark_fleet.commit_counts, selection=selection, limit=limit), partial(_commits, now=now)
+    if arguments.action == "rate":
+        window_ms = duration("--window", arguments.window)
+        asked = partial(spark_fleet.rates, selection=selection, window_ms=window_ms, limit=limit)
+        return asked, partial(_rates, window_ms=window_ms)
+    if arguments.action == "stalled":
+        at_ms = min(now, selection.until_ms)
+        for_ms = duration("--for", arguments.span)
+        asked = partial(spark_fleet.standstills, selection=selection, for_ms=for_ms, now_ms=at_ms, limit=limit)
+        return asked, partial(_stalled, now=at_ms)
+    return partial(spark_fleet.rebalance_counts, selection=selection, limit=limit), partial(_rebalances, now=now)
+
+
+def _commits(rows: Answer, now: int) -> Table:
+    columns = [("GROUP", "wide"), ("COMMITS", "right"), ("PARTITIONS", "right"), ("LAST", "left"), ("AGO", "right")]
+    made = table(columns)
+    for row in rows:
+        last = local_time(row["last_ms"], milliseconds=False)
+        made.add_row(row["group"], number(row["commits"]), number(row["partitions"]), last, ago(row["last_ms"], now))
+    return made
+
+
+def _rates(rows: Answer, window_ms: int) -> Table:
+    columns = [("GROUP", "wide"), ("COMMITS", "right"), ("PROGRESS", "right"), (f"PER {span(window_ms)}", "right")]
+    made = table([*columns, ("PEAK", "right"), ("FROM", "left"), ("FOR", "right")])
+    for row in rows:
+        windows = (row["last_ms"] - row["first_ms"]) // window_ms
+        made.add_row(
+            row["group"],
+            number(row["commits"]),
+            number(row["progress"]),
+            number(round(row["progress"] / windows)),
+            number(row["peak"]),
+            local_time(row["first_ms"], milliseconds=False),
+            span(row["last_ms"] - row["first_ms"]),
+        )
+    return made
+
+
+def _stalled(rows: Answer, now: int) -> Table:
+    made = table(
+        [
+            ("GROUP", "wide"),
+            ("PARTITION", "wide"),
+            ("OFFSET", "right"),
+            ("SINCE", "left"),
+            ("FOR", "right"),
+            ("HOW", "wide"),
+        ]
+    )
+    for row in rows:
+        made.add_row(
+            row["group"],
+            f"{row['topic']}-{row['partition']}",
+            number(row["offset"]),
+            local_time(row["since_ms"], milliseconds=False),
+            span(max(now - row["since_ms"], 0)),
+            row["how"],
+        )
+    return made
+
+
+def _rebalances(rows: Answer, now: int) -> Table:
+    made = table(
+        [
+            ("GROUP", "wide"),
+            ("REBALANCES", "right"),
+            ("LAST", "left"),
+            ("AGO", "right"),
+            ("GEN", "right"),
+            ("MEMBERS", "right"),
+        ]
+    )
+    for row in rows:
+        made.add_row(
+            row["group"],
+            number(row["rebalances"]),
+            local_time(row["last_ms"], milliseconds=False),
+            ago(row["last_ms"], now),
+            "-" if row["generation"] is None else str(row["generation"]),
+            number(row["members"]),
+        )
+    return made

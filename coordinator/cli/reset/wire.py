@@ -1,0 +1,199 @@
+"""A reset over the wire: what stands now, how far the logs reach, and the commit into a group that nobody is in.
+
+Any Kafka will do. A group's coordinator takes a commit without a member only while the group has none, so whether it
+is Empty is asked first, to be able to say who is in it; that somebody joins in between is still refused, by the
+coordinator. All offsets go in one OffsetCommit, hence into one batch of the log: all of them or none.
+Source: KafkaAdminClient.alterConsumerGroupOffsets (a commit with generation -1 and no member id), KIP-496 (deletion).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from coordinator.cli.client import Client, explain
+from coordinator.cli.errors import CliError
+from coordinator.cli.group_description import Group, describe
+from coordinator.cli.log_ends import EARLIEST, LATEST, log_offsets
+from coordinator.cli.reset.plan import Act, Reach, Step, Today
+from coordinator.history.commits import TopicPartition
+from protocol.error_codes import ErrorCode
+from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetCommitResponse,
+)
+from protocol.messages.offset_delete import (
+    OffsetDeleteRequest,
+    OffsetDeleteRequestPartition,
+    OffsetDeleteRequestTopic,
+    OffsetDeleteResponse,
+)
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+
+NAMED_MEMBERS: Final = 5
+_UNKNOWN: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
+_OCCUPIED: Final = frozenset(
+    {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
+)
+
+
+def todays_offsets(client: Client, group_id: str) -> dict[TopicPartition, Today]:
+    """What is committed now. CliError: the coordinator does not tell."""
+    _, connection = client.coordinator(group_id)
+
+    def ask() -> tuple[int, OffsetFetchResponse]:
+        request = OffsetFetchRequest(group_id=group_id, topics=None)
+        answer = connection.call(request, OffsetFetchResponse, max_version=7)
+        failed = (each.error_code for topic in answer.topics for each in topic.partitions)
+        return answer.error_code or next(filter(None, failed), 0), answer
+
+    return {
+        (topic.name, each.partition_index): Today(each.committed_offset, each.metadata or "")
+        for topic in client.patiently(f"the offsets of group {group_id!r}", ask).topics
+        for each in topic.partitions
+        if each.committed_offset >= 0
+    }
+
+
+def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
+    """Where the logs of these partitions begin and end."""
+    wanted = set(partitions)
+    topics = sorted({topic for topic, _ in wanted})
+    answered = {topic.name or "": topic for topic in (client.metadata(topics).topics if topics else [])}
+    there = frozenset(
+        (name, each.partition_index)
+        for name, topic in answered.items()
+        if not topic.error_code
+        for each in topic.partitions
+    )
+    # Of topics that the broker does not talk about (it may not be allowed to) nothing is known: they may exist.
+    silent = {name for name, topic in answered.items() if topic.error_code not in (0, _UNKNOWN)}
+    known = wanted & there
+    return Reach(
+        log_offsets(client, known, EARLIEST),
+        log_offsets(client, known, LATEST),
+        there | {key for key in wanted if key[0] in silent},
+    )
+
+
+def members_of(client: Client, group_id: str) -> Group | None:
+    """The group if it has members, or is getting some; None if it has none, or does not exist."""
+    try:
+        group = describe(client, group_id)
+    except CliError as error:
+        if error.exit_code == 1 and "there is no group" in str(error):
+            return None
+        raise
+    return None if group.state in WITHOUT_MEMBERS and not group.members else group
+
+
+def refusal(group: Group) -> CliError:
+    """Why a group with members cannot be reset, who they are, and what to do."""
+    named = [
+        f"{member.instance_id or member.client_id or member.member_id} at {member.host.lstrip('/')}"
+        for member in group.members[:NAMED_MEMBERS]
+    ]
+    more = len(group.members) - len(named)
+    who = ", ".join(named) + (f" and {more} more" if more > 0 else "")
+    count = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
+    return CliError(
+        f"group {group.group_id!r} is {group.state} with {count}{f' ({who})' if who else ''}: its members would go on "
+        "from where they are and commit over the restored offsets, so a coordinator refuses; stop them, wait until "
+        f"`coordinator groups describe {group.group_id} --state` says Empty, and run this again",
+        1,
+    )
+
+
+def execute(client: Client, group_id: str, steps: list[Step]) -> tuple[int, int]:
+    """Commit and delete what the plan says; how many of each. CliError: refused, and what of it was done."""
+    occupied = members_of(client, group_id)
+    if occupied is not None:
+        raise refusal(occupied)
+    commits = [step for step in steps if step.act is Act.COMMIT]
+    deletions = [step for step in steps if step.act is Act.DELETE]
+    if commits:
+        _commit(client, group_id, commits)
+    if deletions:
+        _delete(client, group_id, deletions, f"{len(commits)} offsets were set, but " if commits else "")
+    return len(commits), len(deletions)
+
+
+def _commit(client: Client, group_id: str, steps: list[Step]) -> None:
+    topics: dict[str, OffsetCommitRequestTopic] = {}
+    for step in steps:
+        if step.target is not None:
+            topics.setdefault(step.topic, OffsetCommitRequestTopic(name=step.topic)).partitions.append(
+                OffsetCommitRequestPartition(
+                    partition_index=step.partition,
+                    committed_offset=step.target,
+                    committed_metadata=step.metadata,
+                )
+            )
+    request = OffsetCommitRequest(group_id=group_id, member_id="", topics=list(topics.values()))
+
+    def ask() -> tuple[int, OffsetCommitResponse]:
+        _, connection = client.coordinator(group_id)
+        answer = connection.call(request, OffsetCommitResponse, max_version=9)
+        codes = {each.error_code for topic in answer.topics for each in topic.partitions}
+        # Asked again only if nothing was taken: the same offsets once more would do no harm, but look like a reset.
+        return next(iter(codes)) if len(codes) == 1 and codes <= _PATIENCE else 0, answer
+
+    answer = client.patiently(f"restoring offsets of group {group_id!r}", ask)
+    _demand_success(
+        group_id,
+        "set",
+        [(topic.name, each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions],
+    )
+
+
+# The coordinator is loading, moved or cannot write: nothing was taken.
+_PATIENCE: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+    }
+)
+
+
+def _delete(client: Client, group_id: str, steps: list[Step], done: str) -> None:
+    topics: dict[str, OffsetDeleteRequestTopic] = {}
+    for step in steps:
+        topics.setdefault(step.topic, OffsetDeleteRequestTopic(name=step.topic)).partitions.append(
+            OffsetDeleteRequestPartition(partition_index=step.partition)
+        )
+    request = OffsetDeleteRequest(group_id=group_id, topics=list(topics.values()))
+
+    def ask() -> tuple[int, OffsetDeleteResponse]:
+        _, connection = client.coordinator(group_id)
+        answer = connection.call(request, OffsetDeleteResponse)
+        return answer.error_code, answer
+
+    answer = client.patiently(f"{done}deleting offsets of group {group_id!r}", ask)
+    _demand_success(
+        group_id,
+        "deleted",
+        [(topic.name, each.partition_index, each.error_code) for topic in answer.topics for each in topic.partitions],
+        done,
+    )
+
+
+def _demand_success(group_id: str, verb: str, outcomes: list[tuple[str, int, int]], done: str = "") -> None:
+    refused = [outcome for outcome in outcomes if outcome[2]]
+    if not refused:
+        return
+    topic, partition, code = refused[0]
+    if {code for _, _, code in refused} <= _OCCUPIED:
+        raise CliError(
+            f"group {group_id!r} got a member while this ran, and its coordinator refused; "
+            "stop its consumers and run this again",
+            1,
+        )
+    raise CliError(
+        f"{done}{len(refused)} of {len(outcomes)} offsets of group {group_id!r} were not {verb}; "
+        f"{topic}-{partition}: {explain(code)}",
+        1,
+    )

@@ -1,0 +1,1 @@
+"""Kafka log segments as numpy and Arrow columns; shared by compaction and history."""

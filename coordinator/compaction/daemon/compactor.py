@@ -1,0 +1,381 @@
+"""When the offsets log is compacted: requests, the schedule, plans, results, the job.
+
+About once a second a thread looks what stands in DATA_DIR/compaction, and `_act` decides on the loop's thread. One
+thing is done at a time, each a task that mostly waits for a thread: making a plan, putting its result in place,
+settling what is nobody's. A job that was started here runs beside them. One plan is open at a time; whoever asks
+meanwhile is told of it, and a plan whose job never comes expires.
+
+At the end of the process children are ended, an exchange that has begun is finished, and everything else is left to be
+done again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+import shlex
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from coordinator.compaction import swap_protocol
+from coordinator.compaction.daemon.counters import CompactionCounters
+from coordinator.compaction.daemon.dirtiness import dirtiness, lags_of, scheduled
+from coordinator.compaction.daemon.job_scanner import JobSeen, Looker, Seen
+from coordinator.compaction.daemon.plans import OpenPlan
+from coordinator.compaction.daemon.segment_swapper import Placement
+from coordinator.compaction.daemon.workers import CHILD, Workers
+from coordinator.compaction.planning import Options, view_of
+from coordinator.compaction.request import Answer, DaemonFacts, Request, announce, answer, compaction_dir
+from coordinator.processes.child_process import ChildError
+from coordinator.storage.cleaner_checkpoint import read_checkpoint
+from coordinator.storage.file_names import REQUEST_NAME
+from coordinator.storage.log.swap import AtStep, no_step
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.committed_rows import Row
+    from coordinator.storage.log.fs import FileSystem
+    from coordinator.storage.log.log import Log
+    from coordinator.storage.offsets_log import OffsetsLog
+
+LOG: Final = logging.getLogger("coordinator.compactor")
+
+LOOK_S: Final = 1.0
+SWEEP_MS: Final = 60_000
+SHORTEST_TIMEOUT_S: Final = 60.0  # for a child that plans or checks: however soon plans expire
+JOB_TIMEOUT_S: Final = 24 * 3600.0  # a job that hangs must not keep all later ones from being started
+STILL_HERE_MS: Final = 5_000  # how often somebody who waits for a plan is told that it is being made
+
+T = TypeVar("T")
+
+
+class Compactor:
+    """Of one node. Every method belongs to the loop's thread; those called `_in_thread_*` run in others.
+
+    `settled` is asked for rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for tests.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        data_dir: Path,
+        config: Config,
+        fs: FileSystem,
+        offsets_log: OffsetsLog,
+        settled: Callable[[int, int], Iterator[list[Row]] | None],
+        *,
+        epoch: str,
+        at_step: AtStep = no_step,
+        child: Sequence[str] = CHILD,
+    ) -> None:
+        self.counters = CompactionCounters()
+        self.lags = lags_of(config)
+        self.epoch = epoch
+        self._loop = loop
+        self._data_dir = data_dir
+        self._config = config
+        self._fs = fs
+        self._offsets_log = offsets_log
+        self._timeout_s = max(config.compaction_plan_expiration_ms / 1000, SHORTEST_TIMEOUT_S)
+        self._workers = Workers(loop, offsets_log, settled, child=child)
+        self._placement = Placement(
+            loop,
+            data_dir,
+            fs,
+            offsets_log,
+            self._workers,
+            self.counters,
+            epoch=epoch,
+            index_interval_bytes=config.log_index_interval_bytes,
+            timeout_s=self._timeout_s,
+            at_step=at_step,
+        )
+        self._settled = settled
+        self._looker = Looker(fs, data_dir)
+        self._open: OpenPlan | None = None
+        self._serving: Request | None = None  # whose plan is being made
+        self._doing = ""  # what the work in hand is, for whoever waits
+        self._told_ms = 0  # when somebody was last told so
+        self._telling = asyncio.Lock()
+        self._work: asyncio.Task[None] | None = None
+        self._job: asyncio.Task[None] | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._errands: set[asyncio.Task[Any]] = set()
+        self._next_sweep_ms = 0
+        self._next_schedule_ms = 0
+        self._complaint = ""
+        self._no_plan = ""  # why nothing was planned the last time
+        self._is_closing = False
+        self._is_loaded = False
+
+    # -- start and end -------------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to look. The logs are open; a request before `loaded` is told to wait."""
+        self._life = self._loop.create_task(self._live())
+
+    def loaded(self) -> None:
+        """Memory has been loaded: from now on there may be plans."""
+        self._is_loaded = True
+        self._next_schedule_ms = _wall_ms() + self._config.compaction_interval_ms
+
+    async def close(self) -> None:
+        """End children; wait for an exchange that has begun. The writer thread must still work."""
+        self._is_closing = self._placement.is_closing = True
+        self._workers.end_children()
+        if self._life is not None:
+            self._life.cancel()
+        while tasks := [task for task in (self._life, self._work, self._job, *self._errands) if task is not None]:
+            self._life = None
+            await asyncio.wait(tasks)
+            await asyncio.sleep(0)  # what is done takes itself off the list
+        await self._loop.run_in_executor(None, self._workers.close)
+
+    async def _live(self) -> None:
+        config = self._config
+        facts = DaemonFacts(
+            epoch=self.epoch,
+            started_ms=_wall_ms(),
+            history_enable=config.history_enable,
+            history_dir=config.history_dir,
+            plan_expiration_ms=config.compaction_plan_expiration_ms,
+            min_cleanable_ratio=config.log_cleaner_min_cleanable_ratio,
+            min_compaction_lag_ms=config.log_cleaner_min_compaction_lag_ms,
+            max_compaction_lag_ms=config.log_cleaner_max_compaction_lag_ms,
+        )
+
+        def announced() -> bool:
+            announce(self._data_dir, facts)
+            return True
+
+        while not await self._guarded(self._workers.run(announced)):  # noqa: ASYNC110 - only a full disk is waited for
+            await asyncio.sleep(LOOK_S)
+        self.counters.marks = await self._guarded(self._workers.run(read_checkpoint, self._fs, self._data_dir)) or {}
+        while True:
+            seen = await self._guarded(self._workers.run(self._looker.look))
+            if seen is not None:
+                self._act(seen)
+            await asyncio.sleep(LOOK_S)
+
+    async def _guarded(self, outcome: Awaitable[T]) -> T | None:
+        """A disk that refuses is said once, and looked at again; a defect of ours must not end the looking."""
+        try:
+            found = await outcome
+        except Exception as error:
+            if str(error) != self._complaint:
+                self._complaint = str(error)
+                LOG.error("compaction cannot use %s: %s", self._data_dir, error, exc_info=_is_unexpected(error))
+            return None
+        self._complaint = ""
+        return found
+
+    # -- deciding ------------------------------------------------------------------------------------------------
+
+    def _act(self, seen: Seen) -> None:
+        now_ms = _wall_ms()
+        if seen.complaint:
+            LOG.warning("compaction: a request was thrown away: %s", seen.complaint)
+        if seen.request is not None:
+            self._hear(seen.request, now_ms, is_stale=seen.is_stale)
+        if self._work is not None or not self._is_loaded:
+            return
+        opened = self._open
+        strays = [job for job in seen.jobs if opened is None or job.id != opened.id]
+        known = {job.id: job for job in seen.jobs}
+        if opened is not None and opened.id not in known:
+            self._open = None  # its directory is gone, or somebody else has settled it
+        elif opened is not None and opened.has_expired(now_ms, known[opened.id].touched_ms):
+            self._begin("giving up a plan that has expired", self._give_up(opened))
+        elif opened is not None and known[opened.id].has_manifest and now_ms >= opened.retry_ms:
+            self._begin(f"putting the result of plan {opened.id} in place", self._put_in_place(opened))
+        elif strays:
+            self._begin("refusing what is nobody's", self._dismiss(strays))
+        elif now_ms >= self._next_sweep_ms:
+            self._next_sweep_ms = now_ms + SWEEP_MS
+            self._begin("removing what is old", self._sweep(now_ms))
+        elif self._config.compaction_interval_ms and now_ms >= self._next_schedule_ms:
+            self._next_schedule_ms = now_ms + self._config.compaction_interval_ms
+            self._look_for_dirt(now_ms)
+
+    def _hear(self, request: Request, now_ms: int, *, is_stale: bool) -> None:
+        is_served = self._serving is not None and self._serving.nonce == request.nonce
+        if is_stale and not is_served:
+            LOG.info("compaction: nobody waits any more for the answer to a request; it is thrown away")
+            path = compaction_dir(self._data_dir) / REQUEST_NAME
+            self._spawn(self._guarded(self._workers.run(path.unlink, True)))
+        elif self._work is not None or not self._is_loaded:
+            if now_ms >= self._told_ms + STILL_HERE_MS:
+                doing = self._doing if self._is_loaded else "loading its groups and offsets; it plans when it is ready"
+                self._tell(request, (), f"the daemon is {doing}", is_final=False)
+        elif self._open is not None:
+            opened = self._open
+            since_s = (now_ms - opened.made_ms) // 1000
+            if opened.trouble:
+                reason = f"the result of plan {opened.id} is not in place yet, it is tried again: {opened.trouble}"
+            else:
+                reason = f"the plan {opened.id}, made {since_s} s ago, waits for the result of its job"
+            self._tell(request, () if opened.trouble else (opened.id,), reason)
+        else:
+            self._serving = request
+            self._begin("making a plan", self._plan_for(request))
+
+    def _look_for_dirt(self, now_ms: int) -> None:
+        """The interval is over: is anything dirty enough?"""
+        self.counters.last_look_ms = now_ms
+        if self._open is not None or self._job is not None:
+            return
+        found = dirtiness(
+            scheduled(self._offsets_log.logs, self.counters, now_ms), self.counters.marks, self.lags, now_ms
+        )
+        if not any(each.is_due(self.lags) for each in found.values()):
+            return
+        if self._config.compaction_start_job:
+            self._job = self._loop.create_task(self._run_job())
+        else:
+            self._begin("making a plan", self._plan_for(None))
+
+    def _begin(self, doing: str, work: Awaitable[None]) -> None:
+        self._doing = doing
+        self._told_ms = 0
+
+        async def to_its_end() -> None:
+            try:
+                await work
+            except Exception as error:
+                if not self._is_closing:
+                    self.counters.failures += 1
+                    LOG.error("compaction: %s failed: %s", doing, error, exc_info=_is_unexpected(error))
+            finally:
+                self._work = self._serving = None
+
+        self._work = self._loop.create_task(to_its_end())
+
+    def _spawn(self, errand: Awaitable[Any]) -> None:
+        task = asyncio.ensure_future(errand)
+        self._errands.add(task)
+        task.add_done_callback(self._errands.discard)
+
+    def _tell(self, request: Request, plan_ids: tuple[str, ...], reason: str, *, is_final: bool = True) -> None:
+        self._told_ms = _wall_ms()
+        reply = Answer(request.nonce, plan_ids, reason, is_final, self._told_ms)
+        self._spawn(self._write(reply))
+
+    async def _write(self, reply: Answer) -> None:
+        """One after another: written by two threads at once the file would be neither, or the older answer be left."""
+        async with self._telling:
+            await self._guarded(self._workers.run(answer, self._data_dir, reply))
+
+    # -- planning ------------------------------------------------------------------------------------------------
+
+    async def _plan_for(self, request: Request | None) -> None:
+        """A plan, for somebody who asked or for whoever watches."""
+        now_ms = _wall_ms()
+        self.counters.last_look_ms = now_ms
+        try:
+            order = await self._planning_order(request, now_ms)
+            made = await self._workers.order("plan", order, "the planner", timeout_s=self._timeout_s)
+        except (ChildError, OSError) as error:
+            made = {"plan_id": "", "sentence": f"no plan could be made: {error}"}
+            self.counters.failures += 1
+        plan_id, sentence = made["plan_id"], made["sentence"]
+        if plan_id:
+            self.counters.plans += 1
+            self.counters.last_plan_ms = now_ms
+            self._open = OpenPlan(plan_id, now_ms, made["expires_ms"], tuple(made["partitions"]), made["left_bytes"])
+            LOG.info("compaction plan=%s partitions=%s: %s", plan_id, made["partitions"], sentence)
+        elif not self._is_closing and (request is not None or sentence != self._no_plan):
+            self._no_plan = sentence
+            LOG.info("compaction no plan: %s", sentence)
+        if request is not None:
+            self._tell(request, (plan_id,) if plan_id else (), sentence)
+
+    async def _planning_order(self, request: Request | None, now_ms: int) -> dict[str, Any]:
+        config = self._config
+        logs: Mapping[int, Log] = self._offsets_log.logs
+        if request is None:
+            logs = scheduled(logs, self.counters, now_ms)
+        # What is being loaded, or could not be, has no memory to be held against.
+        logs = {partition: log for partition, log in logs.items() if self._settled(partition, 0) is not None}
+        if request is not None and request.partitions is not None:
+            logs = {partition: log for partition, log in logs.items() if partition in request.partitions}
+        await self._workers.run(swap_protocol.settle, logs, self._workers.in_thread_on_writer)
+        if request is not None and request.roll:
+            await self._workers.run(self._in_thread_roll, logs)
+        options = Options(
+            lags=lags_of(config, request.min_cleanable_ratio if request is not None else None),
+            delete_retention_ms=config.log_cleaner_delete_retention_ms,
+            segment_bytes=config.offsets_topic_segment_bytes,
+            expiration_ms=config.compaction_plan_expiration_ms,
+            max_dirty_bytes=config.compaction_plan_max_bytes,
+        )
+        return {
+            "data_dir": str(self._data_dir),
+            "epoch": self.epoch,
+            "now_ms": now_ms,
+            "history_dir": config.history_path if config.history_enable else "",
+            "views": [view_of(partition, log).to_json() for partition, log in logs.items()],
+            "options": dataclasses.asdict(options),
+        }
+
+    def _in_thread_roll(self, logs: Mapping[int, Log]) -> None:
+        for partition, log in logs.items():
+            if log.segments[-1].size_bytes:
+                try:
+                    self._workers.in_thread_on_writer(log.roll)
+                except OSError as error:
+                    LOG.warning("compaction: partition %d was not rolled: %s", partition, error)
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    async def _put_in_place(self, opened: OpenPlan) -> None:
+        swaps = self.counters.swaps
+        if await self._placement.put_in_place(opened):
+            self._open = None
+            if opened.left_bytes and self.counters.swaps > swaps:
+                self._next_schedule_ms = 0  # what the plan had no room for is due now
+
+    async def _give_up(self, opened: OpenPlan) -> None:
+        trouble = f": {opened.trouble}" if opened.trouble else ""
+        await self._placement.refuse(opened, f"the plan expired before a result was in place{trouble}", evidence=False)
+        self._open = None
+
+    async def _dismiss(self, strays: list[JobSeen]) -> None:
+        for sentence in await self._workers.run(self._looker.dismiss, strays):
+            self.counters.refusals += 1
+            LOG.warning("compaction %s", sentence)
+
+    async def _sweep(self, now_ms: int) -> None:
+        for plan_id in await self._workers.run(self._looker.sweep, self.epoch, now_ms):
+            LOG.info("compaction plan=%s was given up", plan_id)
+
+    # -- a job of our own ----------------------------------------------------------------------------------------
+
+    async def _run_job(self) -> None:
+        template = shlex.split(self._config.compaction_command)
+        command = [word.replace("{data.dir}", str(self._data_dir)) for word in template]
+        command = command or [sys.executable, "-m", "coordinator", "compact", "--data-dir", str(self._data_dir)]
+        LOG.info("compaction job starts: %s", shlex.join(command))
+        started = time.monotonic()
+        try:
+            ended = await self._workers.order("run", {"command": command}, "the job", timeout_s=JOB_TIMEOUT_S)
+        except ChildError as error:
+            ended = {"code": -1, "lines": [str(error)]}
+        finally:
+            self._job = None
+        if not self._is_closing:
+            last = ended["lines"][-1] if ended["lines"] else "it said nothing"
+            log = LOG.info if ended["code"] == 0 else LOG.error
+            log("compaction job ended code=%d seconds=%.1f: %s", ended["code"], time.monotonic() - started, last)
+
+
+def _wall_ms() -> int:
+    return int(time.time() * 1000)
+
+
+def _is_unexpected(error: Exception) -> bool:
+    """Whether a traceback helps: not where the disk, or a child, says no."""
+    return not isinstance(error, OSError | ChildError)

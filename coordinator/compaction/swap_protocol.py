@@ -1,0 +1,329 @@
+"""Putting what a job made in the place of what it was made from, in a log that somebody serves meanwhile.
+
+`accept`   reads plan and manifest and believes neither (`validate.py`).                              child process
+`stage`    copies, indexes and syncs beside the live segments, and writes the draft of an intent.     child process
+`swap`     for each partition: opens what is staged, lets the writer thread commit and rename, notes
+           the cleaner's checkpoint, lets the writer thread forget the intent.                        pool thread
+`conclude` says DONE or REFUSED, and lets go of the pins.                                             pool thread
+`recover`  at start, before any log is opened: carries out what was committed, sweeps the rest away.  main thread
+
+Offline, under the lock of the data directory, all of it runs in one process: `on_writer` then just calls. A crash at
+any point leaves each partition as it was or as it should be; what is not yet committed is simply done again, by
+another plan. Every act that changes the disk has a name (`STEPS`) and calls `at_step` before it: tests end the process
+at each of them, and during the recovery that follows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.compaction.jobs import Step as JobStep
+from coordinator.compaction.jobs import expires_ms, is_settled, read_manifest, read_plan, set_done, set_refused, tidy
+from coordinator.compaction.plan import CleanStats, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
+from coordinator.compaction.planning import Step as PlanStep
+from coordinator.storage.cleaner_checkpoint import write_checkpoint
+from coordinator.storage.file_names import offsets_log_dir, offsets_partition
+from coordinator.storage.log import redo, staging
+from coordinator.storage.log import swap as log_swap
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.staging import Replaced, Source, SwapRefusedError
+from coordinator.storage.log.swap import AtStep, Intent, no_step
+
+if TYPE_CHECKING:
+    from coordinator.core.offsets.replay import Replay
+    from coordinator.storage.log.log import Log
+
+LOG: Final = logging.getLogger("coordinator.compaction.handover")
+
+OnWriter = Callable[[Callable[[], Any]], Any]
+"""Runs a function on the thread that writes the logs, and returns what it returned, or raises what it raised."""
+
+
+class Step(StrEnum):
+    """What the hand-over does to the disk beside the log's own steps."""
+
+    CHECKPOINT = "note in the cleaner's checkpoint how far a partition is clean"
+
+
+STEPS: Final[tuple[str, ...]] = (*PlanStep, *log_swap.Step, *Step, *JobStep)
+"""Every named step from the plan to the end, in about the order in which they come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A manifest that was held against everything and found right."""
+
+    plan: Plan
+    manifest: Manifest
+
+    @property
+    def results(self) -> tuple[PartitionResult, ...]:
+        """The partitions to be swapped; others have an error of their own."""
+        return tuple([result for result in self.manifest.partitions if result.error is None])
+
+    @property
+    def partitions(self) -> tuple[int, ...]:
+        return tuple([result.partition for result in self.results])
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of each partition of a plan."""
+
+    swapped: tuple[int, ...]
+    failed: Mapping[int, str]  # a clause each
+
+
+def read_result(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
+    """Read a job's manifest and hold it against its plan; each of its partitions is still to be checked.
+
+    RefusedError: not to be put in place, and to be kept as evidence; LateError: merely too late. AlreadySettledError:
+    it was accepted, or refused, before.
+    """
+    from coordinator.compaction import validate  # what it needs of the coordinator is not for the server's own process
+
+    try:
+        job = JobDir.of(data_dir, plan_id)
+        if is_settled(fs, job):
+            raise AlreadySettledError(f"what became of the plan {plan_id} is settled already")
+        plan = read_plan(fs, job)
+        manifest = read_manifest(fs, job)
+    except PlanError as error:
+        raise validate.RefusedError(str(error)) from None
+    validate.check_manifest(plan, manifest, epoch=epoch, now_ms=now_ms, expires_ms=expires_ms(job, plan))
+    return Accepted(plan, manifest)
+
+
+def check(
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: Accepted,
+    result: PartitionResult,
+    *,
+    progress: Callable[[], None] = lambda: None,
+) -> Replay:
+    """Check one partition but for what memory says of it; what its outputs leave. Nothing is changed.
+
+    RefusedError, LateError as `read_result`.
+    """
+    from coordinator.compaction import validate
+
+    job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
+    directory = offsets_log_dir(data_dir, part.partition)
+    return validate.check_partition(fs, job, directory, part, result, against_inputs=False, progress=progress)
+
+
+def check_against_inputs(fs: FileSystem, data_dir: Path, accepted: Accepted, result: PartitionResult) -> None:
+    """Check one partition where there is no memory to be asked. Nothing is changed. Raises as `check`."""
+    from coordinator.compaction import validate
+
+    job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
+    validate.check_against_inputs(fs, job, offsets_log_dir(data_dir, part.partition), part, result)
+
+
+def accept(
+    fs: FileSystem,
+    data_dir: Path,
+    plan_id: str,
+    *,
+    epoch: str,
+    now_ms: int,
+    check_all: Callable[[Accepted], None] | None = None,
+) -> Accepted:
+    """Read and check a job's result where no daemon can be asked; raises as `read_result` does.
+
+    `check_all` checks every partition against the inputs; without it they are checked here, one after another.
+    """
+    accepted = read_result(fs, data_dir, plan_id, epoch=epoch, now_ms=now_ms)
+    if check_all is not None:
+        check_all(accepted)
+    else:
+        for result in accepted.results:
+            check_against_inputs(fs, data_dir, accepted, result)
+    return accepted
+
+
+class AlreadySettledError(Exception):
+    """A manifest came again. One sentence."""
+
+
+def stage(
+    fs: FileSystem,
+    data_dir: Path,
+    accepted: Accepted,
+    results: Sequence[PartitionResult],
+    *,
+    index_interval_bytes: int,
+    at_step: AtStep = no_step,
+) -> None:
+    """Make these partitions ready for `swap`; durable on return. After an OSError nothing of them is left.
+
+    SwapRefusedError: an output has changed since it was checked.
+    """
+    job = JobDir.of(data_dir, accepted.plan.id)
+    staged: list[int] = []
+    try:
+        for result in results:
+            part = _part(accepted.plan, result.partition)
+            staged.append(part.partition)
+            staging.stage(
+                fs,
+                offsets_log_dir(data_dir, part.partition),
+                [Source(job.output(one), one.name, one.size_bytes, one.sha256) for one in result.outputs],
+                [segment.base_offset for segment in part.inputs],
+                plan_id=accepted.plan.id,
+                clean_up_to=part.clean_up_to,
+                index_interval_bytes=index_interval_bytes,
+                at_step=at_step,
+            )
+    except (OSError, SwapRefusedError):
+        unstage(fs, data_dir, staged)
+        raise
+
+
+def unstage(fs: FileSystem, data_dir: Path, partitions: Sequence[int]) -> None:
+    """Remove what was staged and will not be swapped; what resists goes at the next start."""
+    for partition in partitions:
+        with suppress(OSError, SwapRefusedError):
+            staging.unstage(fs, offsets_log_dir(data_dir, partition))
+
+
+def swap(
+    fs: FileSystem,
+    data_dir: Path,
+    plan: Plan,
+    partitions: Sequence[int],
+    logs: Mapping[int, Log],
+    *,
+    on_writer: OnWriter = lambda act: act(),
+    at_step: AtStep = no_step,
+) -> Outcome:
+    """Exchange the segments of these staged partitions, one after another; one that fails does not stop the others."""
+    swapped: list[int] = []
+    failed: dict[int, str] = {}
+    for partition in partitions:
+        log = logs.get(partition)
+        if log is None:
+            failed[partition] = "it is not served here any more"
+            continue
+        try:
+            _swap_one(fs, data_dir, plan, _part(plan, partition), log, on_writer, at_step)
+            swapped.append(partition)
+        except (OSError, SwapRefusedError) as error:
+            LOG.warning("compaction of partition %d: %s", partition, error)
+            failed[partition] = str(error)
+            unstage(fs, data_dir, [partition])
+    return Outcome(tuple(swapped), failed)
+
+
+def _swap_one(
+    fs: FileSystem,
+    data_dir: Path,
+    plan: Plan,
+    part: PartitionPlan,
+    log: Log,
+    on_writer: OnWriter,
+    at_step: AtStep,
+) -> None:
+    """OSError and SwapRefusedError: the log is as it was."""
+    replaces = [Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in part.inputs]
+    prepared = staging.prepare(fs, log.directory, replaces, plan.id, log.config.index_interval_bytes)
+    try:
+        on_writer(lambda: log.replace_segments(prepared, at_step))
+    except BaseException as error:
+        if not (isinstance(error, OSError) and log.is_swapping):
+            prepared.close()
+            raise
+        LOG.warning("%s: the new segments are in use, their names are not settled yet: %s", log.directory, error)
+    # Decided. Whatever fails from here on is done again: by the next swap, or by the next start.
+    try:
+        note_clean(fs, data_dir, part.partition, part.clean_up_to, at_step)
+        on_writer(lambda: log.finish_swap(at_step))
+    except OSError as error:
+        LOG.warning("%s: swapped, but not to the end yet: %s", log.directory, error)
+
+
+def note_clean(fs: FileSystem, data_dir: Path, partition: int, clean_up_to: int, at_step: AtStep = no_step) -> None:
+    """Keep in mind how far a partition is clean; durable on return."""
+    at_step(Step.CHECKPOINT)
+    write_checkpoint(fs, data_dir, {partition: clean_up_to})
+
+
+def conclude(fs: FileSystem, data_dir: Path, accepted: Accepted, outcome: Outcome, at_step: AtStep = no_step) -> str:
+    """DONE if anything was swapped, else REFUSED; the sentence that says what became of the plan."""
+    job = JobDir.of(data_dir, accepted.plan.id)
+    failed = {result.partition: result.error for result in accepted.manifest.partitions if result.error} | dict(
+        outcome.failed
+    )
+    clauses = [f"partition {partition} was left as it is: {reason}" for partition, reason in sorted(failed.items())]
+    if outcome.swapped:
+        stats = sum(
+            (result.stats for result in accepted.results if result.partition in outcome.swapped), start=CleanStats()
+        )
+        count = len(outcome.swapped)
+        clauses.insert(
+            0,
+            f"compacted {count} partition{'s' * (count != 1)}: {stats.records_before} records in {stats.bytes_before} "
+            f"bytes became {stats.records_after} in {stats.bytes_after}",
+        )
+    sentence = "; ".join(clauses) or "nothing was planned"
+    if outcome.swapped:
+        set_done(fs, job, sentence, at_step)
+    else:
+        set_refused(fs, job, sentence, evidence=False, at_step=at_step)
+    return sentence
+
+
+def refuse(fs: FileSystem, data_dir: Path, plan_id: str, error: Exception, at_step: AtStep = no_step) -> None:
+    """Give a plan up for what `accept` raised. Wrong results are kept as evidence, late ones are not."""
+    from coordinator.compaction.validate import LateError
+
+    is_evidence = not isinstance(error, LateError)
+    set_refused(fs, JobDir.of(data_dir, plan_id), str(error), evidence=is_evidence, at_step=at_step)
+
+
+def recover(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
+    """At start, under the lock, before any log is opened: sentences that say what was found and done.
+
+    CorruptLogError: a committed swap cannot be carried out, and the log not be opened; nothing is lost.
+    """
+    messages: list[str] = []
+    for name in fs.listdir(data_dir):
+        partition = offsets_partition(name)
+        if partition is None or not fs.is_dir(data_dir / name) or not redo.is_needed(fs.listdir(data_dir / name)):
+            continue
+
+        def note(intent: Intent, partition: int = partition) -> None:
+            if intent.clean_up_to >= 0:
+                note_clean(fs, data_dir, partition, intent.clean_up_to, at_step)
+
+        intent, removed = redo.recover(fs, data_dir / name, at_step, note)
+        if intent is not None:
+            messages.append(f"{name}: finished the replacement of segments that {intent.plan_id} had begun")
+        if removed:
+            messages.append(f"{name}: removed {', '.join(removed)}")
+    given_up = tidy(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
+    return [*messages, *(f"the compaction plan {plan_id} was given up" for plan_id in given_up)]
+
+
+def settle(logs: Mapping[int, Log], on_writer: OnWriter = lambda act: act()) -> None:
+    """Complete what an earlier swap had to leave unfinished because the disk failed. Before making a plan.
+
+    OSError: it still does; nothing can be staged for that partition yet.
+    """
+    for log in logs.values():
+        if log.owes_swap:
+            on_writer(log.finish_swap)
+
+
+def _part(plan: Plan, partition: int) -> PartitionPlan:
+    part = plan.partition(partition)
+    if part is None:
+        raise SwapRefusedError(f"the plan {plan.id} has no partition {partition}")
+    return part

@@ -1,0 +1,509 @@
+"""The settings, under Kafka's own property names, each declared once.
+
+A field of `Config` is one key: `group_max_size` is `group.max.size`. Its annotation is the type; default, valid range
+and meaning stand beside it, and whether the name is Kafka's or ours. Everything else reads this table: the parser, the
+error sentences, `coordinator config`, docs/configuration.md and the tests. `config_values.py` knows what a text stands
+for that is more than a number or a word; `config_sources.py` reads files, environment and command line.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from coordinator.config.environment import variable_of
+from coordinator.config.values import (
+    OFF,
+    Address,
+    ConfigError,
+    check_advertised,
+    check_command,
+    check_data_dir,
+    check_http,
+    parse_address,
+    parse_listeners,
+    parse_nodes,
+    parse_ports,
+    parse_topics,
+)
+
+INT32_MAX: Final = 2**31 - 1
+INT64_MAX: Final = 2**63 - 1
+
+WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
+
+
+def _key(
+    default: Any,
+    help: str,
+    *,
+    ours: bool = False,
+    long: bool = False,
+    minimum: int | None = None,
+    maximum: int | None = None,
+    choices: tuple[str, ...] = (),
+    check: Callable[[str], object] | None = None,
+    shape: str = "",
+) -> Any:
+    """Declare one key. `check` raises ConfigError for text that its type allows and its meaning does not."""
+    facts = {
+        "help": help,
+        "ours": ours,
+        "long": long,
+        "minimum": minimum,
+        "maximum": maximum,
+        "choices": choices,
+        "check": check,
+        "shape": shape,
+    }
+    return field(default=default, metadata=facts)
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """All settings. `Config()` is the defaults; `config_sources.load` reads the others."""
+
+    # --- who and where ---
+    listeners: str = _key(
+        "127.0.0.1:9092",
+        "Where clients connect: host:port or PLAINTEXT://host:port. No host means all interfaces, port 0 a free port.",
+        check=parse_listeners,
+        shape="host:port",
+    )
+    advertised_listeners: str = _key(
+        "",
+        "The address that clients are told to connect to. Empty: the address bound (on all interfaces, the host name).",
+        check=check_advertised,
+        shape="host:port",
+    )
+    node_id: int = _key(1, "The number under which clients see this broker.", minimum=0)
+    workers: int = _key(
+        1,
+        "How many processes serve, each as a node with a port and a share of the groups of its own. Node ids count up "
+        "from node.id.",
+        minimum=1,
+        maximum=64,
+        ours=True,
+    )
+    worker_ports: str = _key(
+        "",
+        "The ports of the workers, in their order. Empty: consecutive ones from the port of listeners.",
+        ours=True,
+        check=parse_ports,
+        shape="port,...",
+    )
+    cluster_id: str = _key("", "The cluster id that clients see. Empty: made at the first start and kept.", ours=True)
+    cluster_nodes: str = _key(
+        "",
+        "All nodes of the cluster, this one among them, under the addresses that clients and other nodes connect to; "
+        "the same on every node. Empty: this node is alone.",
+        ours=True,
+        check=parse_nodes,
+        shape="id@host:port,...",
+    )
+    log_dirs: str = _key(
+        "data", "The directory that holds everything durable.", check=check_data_dir, shape="directory"
+    )
+    http_listen: str = _key(
+        "127.0.0.1:9080",
+        "Where /healthz, /readyz and /metrics are served; `off` for nowhere. A daemon that was not given this setting "
+        "serves without HTTP where the port is taken.",
+        ours=True,
+        check=check_http,
+        shape="host:port or off",
+    )
+
+    # --- groups ---
+    group_min_session_timeout_ms: int = _key(6000, "The shortest session timeout a member may ask for.", minimum=1)
+    group_max_session_timeout_ms: int = _key(1800000, "The longest session timeout a member may ask for.", minimum=1)
+    group_initial_rebalance_delay_ms: int = _key(
+        3000, "How long the first rebalance of an empty group waits for more members.", minimum=0
+    )
+    group_max_size: int = _key(INT32_MAX, "How many members one group may have.", minimum=1)
+    max_groups: int = _key(
+        100_000, "How many groups there may be; a join or commit for one more is refused.", ours=True, minimum=1
+    )
+    group_max_pending_members: int = _key(
+        100_000,
+        "Member ids handed out and not used yet, in all groups; the oldest are forgotten.",
+        ours=True,
+        minimum=1,
+    )
+    group_max_rebalance_history: int = _key(
+        32, "How many past rebalances are kept in memory for each group, in plain words.", ours=True, minimum=0
+    )
+
+    # --- the offsets log ---
+    offsets_topic_num_partitions: int = _key(
+        8,
+        "Partitions of the offsets log (Kafka: 50). Fixed by the first start; the default takes what a directory has.",
+        minimum=1,
+        maximum=10_000,
+    )
+    offsets_topic_segment_bytes: int = _key(104857600, "When a segment of the offsets log is full.", minimum=1)
+    offsets_load_buffer_size: int = _key(5242880, "How much of the offsets log is read at once at start-up.", minimum=1)
+    offsets_snapshot_tail_bytes: int = _key(
+        16777216,
+        "When a partition of the offsets log has grown by this much since its last snapshot, or was compacted, a child "
+        "process makes a new one; a start reads a snapshot and the log behind it. 0: only at a stop.",
+        ours=True,
+        long=True,
+        minimum=0,
+    )
+    offsets_snapshot_stop_ms: int = _key(
+        5000,
+        "How long a stop may take to make snapshots; what is left out makes the next start longer. 0: none at a stop.",
+        ours=True,
+        minimum=0,
+    )
+    offsets_snapshot_min_bytes: int = _key(
+        262144, "So little of a log is read at a start rather than kept in a snapshot.", ours=True, long=True, minimum=0
+    )
+    offsets_retention_minutes: int = _key(
+        10080, "How long committed offsets are kept once nobody in the group uses them.", minimum=1
+    )
+    offsets_retention_check_interval_ms: int = _key(
+        600000, "How often expired offsets are looked for.", long=True, minimum=1
+    )
+    offsets_commit_timeout_ms: int = _key(5000, "How long an append to the offsets log may take.", minimum=1)
+    offset_metadata_max_bytes: int = _key(4096, "The longest metadata a commit may carry with an offset.", minimum=0)
+    offsets_commit_topic_check: bool = _key(
+        True,
+        "Refuse a commit for a partition that does not exist here, as Kafka does. "
+        "False when the topics live on another cluster.",
+        ours=True,
+    )
+
+    # --- connections ---
+    socket_request_max_bytes: int = _key(104857600, "The largest request that is read.", minimum=1)
+    queued_max_request_bytes: int = _key(
+        536870912,
+        "How many bytes of requests that are not whole yet or wait for others all connections may hold together; "
+        "beyond that the one that holds the most is closed (Kafka: no limit). -1: no limit.",
+        long=True,
+        minimum=-1,
+    )
+    queued_max_response_bytes: int = _key(
+        268435456,
+        "How many bytes of answers that clients have not read all connections may hold together; beyond that the one "
+        "that holds the most is cut off. -1: no limit.",
+        ours=True,
+        long=True,
+        minimum=-1,
+    )
+    connection_request_max_bytes: int = _key(
+        2097152,
+        "The largest request that carries no records (any but Produce). The record that a SyncGroup leads to must fit "
+        "in message.max.bytes, so that more is of use only where that is raised. How many elements a request may have "
+        "depends on its API: see protocol.md.",
+        ours=True,
+        minimum=1024,
+    )
+    max_connections: int = _key(
+        10_000, "How many connections may be open (Kafka: no limit); one more is closed at once.", minimum=1
+    )
+    max_connections_per_ip: int = _key(INT32_MAX, "How many connections one address may have open.", minimum=1)
+    connections_max_idle_ms: int = _key(
+        600000, "A connection with nothing to do for this long is closed.", long=True, minimum=1
+    )
+    connection_frame_timeout_ms: int = _key(
+        60000,
+        "How long a request may take to arrive once its first byte has, and how long a client may read nothing of "
+        "answers that wait for it; then its connection is closed.",
+        ours=True,
+        minimum=1,
+    )
+    connection_max_buffered_bytes: int = _key(
+        1048576,
+        "How much a client may send ahead while an earlier request of its connection is parked; then reading pauses.",
+        ours=True,
+        minimum=1024,
+    )
+    connection_max_unsent_bytes: int = _key(
+        4194304,
+        "How many bytes of answers may wait for a slow reader; then no more of its requests are read.",
+        ours=True,
+        minimum=1024,
+    )
+
+    # --- durability and segments ---
+    log_flush_policy: str = _key(
+        "sync",
+        "When a commit is acknowledged: `sync`, once it is on disk; `interval`, once the kernel has it.",
+        ours=True,
+        choices=("sync", "interval"),
+    )
+    topic_flush_policy: str = _key(
+        "interval", "The same for records produced to embedded topics.", ours=True, choices=("sync", "interval")
+    )
+    log_flush_interval_ms: int = _key(
+        1000, "With the policy `interval`: how often what was written is forced to disk.", long=True, minimum=1
+    )
+    log_max_queued_bytes: int = _key(
+        67108864,
+        "How many bytes may wait to be written to disk; a request beyond that gets a retriable error.",
+        ours=True,
+        long=True,
+        minimum=1048576,
+    )
+    log_segment_bytes: int = _key(
+        104857600, "When a segment of an embedded topic is full (Kafka: 1073741824).", minimum=1024
+    )
+    log_roll_ms: int = _key(
+        604800000, "The age at which a segment is closed even if it is not full.", long=True, minimum=1
+    )
+    log_index_interval_bytes: int = _key(4096, "How many bytes of log lie between two index entries.", minimum=0)
+
+    # --- the daemon's own health ---
+    loop_stall_warn_ms: int = _key(
+        100,
+        "A log line says so when all clients had to wait for this long because the server's own work kept the event "
+        "loop busy.",
+        ours=True,
+        minimum=1,
+    )
+
+    # --- embedded topics ---
+    topics_preload: str = _key(
+        "",
+        "Topics to create at start-up where they do not exist, as orders:12,payments:3.",
+        ours=True,
+        check=parse_topics,
+        shape="topic:partitions,...",
+    )
+    auto_create_topics_enable: bool = _key(True, "Create a topic when a client that allows it first asks for it.")
+    num_partitions: int = _key(1, "Partitions of a topic created without a number.", minimum=1)
+    max_topics: int = _key(2000, "How many embedded topics there may be.", ours=True, minimum=1)
+    max_partitions: int = _key(
+        10_000, "How many partitions all embedded topics may have together.", ours=True, minimum=1
+    )
+    log_retention_ms: int = _key(
+        604800000, "How long records of embedded topics are kept; -1 is for ever.", long=True, minimum=-1
+    )
+    log_retention_bytes: int = _key(
+        -1, "How many bytes each partition of an embedded topic keeps; -1 is no limit.", long=True, minimum=-1
+    )
+    log_retention_check_interval_ms: int = _key(300000, "How often old segments are looked for.", long=True, minimum=1)
+    message_max_bytes: int = _key(1048588, "The largest record batch a producer may send.", minimum=61)
+    fetch_max_bytes: int = _key(57671680, "The most bytes one fetch is answered with, 8 MiB at most.", minimum=1024)
+    producer_id_expiration_ms: int = _key(
+        86400000, "How long the sequence numbers of a silent idempotent producer are remembered.", minimum=1
+    )
+
+    # --- compaction of the offsets log, and its history ---
+    log_cleaner_min_cleanable_ratio: float = _key(
+        0.5,
+        "Dirty bytes over all bytes of the closed segments: a partition of the offsets log is compacted above this "
+        "(a topic's min.cleanable.dirty.ratio).",
+        minimum=0,
+        maximum=1,
+    )
+    log_cleaner_min_compaction_lag_ms: int = _key(
+        0, "How long a record stays uncompacted (a topic's min.compaction.lag.ms).", long=True, minimum=0
+    )
+    log_cleaner_max_compaction_lag_ms: int = _key(
+        INT64_MAX,
+        "How long a record may stay uncompacted; beyond it the ratio does not count (a topic's max.compaction.lag.ms).",
+        long=True,
+        minimum=1,
+    )
+    log_cleaner_delete_retention_ms: int = _key(
+        86400000,
+        "How long a tombstone stays after the first compaction that met it (a topic's delete.retention.ms).",
+        long=True,
+        minimum=0,
+    )
+    compaction_interval_ms: int = _key(
+        0,
+        "How often the daemon looks whether the offsets log needs compacting; 0: only when `coordinator compact` asks.",
+        ours=True,
+        long=True,
+        minimum=0,
+    )
+    compaction_start_job: bool = _key(
+        False,
+        "Start the compaction job as a child process when one is due. False: make the plan and leave the work to a "
+        "`coordinator compact --watch` that runs beside the daemon.",
+        ours=True,
+    )
+    compaction_command: str = _key(
+        "",
+        "The job that compaction.start.job starts; {data.dir} stands for the data directory. Empty: `coordinator "
+        "compact --data-dir {data.dir}`, in the daemon's own Python.",
+        ours=True,
+        check=check_command,
+        shape="command",
+    )
+    compaction_plan_expiration_ms: int = _key(
+        3600000,
+        "For how long a plan may wait without progress of its job, or of the check of its result, before it is given "
+        "up.",
+        ours=True,
+        long=True,
+        minimum=1000,
+    )
+    compaction_plan_max_bytes: int = _key(
+        4294967296,
+        "How many bytes that are not compacted yet one plan takes, at least one segment; what else is due comes with "
+        "the next plan.",
+        ours=True,
+        long=True,
+        minimum=1,
+    )
+    history_enable: bool = _key(
+        False,
+        "Keep the past of the offsets log: no compaction passes what `coordinator history extract` has saved. False: "
+        "`undo`, `restore` and `history` forget what a compaction removes.",
+        ours=True,
+    )
+    history_dir: str = _key(
+        "",
+        "Where the history is kept. Empty: `history` in the data directory.",
+        ours=True,
+        shape="directory",
+    )
+
+    # --- no key: where a value comes from ---
+    is_http_given: bool = field(default=False, compare=False, repr=False)
+    """Whether `http.listen` was set by any source, rather than left at its default."""
+
+    # --- what others would otherwise work out again ---
+    @property
+    def listen_address(self) -> Address:
+        return parse_listeners(self.listeners)
+
+    @property
+    def advertised_address(self) -> Address | None:
+        """None: advertise what was bound."""
+        return parse_listeners(self.advertised_listeners) if self.advertised_listeners else None
+
+    @property
+    def node_addresses(self) -> dict[int, Address]:
+        """By node id. Empty: this node is alone."""
+        return parse_nodes(self.cluster_nodes)
+
+    @property
+    def worker_port_list(self) -> list[int]:
+        """Empty: not given."""
+        return parse_ports(self.worker_ports)
+
+    @property
+    def http_address(self) -> Address | None:
+        """None: no HTTP port."""
+        return None if self.http_listen.lower() in ("", OFF) else parse_address(self.http_listen)
+
+    @property
+    def preloaded_topics(self) -> dict[str, int]:
+        return parse_topics(self.topics_preload, self.num_partitions)
+
+    @property
+    def history_path(self) -> str:
+        return self.history_dir or f"{self.log_dirs}/history"
+
+    @property
+    def offsets_retention_ms(self) -> int:
+        return self.offsets_retention_minutes * 60_000
+
+
+class Key(NamedTuple):
+    """What is known about one key; `name` as written in a file, `attribute` as read from a `Config`."""
+
+    name: str
+    attribute: str
+    type: str  # "int", "long", "double", "boolean" or "string"
+    default: float | bool | str
+    help: str
+    ours: bool
+    minimum: int | None
+    maximum: int | None
+    choices: tuple[str, ...]
+    check: Callable[[str], object] | None
+    shape: str
+
+    @property
+    def environment(self) -> str:
+        return variable_of(self.name)
+
+    @property
+    def valid(self) -> str:
+        """The valid range, for people."""
+        if self.type == "boolean":
+            return "true or false"
+        if self.choices:
+            return " or ".join(self.choices)
+        if self.type == "string":
+            return self.shape
+        ceiling = INT64_MAX if self.type == "long" else INT32_MAX
+        if self.maximum is not None and self.maximum < ceiling:
+            return f"{self.minimum} to {self.maximum}"
+        return f"at least {self.minimum}"
+
+    def parse(self, text: str) -> float | bool | str:
+        """The value that `text` stands for; a ConfigError says what would be accepted."""
+        text = text.strip()
+        if self.type == "boolean":
+            if text.lower() not in ("true", "false"):
+                raise ConfigError(f"{self.name} must be true or false, not {text!r}")
+            return text.lower() == "true"
+        if self.type == "string":
+            if self.choices and text not in self.choices:
+                raise ConfigError(f"{self.name} must be {self.valid}, not {text!r}")
+            if self.check is not None:
+                try:
+                    self.check(text)
+                except ConfigError as error:
+                    raise ConfigError(f"{self.name}: {error}") from None
+            return text
+        if self.type == "double":
+            floor, ceiling = self.minimum or 0, self.maximum if self.maximum is not None else INT64_MAX
+            if not _DECIMAL.fullmatch(text) or not floor <= float(text) <= ceiling:
+                raise ConfigError(f"{self.name} must be a number ({self.valid}), not {text!r}")
+            return float(text)
+        if not WHOLE_NUMBER.fullmatch(text):
+            raise ConfigError(f"{self.name} must be a whole number ({self.valid}), not {text!r}")
+        number = int(text)
+        ceiling = self.maximum if self.maximum is not None else INT64_MAX if self.type == "long" else INT32_MAX
+        if (self.minimum is not None and number < self.minimum) or number > ceiling:
+            raise ConfigError(f"{self.name} must be {self.minimum} to {ceiling}, not {number}")
+        return number
+
+
+class _Unit(NamedTuple):
+    """Another of Kafka's names for a key of ours, in a coarser unit."""
+
+    key: str
+    factor: int = 1
+
+
+# The finer unit wins where a file gives both, as in Kafka; here that means: an entry for the key itself.
+OTHER_NAMES: Final[Mapping[str, _Unit]] = {
+    "broker.id": _Unit("node.id"),
+    "log.dir": _Unit("log.dirs"),
+    "log.retention.minutes": _Unit("log.retention.ms", 60_000),
+    "log.retention.hours": _Unit("log.retention.ms", 3_600_000),
+    "log.roll.hours": _Unit("log.roll.ms", 3_600_000),
+    "log.flush.scheduler.interval.ms": _Unit("log.flush.interval.ms"),
+}
+
+_TYPES: Final = {"int": "int", "float": "double", "bool": "boolean", "str": "string"}
+
+
+@cache
+def keys() -> Mapping[str, Key]:
+    """Every key by its name, in the order of declaration."""
+    table: dict[str, Key] = {}
+    for declared in fields(Config):
+        facts = dict(declared.metadata)
+        if not facts:
+            continue
+        kind = _TYPES[str(declared.type)]
+        if facts.pop("long"):
+            kind = "long"
+        name = declared.name.replace("_", ".")
+        default: Any = declared.default
+        table[name] = Key(name=name, attribute=declared.name, type=kind, default=default, **facts)
+    return table

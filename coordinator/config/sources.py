@@ -1,0 +1,165 @@
+"""Where settings come from, and which of them holds: a `Config` out of a file, the environment and the command line.
+
+A value comes from the last of these that names it: default, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE),
+--override key=value, the flag made for it. A key of Kafka's that has no meaning here is ignored with one warning, so
+that Kafka's own server.properties can be used as it is; a key that nobody knows is an error that names the nearest one.
+Last of all the settings are held against each other.
+
+Pure: text and mappings in, a frozen `Config` out. The command line reads the file and the environment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from coordinator.config.config import OTHER_NAMES, WHOLE_NUMBER, Config, keys
+from coordinator.config.environment import setting_variables
+from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+from coordinator.config.properties import PropertiesError, parse_properties
+from coordinator.config.values import ConfigError
+
+
+def load(
+    file_text: str | None = None,
+    overrides: Iterable[str] = (),
+    environ: Mapping[str, str] | None = None,
+    *,
+    file_name: str = "server.properties",
+    flags: Mapping[str, str] | None = None,
+    warn: Callable[[str], None] | None = None,
+) -> Config:
+    """Settings from all sources, weakest first: `file_text`, `environ`, `overrides` ("key=value"), `flags` by key name.
+
+    `warn` gets at most one sentence about keys of Kafka's that mean nothing here, and one about such variables.
+    """
+    values: dict[str, Any] = {}
+    unused: list[str] = []
+    unused_variables: list[str] = []
+
+    def take(entries: Iterable[tuple[str, str, str]]) -> None:
+        """One source: (key, text, where it stands). Other names for a key never beat the key itself in one source."""
+        exact: dict[str, Any] = {}
+        converted: dict[str, tuple[int, Any]] = {}
+        for name, text, where in entries:
+            try:
+                _take_one(name, text, exact, converted, unused)
+            except ConfigError as error:
+                raise ConfigError(f"{error} ({where})") from None
+        values.update({attribute: value for attribute, (_, value) in converted.items()})
+        values.update(exact)
+
+    if file_text is not None:
+        try:
+            entries = parse_properties(file_text)
+        except PropertiesError as error:
+            raise ConfigError(f"{file_name} is not a properties file: {error}") from None
+        take((entry.key, entry.value, f"{file_name}, line {entry.line}") for entry in entries)
+    take(_from_environment(environ or {}, unused_variables))
+    take(_from_overrides(overrides))
+    take((name, text, "on the command line") for name, text in (flags or {}).items())
+    if unused and warn is not None:
+        warn(f"ignored settings of Kafka's that mean nothing here: {', '.join(sorted(set(unused)))}")
+    if unused_variables and warn is not None:
+        warn(f"ignored variables in the environment that name no setting: {', '.join(unused_variables)}")
+    config = Config(**values, is_http_given="http_listen" in values)
+    check_together(config)
+    return config
+
+
+def _take_one(
+    name: str, text: str, exact: dict[str, Any], converted: dict[str, tuple[int, Any]], unused: list[str]
+) -> None:
+    key = keys().get(name)
+    if key is not None:
+        exact[key.attribute] = key.parse(text)
+        return
+    other = OTHER_NAMES.get(name)
+    if other is not None:
+        key = keys()[other.key]
+        stripped = text.strip()
+        if WHOLE_NUMBER.fullmatch(stripped) and other.factor != 1:
+            stripped = str(int(stripped) * other.factor if int(stripped) >= 0 else int(stripped))
+        try:
+            value = key.parse(stripped)
+        except ConfigError as error:
+            raise ConfigError(f"{name} sets {other.key}, and {error}") from None
+        factor, _ = converted.get(key.attribute, (other.factor, None))
+        if other.factor <= factor:
+            converted[key.attribute] = (other.factor, value)
+        return
+    if name in KAFKA_KEYS or name.startswith(KAFKA_PREFIXES):
+        unused.append(name)
+        return
+    raise ConfigError(f"there is no setting {name!r}; {_nearest(name)}")
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches  # needed by a mistake only
+
+    close = get_close_matches(name, [*keys(), *OTHER_NAMES], n=1, cutoff=0.6)
+    return f"did you mean {close[0]}?" if close else "`coordinator config` lists them all"
+
+
+def _from_environment(environ: Mapping[str, str], unused: list[str]) -> Iterable[tuple[str, str, str]]:
+    for variable in setting_variables(environ):
+        if variable.is_ours or _is_known(variable.key):
+            yield variable.key, variable.value, f"in the environment, {variable.name}"
+        else:
+            unused.append(variable.name)
+
+
+def _is_known(name: str) -> bool:
+    return name in keys() or name in OTHER_NAMES or name in KAFKA_KEYS or name.startswith(KAFKA_PREFIXES)
+
+
+def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
+    for override in overrides:
+        name, separator, text = override.partition("=")
+        if not separator:
+            raise ConfigError(f"--override {override!r} has no value; write --override key=value")
+        yield name.strip(), text, f"--override {override}"
+
+
+def check_together(config: Config) -> None:
+    """What no single key can say."""
+    if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
+        raise ConfigError(
+            f"group.min.session.timeout.ms ({config.group_min_session_timeout_ms}) is above "
+            f"group.max.session.timeout.ms ({config.group_max_session_timeout_ms}); lower the first or raise the second"
+        )
+    if config.message_max_bytes > config.socket_request_max_bytes:
+        raise ConfigError(
+            f"message.max.bytes ({config.message_max_bytes}) is above socket.request.max.bytes "
+            f"({config.socket_request_max_bytes}), so such a batch could never arrive; raise the second"
+        )
+    if 0 <= config.queued_max_request_bytes < config.socket_request_max_bytes:
+        raise ConfigError(
+            f"queued.max.request.bytes ({config.queued_max_request_bytes}) is below socket.request.max.bytes "
+            f"({config.socket_request_max_bytes}), so such a request could never arrive; raise the first"
+        )
+    nodes = config.node_addresses
+    if nodes and config.node_id not in nodes:
+        raise ConfigError(
+            f"cluster.nodes has the nodes {', '.join(map(str, nodes))}, but node.id is {config.node_id}; "
+            "set node.id to the one that this is, or add it to cluster.nodes on every node"
+        )
+    if nodes and config.advertised_address not in (None, nodes[config.node_id]):
+        raise ConfigError(
+            f"advertised.listeners is {config.advertised_address}, but cluster.nodes has this node at "
+            f"{nodes[config.node_id]}; remove advertised.listeners, since cluster.nodes is what clients are told"
+        )
+    if config.workers > 1 and nodes:
+        raise ConfigError(
+            "workers and cluster.nodes both say which nodes there are; remove one of them, or give each worker a place "
+            "in cluster.nodes and start it by itself"
+        )
+    ports = config.worker_port_list
+    if ports and len(ports) != config.workers:
+        raise ConfigError(f"worker.ports has {len(ports)} ports for {config.workers} workers; give one for each")
+    wanted = config.preloaded_topics
+    if len(wanted) > config.max_topics or sum(wanted.values()) > config.max_partitions:
+        raise ConfigError(
+            f"topics.preload asks for {len(wanted)} topics with {sum(wanted.values())} partitions, above max.topics "
+            f"({config.max_topics}) or max.partitions ({config.max_partitions}); raise the limit or ask for less"
+        )

@@ -1,0 +1,125 @@
+"""What the text of a setting stands for, where that is more than a number or a word: addresses, listeners, the nodes of
+a cluster, ports, topics, a command, a directory.
+
+A text that means nothing is a `ConfigError`: one sentence that says what to write. Whose setting it is, and where it
+stands, is added by those who know (`config.py`, `sources.py`).
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Final, NamedTuple
+
+MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes: each node has a range of producer ids of its own (core/cluster.py)
+OFF: Final = "off"
+
+_LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+class ConfigError(ValueError):
+    """A setting that cannot be used. The message is one sentence that says what to do."""
+
+
+class Address(NamedTuple):
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+def parse_address(text: str) -> Address:
+    """`host:port`, `[v6 address]:port`, `:port` (all interfaces) or Kafka's `PLAINTEXT://host:port`."""
+    scheme, separator, rest = text.strip().rpartition("://")
+    if separator and scheme.upper() != "PLAINTEXT":
+        raise ConfigError(f"{text!r} asks for the protocol {scheme}, but only PLAINTEXT is served; write host:port")
+    host, separator, port = rest.rpartition(":")
+    bracketed = host.startswith("[") and host.endswith("]")
+    if not separator or not re.fullmatch("[0-9]{1,5}", port) or int(port) > 65535 or (":" in host and not bracketed):
+        raise ConfigError(f"{text!r} is not an address; write host:port, for example 127.0.0.1:9092")
+    return Address(host[1:-1] if bracketed else host or "0.0.0.0", int(port))
+
+
+def parse_listeners(text: str) -> Address:
+    """Kafka's list of listeners; of its entries those named CONTROLLER mean nothing here, and one must be left."""
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    served = [entry for entry in entries if not entry.upper().startswith("CONTROLLER://")]
+    if len(served) != 1:
+        raise ConfigError(f"{text!r} names {len(served)} listeners, but exactly one is served; write one host:port")
+    return parse_address(served[0])
+
+
+def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
+    """`orders:12,payments:3` as a dict from topic to number of partitions; a topic may come without a number."""
+    topics: dict[str, int] = {}
+    for entry in filter(None, (entry.strip() for entry in text.split(","))):
+        name, separator, count = entry.rpartition(":")
+        if not separator:
+            name, count = entry, ""
+        if name in topics:
+            raise ConfigError(f"the topic {name!r} is named twice; give each topic once")
+        if not _LEGAL_TOPIC.fullmatch(name) or name in (".", ".."):
+            raise ConfigError(
+                f"{name!r} is not a topic name; use up to 249 letters, digits, dots, dashes and underscores, "
+                "as in orders:12"
+            )
+        if not count and not separator:
+            topics[name] = default_partitions
+            continue
+        if not re.fullmatch("[0-9]{1,9}", count) or int(count) < 1:
+            raise ConfigError(f"{entry!r} must give a number of partitions of at least 1, as in orders:12")
+        topics[name] = int(count)
+    return topics
+
+
+def parse_nodes(text: str) -> dict[int, Address]:
+    """`1@host:port,2@host:port` as a dict from node id to address, in ascending order of the ids."""
+    nodes: dict[int, Address] = {}
+    for entry in filter(None, (entry.strip() for entry in text.split(","))):
+        number, separator, where = entry.partition("@")
+        if not separator or not re.fullmatch("[0-9]{1,9}", number) or int(number) > MAX_NODE_ID:
+            raise ConfigError(f"{entry!r} must be a node id of 0 to {MAX_NODE_ID} and an address, as in 1@host:9092")
+        address = parse_address(where)
+        if address.host in ("0.0.0.0", "::") or not address.port:
+            raise ConfigError(f"{entry!r} has no address that others can connect to; write a host and a port")
+        if int(number) in nodes or address in nodes.values():
+            raise ConfigError(f"{entry!r} repeats an id or an address of another entry; each node has its own")
+        nodes[int(number)] = address
+    return dict(sorted(nodes.items()))
+
+
+def parse_ports(text: str) -> list[int]:
+    """`9092,9192` as numbers."""
+    entries = list(filter(None, (entry.strip() for entry in text.split(","))))
+    if any(not re.fullmatch("[0-9]{1,5}", entry) or not 0 < int(entry) < 65536 for entry in entries):
+        raise ConfigError(f"{text!r} must be ports from 1 to 65535 with commas between, as in 9092,9192")
+    if len(set(map(int, entries))) != len(entries):
+        raise ConfigError(f"{text!r} has a port twice; each worker has its own")
+    return [int(entry) for entry in entries]
+
+
+def check_advertised(text: str) -> None:
+    if text and parse_listeners(text).host in ("0.0.0.0", "::"):
+        raise ConfigError(
+            f"{text!r} is no address that a client can connect to; advertise a host name or an IP address"
+        )
+
+
+def check_http(text: str) -> None:
+    if text.lower() not in ("", OFF):
+        parse_address(text)
+
+
+def check_command(text: str) -> None:
+    try:
+        words = shlex.split(text)
+    except ValueError as error:
+        raise ConfigError(f"{text!r} cannot be split into words ({error}); write it as in a shell") from None
+    if text and not words:
+        raise ConfigError(f"{text!r} names no program; leave it empty for the built-in command")
+
+
+def check_data_dir(text: str) -> None:
+    if not text or "," in text:
+        raise ConfigError(f"{text!r} must be exactly one directory; the coordinator keeps all its data in one")

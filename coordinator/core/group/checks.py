@@ -1,0 +1,182 @@
+"""Who may do what, as functions that return the first error that applies.
+
+The order inside each function is Kafka's, because clients recover by it: a client that gets FENCED_INSTANCE_ID gives
+up, one that gets UNKNOWN_MEMBER_ID joins as somebody new, one that gets ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS
+rejoins as itself. Answers that depend on the state alone are tables. Sources: spec 1.5, 4.2, 5, 6.1, 7.2, 7.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.group.state import (
+    COMPLETING_REBALANCE,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    GroupState,
+)
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.group.group import Group
+    from protocol.messages.heartbeat import HeartbeatRequest
+    from protocol.messages.join_group import JoinGroupRequest
+    from protocol.messages.sync_group import SyncGroupRequest
+
+NONE: Final = ErrorCode.NONE
+
+MAX_STRING_BYTES: Final = 2**15 - 1  # a record of the log holds no longer string, in bytes of UTF-8
+
+HEARTBEAT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
+    {
+        EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,  # not reachable: it has no members
+        PREPARING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
+        COMPLETING_REBALANCE: ErrorCode.NONE,
+        STABLE: ErrorCode.NONE,
+        DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
+)
+
+# For a valid member of the present generation.
+COMMIT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
+    {
+        EMPTY: ErrorCode.NONE,
+        PREPARING_REBALANCE: ErrorCode.NONE,  # clients commit what they have read before they rejoin
+        COMPLETING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
+        STABLE: ErrorCode.NONE,
+        DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    }
+)
+
+# States in which the members are still using the offsets.
+NOT_DELETABLE: Final = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, STABLE})
+
+
+def fits(text: str) -> bool:
+    """Whether a string that a client sent can be stored. Flexible versions have room for longer ones."""
+    length = len(text)
+    return length * 4 <= MAX_STRING_BYTES or (length <= MAX_STRING_BYTES and len(text.encode()) <= MAX_STRING_BYTES)
+
+
+def check_strings(request: JoinGroupRequest) -> ErrorCode:
+    """What a member says of itself is written with its group; what cannot be would fail for all of the group."""
+    if (
+        fits(request.group_instance_id or "")
+        and fits(request.protocol_type)
+        and all(fits(protocol.name) for protocol in request.protocols)
+    ):
+        return NONE
+    return ErrorCode.INVALID_REQUEST
+
+
+def check_session_timeout(request: JoinGroupRequest, config: Config) -> ErrorCode:
+    """The bounds themselves are allowed."""
+    shortest, longest = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+    return NONE if shortest <= request.session_timeout_ms <= longest else ErrorCode.INVALID_SESSION_TIMEOUT
+
+
+def check_member(group: Group, member_id: str, group_instance_id: str | None) -> ErrorCode:
+    """Spec 1.5. A static member that leaves its instance id out is taken by its member id."""
+    if group_instance_id is not None:
+        owner = group.static_members.get(group_instance_id)
+        if owner is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if owner != member_id:
+            return ErrorCode.FENCED_INSTANCE_ID
+    return NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def has_room(group: Group, member_id: str, max_size: int) -> bool:
+    """Whether `member_id` may (re)enter a group of at most `max_size` (spec 3.3, step 8)."""
+    if group.state is PREPARING_REBALANCE:
+        member = group.members.get(member_id)
+        return (member is not None and member.parked_join is not None) or group.awaiting_join_count < max_size
+    if group.state in (COMPLETING_REBALANCE, STABLE):
+        return member_id in group.members or len(group.members) < max_size
+    return True
+
+
+def check_heartbeat(group: Group, request: HeartbeatRequest) -> ErrorCode:
+    """Spec 5."""
+    if group.state is DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    error = check_member(group, request.member_id, request.group_instance_id)
+    if error is not NONE:
+        return error
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    return HEARTBEAT_VERDICT[group.state]
+
+
+def check_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
+    """Spec 4.1 row 7 and 4.2; what the state makes of a valid request is in sync.py."""
+    if group.state is EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    if group.state is DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    error = check_member(group, request.member_id, request.group_instance_id)
+    if error is not NONE:
+        return error
+    if request.generation_id != group.generation:
+        return ErrorCode.ILLEGAL_GENERATION
+    for asked, actual in (
+        (request.protocol_type, group.protocol_type),
+        (request.protocol_name, group.protocol_name),
+    ):
+        if asked is not None and actual is not None and asked != actual:
+            return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    return NONE
+
+
+def check_offset_commit(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
+    """Spec 7.2, step 6. A generation below 0 is a consumer that manages its own partitions."""
+    state = group.state
+    if state is DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if generation < 0 and state is EMPTY:
+        return NONE
+    if generation >= 0 or member_id != "" or group_instance_id is not None:
+        error = check_member(group, member_id, group_instance_id)
+        if error is not NONE:
+            return error
+        if generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+    elif state is not EMPTY:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    return COMMIT_VERDICT[state]
+
+
+def check_txn_offset_commit(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
+    """Spec 7.3. Accepted in any state, and without identity too: what fences it is its producer's epoch."""
+    if group.state is DEAD:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    if generation < 0 and group.state is EMPTY:
+        return NONE
+    if generation >= 0 or member_id != "" or group_instance_id is not None:
+        error = check_member(group, member_id, group_instance_id)
+        if error is not NONE:
+            return error
+        if generation != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+    return NONE
+
+
+def check_offset_delete(group: Group | None, consumer_type: str) -> ErrorCode:
+    """Spec 7.8, steps 4 and 5. Members of other protocol types cannot say which topics they use."""
+    if group is None or group.state is DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    if group.state in NOT_DELETABLE and group.protocol_type != consumer_type:
+        return ErrorCode.NON_EMPTY_GROUP
+    return NONE
+
+
+def check_delete_group(group: Group | None) -> ErrorCode:
+    """Spec 8.1. Ids that are handed out and not used do not keep a group."""
+    if group is None or group.state is DEAD:
+        return ErrorCode.GROUP_ID_NOT_FOUND
+    return ErrorCode.NON_EMPTY_GROUP if group.state in NOT_DELETABLE else NONE

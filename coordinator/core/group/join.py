@@ -1,0 +1,167 @@
+"""JoinGroup: who may enter, and what their entering starts.
+
+A member id of "" is somebody unknown: a dynamic member (which, if its client can, is given an id first and must come
+again with it, KIP-394), a new static member, or the next run of a known one (static_member.py). Any other id must be
+known, or be one that was handed out. A member that rejoins unchanged gets its answer at once and disturbs nobody; one
+that changes, or the leader, starts a rebalance. Source: spec 3.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from coordinator.core.effects import MAX_CLIENT_ID_CHARS
+from coordinator.core.group.checks import check_member, has_room
+from coordinator.core.group.group import LONGEST_REMEMBERED_BYTES
+from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.member import Member, Protocols
+from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance
+from coordinator.core.group.rejoin import update_member
+from coordinator.core.group.responses import join_error, join_success
+from coordinator.core.group.session import NEW_MEMBER_JOIN_TIMEOUT_MS, restart_session
+from coordinator.core.group.state import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
+from coordinator.core.group.static_member import replace_static_member
+from protocol.error_codes import ErrorCode
+from protocol.messages.join_group import JoinGroupRequest  # at run time: a compiled tuple looks its types up
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Event
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
+
+
+class JoinGroup(NamedTuple):
+    """A JoinGroupRequest, and what its version makes of it."""
+
+    request: JoinGroupRequest
+    member_id_required: bool  # a dynamic member is given its id first (v4+)
+    knows_skip_assignment: bool  # can be told that it leads and shall not assign (v9+)
+
+
+def join(group: Group, command: JoinGroup, ticket: Ticket, event: Event) -> None:
+    """Handle a JoinGroup for an existing (perhaps just created) group. The ticket is answered or parked."""
+    request = command.request
+    member_id = request.member_id
+    if not has_room(group, member_id, event.config.group_max_size):
+        _expel(group, member_id, event)
+        event.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
+        return
+    protocols = _protocols(group, request)
+    if group.state is DEAD:
+        event.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id))
+    elif not group.supports(request.protocol_type, protocols):
+        event.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id))
+    elif member_id == "":
+        _join_unknown(group, command, protocols, ticket, event)
+    else:
+        _join_known(group, request, protocols, ticket, event)
+
+
+def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket: Ticket, event: Event) -> None:
+    request = command.request
+    instance_id = request.group_instance_id
+    prefix = instance_id if instance_id is not None else ticket.client_id
+    new_id = f"{prefix[:MAX_CLIENT_ID_CHARS]}-{event.new_member_uuid()}"
+    if instance_id is not None and instance_id in group.static_members:
+        replace_static_member(
+            group, request, protocols, new_id, ticket, event, knows_skip_assignment=command.knows_skip_assignment
+        )
+    elif instance_id is None and command.member_id_required:
+        event.timers.make_room_for_pending(event)
+        deadline_ms = event.now_ms + request.session_timeout_ms
+        group.pending_join[new_id] = event.timers.await_pending(group, new_id, deadline_ms)
+        event.reply(ticket, join_error(ErrorCode.MEMBER_ID_REQUIRED, new_id))
+    else:
+        _add_member(group, new_id, request, protocols, ticket, event)
+
+
+def _join_known(group: Group, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, event: Event) -> None:
+    member_id = request.member_id
+    if member_id in group.pending_join:
+        if request.group_instance_id is not None:
+            # Ids are handed out to dynamic members only: whoever brings one with an instance id made it up.
+            event.reply(ticket, join_error(ErrorCode.UNKNOWN_SERVER_ERROR))
+        else:
+            _add_member(group, member_id, request, protocols, ticket, event)
+        return
+    error = check_member(group, member_id, request.group_instance_id)
+    if error is ErrorCode.NONE and group.state is EMPTY:
+        error = ErrorCode.UNKNOWN_MEMBER_ID
+    if error is not ErrorCode.NONE:
+        event.reply(ticket, join_error(error, member_id))
+        return
+    member = group.members[member_id]
+    changed = member.protocols != protocols
+    if group.state is PREPARING_REBALANCE:
+        update_member(group, member, request, protocols, ticket, event)
+        event.timers.check_joins(group, event)
+    elif changed:
+        update_member(group, member, request, protocols, ticket, event)
+        prepare_rebalance(group, Trigger.by(Cause.PROTOCOLS_CHANGED, member, request.reason), event)
+    elif group.state is STABLE and member_id == group.leader_id:
+        # Always, even if nothing changed: this is how a leader asks for a new assignment (topics have changed).
+        update_member(group, member, request, protocols, ticket, event)
+        prepare_rebalance(group, Trigger.by(Cause.LEADER_REJOINED, member, request.reason), event)
+    else:
+        # It missed the answer, or was told to rejoin needlessly. Nothing changes, not even a timer.
+        event.reply(ticket, join_success(group, member))
+
+
+def _add_member(
+    group: Group, member_id: str, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, event: Event
+) -> None:
+    """A new member enters, its JoinGroup parked (spec 3.5)."""
+    member = Member(
+        member_id,
+        request.group_instance_id,
+        ticket.client_id,
+        ticket.client_host,
+        request.rebalance_timeout_ms,
+        request.session_timeout_ms,
+        request.protocol_type,
+        protocols,
+        is_new=True,
+    )
+    member.parked_join = ticket
+    if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
+        group.new_member_added = True
+    group.add(member)
+    restart_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS, event)
+    maybe_rebalance(group, Trigger.by(Cause.MEMBER_JOINED, member, request.reason), event)
+
+
+def _expel(group: Group, member_id: str, event: Event) -> None:
+    """No room: if this was a member that has not rejoined yet, or an id handed out, it is out (spec 3.3, C.1)."""
+    member = group.members.get(member_id)
+    if member is not None:
+        group.remove(member)
+        if group.rebalance is not None:
+            group.rebalance.dropped(member_id)
+    elif not group.remove_pending(member_id):
+        return
+    if group.state is PREPARING_REBALANCE:
+        event.timers.check_joins(group, event)
+
+
+def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
+    """The member's list, each name once, shared with the leader's if equal (members of a group mostly are alike)."""
+    protocols = tuple((sys.intern(protocol.name), protocol.metadata) for protocol in request.protocols)
+    if len(protocols) > 1 and len({name for name, _ in protocols}) < len(protocols):
+        first: dict[str, bytes] = {}
+        for name, metadata in protocols:
+            first.setdefault(name, metadata)
+        protocols = tuple(first.items())
+    leader = group.leader
+    if leader is not None and leader.protocols == protocols:
+        return leader.protocols
+    if sum(len(name) + len(metadata) for name, metadata in protocols) > LONGEST_REMEMBERED_BYTES:
+        return protocols
+    return _shared(protocols)
+
+
+@lru_cache(256)
+def _shared(protocols: Protocols) -> Protocols:
+    """One object for equal ones: groups of one application say the same, too."""
+    return protocols

@@ -1,0 +1,87 @@
+"""LeaveGroup: members leave without waiting for their sessions to end, several at once if need be.
+
+An entry may name a member by its id, a static member by its instance (an administrator's removal), or an id that was
+handed out and never used. One rebalance follows for the whole batch, and none if only unused ids were given back.
+Source: spec 6.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.group.checks import check_member
+from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.rebalance import EmptyGroup, drop_member, prepare_rebalance
+from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, STABLE
+from protocol.error_codes import ErrorCode
+from protocol.messages.leave_group import LeaveGroupResponse, MemberResponse
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Event
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
+    from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+
+
+def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, event: Event) -> None:
+    """Handle a LeaveGroup for an existing group; answered now, or with the record that says the group is empty."""
+    if group.state is DEAD:
+        event.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+        return
+    appends_before = len(event.appends)
+    entries: list[MemberResponse] = []
+    first_to_leave: Trigger | None = None
+    anybody = False
+    for identity in request.members:
+        outcome = _leave_one(group, identity, event)
+        error = ErrorCode.NONE if isinstance(outcome, Trigger) else outcome
+        if error is ErrorCode.NONE:
+            anybody = True
+        if isinstance(outcome, Trigger) and first_to_leave is None:
+            first_to_leave = outcome
+        entries.append(_entry(identity, error))
+    if group.state is PREPARING_REBALANCE:
+        if anybody:
+            event.timers.check_joins(group, event)
+    elif first_to_leave is not None and group.state in (COMPLETING_REBALANCE, STABLE):
+        prepare_rebalance(group, first_to_leave, event)
+    response = LeaveGroupResponse(error_code=int(ErrorCode.NONE), members=entries)
+    if len(event.appends) > appends_before:
+        then = event.appends[-1].then
+        if isinstance(then, EmptyGroup):
+            then.ticket, then.response = ticket, response
+            return
+    event.reply(ticket, response)
+
+
+def leave_unknown_group(request: LeaveGroupRequest) -> LeaveGroupResponse:
+    """There is no such group, so nobody in the list is a member of it."""
+    return LeaveGroupResponse(members=[_entry(identity, ErrorCode.UNKNOWN_MEMBER_ID) for identity in request.members])
+
+
+def _leave_one(group: Group, identity: MemberIdentity, event: Event) -> ErrorCode | Trigger:
+    """An error; NONE if an unused id was given back; if a member left, the trigger for a rebalance."""
+    member_id, instance_id = identity.member_id, identity.group_instance_id
+    if member_id == "":
+        owner = group.static_members.get(instance_id) if instance_id is not None else None
+        if owner is None:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        member_id = owner
+    elif group.remove_pending(member_id):
+        return ErrorCode.NONE
+    else:
+        error = check_member(group, member_id, instance_id)
+        if error is not ErrorCode.NONE:
+            return error
+    member = group.members[member_id]
+    if group.state is PREPARING_REBALANCE and group.rebalance is not None:
+        group.rebalance.dropped(member_id)
+    drop_member(group, member, event)
+    return Trigger.by(Cause.MEMBER_LEFT, member, identity.reason)
+
+
+def _entry(identity: MemberIdentity, error: ErrorCode) -> MemberResponse:
+    """Echoes what the request said, also where an administrator left the member id out."""
+    return MemberResponse(
+        member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=int(error)
+    )

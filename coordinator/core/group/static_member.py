@@ -1,0 +1,188 @@
+"""A static member comes back: the next run of a known instance takes the place of the last one.
+
+It gets a new member id, so that its former self is fenced, and keeps everything else. In a Stable group whose protocol
+would not change this needs no rebalance: the group record is written with the new id, and then the member hears its
+present generation. A leader that returns this way is told not to assign (v9+), or is told the old leader's id so that
+it does not think it leads (before v9). A changed subscription alone starts no rebalance (spec C.13).
+
+Sources: KIP-345, KIP-814, spec 3.8.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.context import InFlight, InvariantError, client_error
+from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.member import Member
+from coordinator.core.group.rebalance import prepare_rebalance
+from coordinator.core.group.records import group_record
+from coordinator.core.group.rejoin import update_member
+from coordinator.core.group.responses import join_success, refuse_parked_join, refuse_parked_sync
+from coordinator.core.group.session import restart_session
+from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from protocol.error_codes import ErrorCode
+from protocol.messages.join_group import JoinGroupResponse
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Event
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
+    from coordinator.core.group.member import Protocols
+    from protocol.messages.join_group import JoinGroupRequest
+
+
+def replace_static_member(
+    group: Group,
+    request: JoinGroupRequest,
+    protocols: Protocols,
+    new_id: str,
+    ticket: Ticket,
+    event: Event,
+    *,
+    knows_skip_assignment: bool,
+) -> None:
+    """The instance in `request` is known: `new_id` takes over, its JoinGroup parked."""
+    old = group.members[group.static_members[request.group_instance_id or ""]]
+    old_leader = group.leader_id or ""
+    refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, event, old.member_id)
+    refuse_parked_sync(old, ErrorCode.FENCED_INSTANCE_ID, event)
+    member = _take_over(group, old, new_id)
+    restart_session(group, member, old.session_timeout_ms, event)
+    update_member(group, member, request, protocols, ticket, event)
+    trigger = Trigger.by(Cause.STATIC_MEMBER_REPLACED, member, request.reason)
+    if group.state is PREPARING_REBALANCE:
+        event.timers.check_joins(group, event)
+    elif group.state is COMPLETING_REBALANCE or (
+        group.state is STABLE and group.select_protocol() != group.protocol_name
+    ):
+        prepare_rebalance(group, trigger, event)
+    elif group.state is STABLE:
+        then = ReplaceStaticMember(member, old, ticket, old_leader, group.generation, knows_skip_assignment)
+        event.append(group, (group_record(group),), then)
+    else:
+        raise InvariantError(group.group_id, f"static member {old.member_id!r} in a group that is {group.state.value}")
+
+
+def _take_over(group: Group, old: Member, new_id: str) -> Member:
+    """Put a copy of `old` under another id in its place: leadership, instance and what it still owes go with it."""
+    member = Member(
+        new_id,
+        old.group_instance_id,
+        old.client_id,
+        old.client_host,
+        old.rebalance_timeout_ms,
+        old.session_timeout_ms,
+        old.protocol_type,
+        old.protocols,
+        old.assignment,
+    )
+    was_leader = group.leader_id == old.member_id
+    was_to_sync = old.member_id in group.pending_sync
+    protocol_type = group.protocol_type
+    group.remove(old)
+    group.add(member)
+    group.protocol_type = protocol_type
+    if was_leader:
+        group.leader_id = new_id
+    if was_to_sync:  # else the sync timer would start a needless rebalance for an id that is gone (C.6)
+        group.pending_sync[new_id] = None
+    return member
+
+
+class CorrectGroup(InFlight):
+    """The group record, once more: what the log says has to be put right. Nobody waits for it."""
+
+    __slots__ = ()
+    writes_group = True
+
+
+class ReplaceStaticMember(InFlight):
+    """The group record with the new member id is on its way; the JoinGroup that brought it is parked."""
+
+    writes_group = True
+    __slots__ = ("generation", "is_undone", "knows_skip_assignment", "member", "old", "old_leader", "ticket")
+
+    def __init__(
+        self,
+        member: Member,
+        old: Member,
+        ticket: Ticket,
+        old_leader: str,
+        generation: int,
+        knows_skip_assignment: bool,
+    ) -> None:
+        self.member = member
+        self.old = old
+        self.ticket = ticket
+        self.old_leader = old_leader
+        self.generation = generation
+        self.knows_skip_assignment = knows_skip_assignment
+        self.is_undone = False
+
+    def _is_current(self, group: Group) -> bool:
+        """Nothing happened meanwhile. After a rebalance began, the parked JoinGroup is part of that one."""
+        return (
+            group.state is STABLE
+            and group.generation == self.generation
+            and not self.member.is_gone
+            and self.member.parked_join is self.ticket
+        )
+
+    def durable(self, event: Event) -> None:
+        group = self.group
+        if group is None:
+            return
+        group.is_recorded = True
+        if self.is_undone and group.state is STABLE:
+            # It came after all, too late: the log names a member that is not one. Write what is true.
+            event.append(group, (group_record(group),), CorrectGroup())
+        elif self._is_current(group):
+            group.take_join(self.member)
+            session = self.member.session
+            if session is None or not session.is_armed:
+                # It ran out while the JoinGroup was parked, which proves nothing. Otherwise it runs on as it is.
+                restart_session(group, self.member, self.member.session_timeout_ms, event)
+            if self.knows_skip_assignment:
+                leads = group.leader_id == self.member.member_id
+                answer = join_success(group, self.member, skip_assignment=leads)
+            else:
+                answer = join_success(group, self.member, leader=self.old_leader)
+            event.reply(self.ticket, answer)
+
+    def timed_out(self, event: Event) -> None:
+        self.failed(ErrorCode.REQUEST_TIMED_OUT, event)
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        group = self.group
+        if group is None or self.is_undone or not self._is_current(group):
+            return
+        self.is_undone = True
+        group.take_join(self.member)
+        restored = _take_over(group, self.member, self.old.member_id)
+        group.set_protocols(restored, self.old.protocols)
+        restored.rebalance_timeout_ms = self.old.rebalance_timeout_ms
+        restored.session_timeout_ms = self.old.session_timeout_ms
+        restart_session(group, restored, restored.session_timeout_ms, event)
+        self._refuse(group, client_error(error), event)
+
+    def abandoned(self, error: ErrorCode, event: Event) -> None:
+        """The partition is unloaded (spec 12.7)."""
+        group = self.group
+        if group is not None and not self.is_undone and self._is_current(group):
+            group.take_join(self.member)
+            self._refuse(group, error, event)
+
+    def _refuse(self, group: Group, error: ErrorCode, event: Event) -> None:
+        """Of all errors of JoinGroup only this one tells where the group stands; Kafka's form."""
+        event.reply(
+            self.ticket,
+            JoinGroupResponse(
+                error_code=int(error),
+                generation_id=group.generation,
+                protocol_type=group.protocol_type,
+                protocol_name=group.protocol_name,
+                leader=self.old_leader,
+                member_id="",
+            ),
+        )

@@ -1,0 +1,100 @@
+"""SyncGroup: the leader hands in the assignments, and everyone hears theirs once they are durable.
+
+Followers wait, parked; the leader's request appends the group record, and its becoming durable is the event that makes
+the group Stable and answers everybody, unless a rebalance began meanwhile. In a Stable group the stored assignment is
+given at once, which is how a member that missed its answer recovers. Source: spec 4.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.context import InFlight, client_error
+from coordinator.core.group.checks import check_sync
+from coordinator.core.group.history import Cause, Outcome, Trigger
+from coordinator.core.group.rebalance import maybe_rebalance
+from coordinator.core.group.records import group_record
+from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
+from coordinator.core.group.session import restart_session
+from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Event
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.group import Group
+    from coordinator.core.group.member import Member
+    from protocol.messages.sync_group import SyncGroupRequest
+
+
+def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, event: Event) -> None:
+    """Handle a SyncGroup for an existing group. The ticket is answered or parked."""
+    error = check_sync(group, request)
+    if error is ErrorCode.NONE and group.state is PREPARING_REBALANCE:
+        error = ErrorCode.REBALANCE_IN_PROGRESS
+    if error is not ErrorCode.NONE:
+        event.reply(ticket, sync_error(error))
+        return
+    member = group.members[request.member_id]
+    _has_synced(group, member)
+    if group.state is STABLE:
+        restart_session(group, member, member.session_timeout_ms, event)
+        event.reply(ticket, sync_success(group, member))
+        return
+    refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, event)  # a repeated request replaces the older one
+    member.parked_sync = ticket
+    if member.member_id == group.leader_id:
+        given = {assignment.member_id: assignment.assignment for assignment in request.assignments}
+        assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+        event.append(group, (group_record(group, assignments),), StoreAssignment(group.generation, assignments))
+
+
+def _has_synced(group: Group, member: Member) -> None:
+    group.has_synced(member)
+    if not group.pending_sync and group.sync_timer is not None:
+        group.sync_timer.cancel()
+        group.sync_timer = None
+
+
+class StoreAssignment(InFlight):
+    """The group record with the leader's assignments is on its way."""
+
+    writes_group = True
+    __slots__ = ("assignments", "generation")
+
+    def __init__(self, generation: int, assignments: dict[str, bytes]) -> None:
+        self.generation = generation
+        self.assignments = assignments
+
+    def durable(self, event: Event) -> None:
+        group = self.group
+        if group is None:
+            return
+        group.is_recorded = True
+        if not self._is_awaited(group):
+            return  # the group moved on, and whatever moved it has answered the parked requests
+        for member in group.members.values():
+            member.assignment = self.assignments.get(member.member_id, b"")
+            ticket = member.parked_sync
+            if ticket is not None:
+                member.parked_sync = None
+                event.reply(ticket, sync_success(group, member))
+                restart_session(group, member, member.session_timeout_ms, event)
+        group.transition(STABLE, event.wall_ms)
+        event.counters.completed_rebalances += 1
+        group.end_rebalance(Outcome.STABLE, event)
+
+    def timed_out(self, event: Event) -> None:
+        self.failed(ErrorCode.REQUEST_TIMED_OUT, event)
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        group = self.group
+        if group is None or not self._is_awaited(group):
+            return
+        for member in group.members.values():
+            if refuse_parked_sync(member, client_error(error), event):
+                restart_session(group, member, member.session_timeout_ms, event)
+        maybe_rebalance(group, Trigger(Cause.APPEND_FAILED), event)
+
+    def _is_awaited(self, group: Group) -> bool:
+        return group.state is COMPLETING_REBALANCE and group.generation == self.generation

@@ -1,0 +1,117 @@
+"""What replay has found of offsets becomes cold groups at once: columns from raw records, without an object for each.
+
+A start from the log then leaves what a start from a snapshot does: blocks of bytes, which become objects when somebody
+asks for a group. Nearly all values say the same few fields in the same place, so a topic's values are taken apart
+together. What is not plain (a key that is not written as its text would be, a group with very many offsets) is left to
+the caller.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Container
+from dataclasses import dataclass
+from typing import Any, Final
+
+from coordinator.core.offsets.committed import NO_TIMESTAMP
+from coordinator.core.offsets.packed_groups import Columns, encode_columns
+from coordinator.core.offsets.raw_records import (
+    GROUP_KEY,
+    PLAIN_FIELDS,
+    PLAIN_VALUE,
+    RawRecord,
+    committed_offset,
+    offset_key,
+    raw_name,
+)
+from protocol.offsets_records import offset_key_prefix
+
+_PARTITION_BYTES: Final = 4  # with which an offset key ends
+
+
+@dataclass(slots=True)
+class Frozen:
+    """Groups as blocks, and what did not become one."""
+
+    data: bytes
+    positions: dict[str, int]  # by group: where its block begins
+    names: list[bytes]  # of these groups, raw
+    count: int  # of their offsets
+    left: list[bytes]  # keys of offsets that are to become objects now
+
+
+def freeze(
+    offsets: dict[bytes, RawRecord], groups: dict[bytes, RawRecord], warm: Container[bytes], at_most: int
+) -> Frozen:
+    """Blocks of all groups but the `warm` ones (raw names), and those with more than `at_most` offsets.
+
+    `offsets` and `groups` are by state key. DecodeError: one of them cannot be understood.
+    """
+    by_group, left = _by_group(offsets, warm)
+    blocks: list[bytes] = []
+    positions: dict[str, int] = {}
+    names: list[bytes] = []
+    position = count = 0
+    for name, topics in by_group.items():
+        size = sum([len(keys) for _, _, keys in topics])
+        if size > at_most:
+            for _, _, keys in topics:
+                left += keys
+            continue
+        group_id = topics[0][0]
+        value, record_offset = groups.get(GROUP_KEY + name, (None, -1))
+        columns = [(topic, _columns(keys, list(map(offsets.__getitem__, keys)))) for _, topic, keys in topics]
+        block = encode_columns(group_id, value, record_offset, columns)
+        blocks.append(block)
+        positions[group_id] = position
+        names.append(name)
+        position += len(block)
+        count += size
+    _let_go(by_group)
+    return Frozen(b"".join(blocks), positions, names, count, left)
+
+
+def _by_group(
+    offsets: dict[bytes, RawRecord], warm: Container[bytes]
+) -> tuple[dict[bytes, list[tuple[str, str, list[bytes]]]], list[bytes]]:
+    """Keys by raw name of their group: group, topic, its keys. And those that are of `warm` groups, or not plain."""
+    by_prefix: dict[bytes, list[bytes]] = {}  # by all of a key but the partition
+    for key in offsets:
+        prefix = key[:-_PARTITION_BYTES]
+        found = by_prefix.get(prefix)
+        if found is None:
+            by_prefix[prefix] = [key]
+        else:
+            found.append(key)
+    by_group: dict[bytes, list[tuple[str, str, list[bytes]]]] = {}
+    left: list[bytes] = []
+    for prefix, keys in by_prefix.items():
+        group_id, topic, _ = offset_key(keys[0])
+        name = raw_name(prefix)
+        if prefix != offset_key_prefix(group_id, topic) or name in warm:
+            left += keys
+        else:
+            by_group.setdefault(name, []).append((group_id, topic, keys))
+    _let_go(by_prefix)
+    return by_group, left
+
+
+def _let_go(entries: dict[bytes, Any]) -> None:
+    """Free them one by one. All at once, nobody else would get the interpreter meanwhile: for 100,000, some 30 ms."""
+    while entries:
+        entries.popitem()
+
+
+def _columns(keys: list[bytes], records: list[RawRecord]) -> Columns:
+    """The offsets of one topic."""
+    count = len(keys)
+    partitions = struct.unpack(f">{count}i", b"".join([key[-_PARTITION_BYTES:] for key in keys]))
+    values, log_offsets = zip(*records, strict=True)
+    if set(map(len, values)) == {PLAIN_VALUE.size}:
+        fields = struct.unpack(">" + PLAIN_FIELDS * count, b"".join(values))
+        if fields[::5].count(3) == count and fields[3::5].count(0) == count:  # versions, and sizes of metadata
+            numbers, epochs, commits = fields[1::5], fields[2::5], fields[4::5]
+            return partitions, numbers, epochs, ("",) * count, commits, (NO_TIMESTAMP,) * count, log_offsets
+    rows = [committed_offset(value, log_offset) for value, log_offset in records]
+    numbers, epochs, metadata, commits, expiries, log_offsets = zip(*rows, strict=True)
+    return partitions, numbers, epochs, metadata, commits, expiries, log_offsets

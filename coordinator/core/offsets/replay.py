@@ -1,0 +1,333 @@
+"""Reading a partition of the offsets log back into groups and offsets, from its first record on or from a snapshot.
+
+Records come in log order. Of the raw bytes only the newest of each key are kept, and decoded at the end: a log holds
+each key many times. Offsets of a transaction wait for its marker; those without one stay pending. A group is what its
+last record says, Stable if it has members; an offset of a group without a record makes a simple group.
+
+With a `Base` the records are those behind it. What they say of a key replaces what the base says, and of a group that
+they do not mention the base's block is left as it is: cold. Without a base, groups become such blocks here
+(`freezing.py`): either way they become objects when somebody asks for them.
+
+What cannot be decoded fails the load, but for keys of kinds that we do not know, which are counted and left alone.
+Source: spec 12.1, 12.5.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from coordinator.core.group.group import Group
+from coordinator.core.group.records import load_group
+from coordinator.core.offsets.packed_groups import Block, count_of, encode_block, size_of
+from coordinator.core.offsets.packing import freeze
+from coordinator.core.offsets.raw_batch import NOT_PLAIN, absorb
+from coordinator.core.offsets.raw_records import (
+    GROUP_KEY,
+    OFFSET_KEY,
+    OLD_OFFSET_KEY,
+    RawRecord,
+    committed_offset,
+    offset_key,
+    raw_name,
+    raw_text,
+    text_of,
+)
+from coordinator.core.offsets.store import COLD_AT_MOST, OffsetStore
+from protocol.errors import DecodeError
+from protocol.offsets_records import decode_group_value, decode_key
+from protocol.record_batch import ControlType, control_type, read_records
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Shard
+    from protocol.record_batch import BatchHeader, Record
+
+_PARTITION: Final = struct.Struct(">i")
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """What a snapshot says that everything below `next_offset` leaves."""
+
+    next_offset: int
+    data: bytes
+    blocks: dict[str, Block] = field(default_factory=dict)  # by group
+    open: dict[int, dict[bytes, RawRecord]] = field(default_factory=dict)  # producer id -> offsets by state key
+    unknown: int = 0
+
+
+class Found(NamedTuple):
+    """One group, as the log leaves it."""
+
+    group_id: str
+    value: bytes | None  # of its newest record
+    record_offset: int  # where that stands, or where it was deleted before the offsets; -1: neither
+    block: int  # of the base, or of what replay has frozen, that says just this of the record; -1: there is none
+
+
+class Replay:
+    """What has been read so far of one partition."""
+
+    __slots__ = ("_base", "_blocks", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
+
+    def __init__(self, base: Base | None = None) -> None:
+        self.records = 0
+        self.unknown = 0  # records of kinds that are not ours (KIP-848, share groups)
+        self.offsets: dict[bytes, RawRecord] = {}  # committed, by state key
+        self.groups: dict[bytes, RawRecord] = {}  # newest record of each group that has one, by state key
+        self._seen: dict[bytes, None] = {}  # raw names of groups that exist though nothing of them may be left
+        self._gone: dict[bytes, int] = {}  # raw names of groups that were deleted, and where that stands
+        self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
+        self._base = base
+        self._blocks = b""  # those that `settle` puts into the store
+        self._removed: set[bytes] = set()  # state keys whose tombstone came behind the base
+        if base is not None:
+            self.unknown = base.unknown
+            self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
+            self._gone = {
+                raw_text(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
+            }
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def add_batch(self, header: BatchHeader, batch: bytes) -> None:
+        """The next batch of the log as it stands there; its checksum is right."""
+        if header.attributes & NOT_PLAIN or not absorb(
+            batch, header.size_bytes, header.base_offset, header.record_count, self.offsets, self.add_record
+        ):
+            self.add(header, read_records(batch, 0, header))
+        else:
+            self.records += header.record_count
+
+    def add(self, header: BatchHeader, records: list[Record]) -> None:
+        """The next batch of the log."""
+        self.records += len(records)
+        if header.is_control:
+            for record in records:
+                end = control_type(record)
+                if end is not ControlType.UNKNOWN:
+                    self._end_transaction(header.producer_id, commit=end is ControlType.COMMIT)
+            return
+        pending = self._open.setdefault(header.producer_id, {}) if header.is_transactional else None
+        for record in records:
+            self.add_record(record.key, record.value, record.offset, pending)
+
+    def add_record(
+        self, key: bytes | None, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None = None
+    ) -> None:
+        """The next record; `pending` is what the transaction that it belongs to has so far."""
+        if key is None:
+            raise DecodeError(f"the record at offset {offset} has no key")
+        kind = key[:2]
+        if kind == OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
+            kind, key = OFFSET_KEY, OFFSET_KEY + key[2:]
+        if kind == OFFSET_KEY:
+            if value is None:
+                self._remove_offset(key)
+            elif pending is None:
+                self.offsets[key] = (value, offset)
+            else:
+                self._seen[raw_name(key)] = None
+                pending[key] = (value, offset)
+        elif kind == GROUP_KEY:
+            name = raw_name(key)
+            if value is None:
+                self.groups.pop(GROUP_KEY + name, None)
+                self._seen.pop(name, None)
+                self._gone[name] = offset
+            else:
+                self.groups[GROUP_KEY + name] = (value, offset)
+                self._seen[name] = None
+        else:
+            decode_key(key)  # a key too short to have a kind is an error
+            self.unknown += 1
+
+    def _remove_offset(self, key: bytes) -> None:
+        found = self.offsets.get(key)
+        if self._gone or found is not None:  # if not, a group of the base stays, as it does without a base
+            name = raw_name(key)
+            gone_at = self._gone.get(name, -1)
+            if (found is not None or gone_at >= 0) and self._committed_at(key) > gone_at:
+                self._seen[name] = None
+        if found is not None:
+            del self.offsets[key]
+        if self._base is not None:
+            self._removed.add(key)
+        for transaction in self._open.values():
+            transaction.pop(key, None)
+
+    def _end_transaction(self, producer_id: int, *, commit: bool) -> None:
+        """The newest record wins, not the newest marker."""
+        for key, (value, offset) in self._open.pop(producer_id, {}).items():
+            if commit and self._committed_at(key) < offset:
+                self.offsets[key] = (value, offset)
+                self._seen[raw_name(key)] = None
+
+    def _committed_at(self, key: bytes) -> int:
+        """Where the record stands that is committed under a key; -1 if there is none."""
+        found = self.offsets.get(key)
+        if found is not None:
+            return found[1]
+        base = self._base
+        if base is None or key in self._removed:
+            return -1
+        group_id, topic, partition = offset_key(key)
+        block = base.blocks.get(group_id)
+        if block is None:
+            return -1
+        store = OffsetStore()
+        store.adopt(base.data, {group_id: block.position}, block.offsets)
+        committed = store.get(group_id, topic, partition)
+        return -1 if committed is None else committed.log_offset
+
+    # -- what others ask while it is read ------------------------------------------------------------------------
+
+    def records_of(self, key: bytes) -> Iterator[RawRecord]:
+        """What may be, or become, the committed offset of a state key: the committed one, and those of open
+        transactions."""
+        found = self.offsets.get(key)
+        if found is not None:
+            yield found
+        for transaction in self._open.values():
+            if key in transaction:
+                yield transaction[key]
+
+    def pending_keys(self, producer_id: int) -> list[bytes]:
+        """The state keys of the offsets in a producer's open transaction."""
+        return list(self._open.get(producer_id, ()))
+
+    @property
+    def open_transactions(self) -> dict[int, dict[bytes, RawRecord]]:
+        """What open transactions hold: producer id, state key; not to be changed."""
+        return self._open
+
+    def open_offsets(self) -> dict[tuple[int, bytes], RawRecord]:
+        """What open transactions hold, by producer id and state key."""
+        return {
+            (producer_id, key): raw
+            for producer_id, transaction in self._open.items()
+            for key, raw in transaction.items()
+        }
+
+    # -- the end -------------------------------------------------------------------------------------------------
+
+    def let_go(self) -> None:
+        """Forget the records, one by one: others may run in between."""
+        for records in (self.offsets, self.groups):
+            while records:
+                records.popitem()
+
+    def settle(self) -> tuple[list[Found], OffsetStore]:
+        """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if that cannot be done."""
+        base = self._base
+        store = OffsetStore()
+        if base is None:
+            frozen = freeze(self.offsets, self.groups, self._gone, COLD_AT_MOST)
+            self._blocks = frozen.data
+            store.adopt(frozen.data, frozen.positions, frozen.count)
+            names = dict.fromkeys(frozen.names)
+            warm: Iterable[bytes] = frozen.left
+        else:
+            self._blocks = base.data
+            cold = {block.group_id: block.position for block in base.blocks.values() if block.offsets}
+            store.adopt(base.data, cold, sum(block.offsets for block in base.blocks.values()))
+            for block in base.blocks.values():
+                if block.offsets > COLD_AT_MOST:
+                    store.of_group(block.group_id)
+            for key in self._removed:
+                store.remove(*offset_key(key))
+            names = {}
+            warm = self.offsets
+        self._put_offsets(warm, store, names)
+        for producer_id, transaction in self._open.items():
+            for key, (value, log_offset) in transaction.items():
+                group_id, topic, partition = offset_key(key)
+                store.put_pending(producer_id, group_id, topic, partition, committed_offset(value, log_offset))
+                names[raw_name(key)] = None
+        return self._found(names, store), store
+
+    def _put_offsets(self, keys: Iterable[bytes], store: OffsetStore, names: dict[bytes, None]) -> None:
+        """Decode what is committed under these keys, and note the raw names of its groups."""
+        known: dict[bytes, tuple[str, str]] = {}  # by all of a key but the partition
+        texts: dict[str, str] = {}  # one string for each group however many topics it has
+        for key in keys:
+            value, log_offset = self.offsets[key]
+            prefix = key[:-4]
+            parts = known.get(prefix)
+            if parts is None:
+                group_id, topic, partition = offset_key(key)
+                group_id = texts.setdefault(group_id, group_id)
+                names[raw_name(key)] = None
+                if len(group_id.encode()) + len(topic.encode()) + 10 == len(key):
+                    known[prefix] = (group_id, topic)
+            else:
+                group_id, topic = parts
+                partition = _PARTITION.unpack_from(key, len(key) - 4)[0]
+            store.put(group_id, topic, partition, committed_offset(value, log_offset))
+
+    def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[Found]:
+        """Every group there is: `names` are raw names of some that have offsets."""
+        base, gone = self._base, self._gone
+        found: list[Found] = []
+        left = {**self._seen, **names}
+        if base is not None:
+            changed = {text_of(name) for name in gone} | {text_of(key[2:]) for key in self.groups}
+            data = base.data
+            for block in base.blocks.values():
+                if block.group_id in changed:
+                    left.setdefault(raw_text(block.group_id))
+                elif block.record_offset < 0:
+                    found.append(Found(block.group_id, None, -1, block.position))
+                else:
+                    value = data[block.value_at : block.value_at + block.value_size]
+                    found.append(Found(block.group_id, value, block.record_offset, block.position))
+            if left:
+                made = base.blocks.keys() - changed
+                left = {name: None for name in left if text_of(name) not in made}
+        for name in left:
+            group_id = text_of(name)
+            position = store.cold_block(group_id) if base is None else -1
+            record = self.groups.get(GROUP_KEY + name)
+            if record is not None:
+                found.append(Found(group_id, record[0], record[1], position))
+            elif name in self._seen:
+                found.append(Found(group_id, None, -1, position))
+            elif name in names or store.has(group_id):
+                found.append(Found(group_id, None, self._outlived(name, group_id, store), position))
+        return found
+
+    def _outlived(self, name: bytes, group_id: str, store: OffsetStore) -> int:
+        """Where a group was deleted, if an offset of it that is older is left, committed or pending; -1 if not."""
+        gone_at = self._gone.get(name, -1)
+        if gone_at < 0:
+            return -1
+        committed = (each.log_offset for found in store.peek(group_id).values() for each in found.values())
+        pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if raw_name(key) == name)
+        return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
+
+    def blocks(self, found: list[Found], store: OffsetStore) -> Iterator[bytes]:
+        """What `settle` returned, and nobody has touched since, as the blocks of a snapshot."""
+        data = self._blocks
+        for group_id, value, record_offset, position in found:
+            is_same = position >= 0 and (
+                store.cold_block(group_id) == position if store.has(group_id) else not count_of(data, position)
+            )
+            if is_same:
+                yield data[position : position + size_of(data, position)]
+            else:
+                yield encode_block(group_id, value, record_offset, store.peek(group_id))
+
+
+def groups_of(found: list[Found], shard: Shard, wall_ms: int) -> list[Group]:
+    """The groups themselves. DecodeError if a record of one cannot be understood."""
+    groups = []
+    for group_id, value, record_offset, _ in found:
+        if value is not None:
+            group = load_group(group_id, decode_group_value(value), record_offset, shard)
+        else:
+            group = Group(group_id, shard, wall_ms)
+            group.is_recorded = True
+        groups.append(group)
+    return groups

@@ -1,0 +1,125 @@
+"""The periodic look for expired offsets and groups, in the background and in steps.
+
+Every offsets.retention.check.interval.ms a partition's groups are walked, some hundred offsets in one step, so that
+requests run in between; then the disk is given time to take the tombstones. A group with an append in flight is left to
+the next round: what is in flight may be newer than what we would decide from (spec 12.4). A group that is still bytes
+(`cold.py`) is asked for its age only.
+
+A group with more offsets than a step looks at loses them some at a time, each step deciding from what is committed
+then; the group itself goes when it has none left.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.group.state import DEAD
+from coordinator.core.offsets.deletion import RemoveOffsets, expire, offset_tombstones
+from coordinator.core.offsets.expiration import find_expired, find_expired_of, is_too_young
+from coordinator.core.shard import MOST_PAUSES, PAUSE_MS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordinator.core.context import Event
+    from coordinator.core.group.group import Group
+    from coordinator.core.offsets.committed import GroupOffsets
+    from coordinator.core.offsets.deletion import Positions
+    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.timers import GroupTimers
+    from coordinator.core.work import Steps
+    from protocol.error_codes import ErrorCode
+
+# What tests change is not Final: the compiler would write it into the code.
+OFFSETS_PER_STEP = 500
+
+
+def schedule_scan(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> None:
+    """The next round, one interval from now."""
+    due_ms = event.now_ms + event.config.offsets_retention_check_interval_ms
+    shard.scan = timers.run_at(due_ms, lambda later: _begin(shard, timers, later), shard)
+
+
+def _begin(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> None:
+    shard.scan = timers.in_background(_scan(shard, timers, event), shard)
+
+
+def _scan(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> Steps:
+    looked = 0
+    store = shard.offsets
+    for group_id in list(shard.groups):
+        if looked >= OFFSETS_PER_STEP:
+            looked = 0
+            yield from shard.let_others_run()
+        looked += 1
+        group = shard.groups.get(group_id)
+        if group is None or group.in_flight or group.state is DEAD:
+            continue
+        retention_ms = event.config.offsets_retention_ms
+        if is_too_young(group, store, event.wall_ms, retention_ms):
+            continue  # and it stays cold
+        offsets = sum(map(len, store.of_group(group_id).values()))
+        looked += offsets
+        if offsets > OFFSETS_PER_STEP:
+            yield from _scan_long(group, shard, event)
+            looked = OFFSETS_PER_STEP
+            continue
+        expired, with_group = find_expired(group, store, event.wall_ms, retention_ms)
+        if expired or with_group:
+            expire(group, expired, with_group=with_group, event=event)
+    schedule_scan(shard, timers, event)
+
+
+class _OwnTombstones:
+    """How many appends of the scan itself are in flight for a group: all others are news."""
+
+    __slots__ = ("in_flight",)
+
+    def __init__(self) -> None:
+        self.in_flight = 0
+
+
+class _RemoveSome(RemoveOffsets):
+    __slots__ = ("own",)
+
+    def __init__(self, positions: Positions, own: _OwnTombstones) -> None:
+        super().__init__(positions)
+        self.own = own
+        own.in_flight += 1
+
+    def durable(self, event: Event) -> None:
+        self.own.in_flight -= 1
+        super().durable(event)
+
+    def failed(self, error: ErrorCode, event: Event) -> None:
+        self.own.in_flight -= 1
+
+
+def _scan_long(group: Group, shard: OffsetsPartition, event: Event) -> Steps:
+    """Some offsets in each step, until all have been looked at, or something of the group is on its way."""
+    own = _OwnTombstones()
+    for topic, indexes in _in_parts(shard.offsets.of_group(group.group_id)):
+        yield from shard.let_others_run()
+        if group.in_flight > own.in_flight or group.state is DEAD:
+            return
+        retention_ms = event.config.offsets_retention_ms
+        expired = find_expired_of(group, shard.offsets, topic, indexes, event.wall_ms, retention_ms)
+        if expired:
+            event.counters.offset_expirations += len(expired)
+            event.append(group, offset_tombstones(group.group_id, expired), _RemoveSome(expired, own))
+    for _ in range(MOST_PAUSES):
+        if not own.in_flight:
+            break
+        yield PAUSE_MS
+    if group.in_flight or group.state is DEAD or shard.offsets.has(group.group_id):
+        return
+    if find_expired(group, shard.offsets, event.wall_ms, event.config.offsets_retention_ms).group:
+        expire(group, [], with_group=True, event=event)
+
+
+def _in_parts(committed: GroupOffsets) -> Iterator[tuple[str, list[int]]]:
+    """Topic and partitions, so many at a time as are looked at in one step."""
+    for topic in list(committed):
+        indexes = list(committed.get(topic, ()))
+        for start in range(0, len(indexes), OFFSETS_PER_STEP):
+            yield topic, indexes[start : start + OFFSETS_PER_STEP]

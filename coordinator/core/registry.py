@@ -1,0 +1,78 @@
+"""Where a group is found: the partitions of the offsets log, all groups of all of them, and who cannot serve.
+
+A group that is in `groups` belongs to an active partition, so the common case is one look into one dict. The partition
+of a group comes from its id by Kafka's hash, remembered for ids that are asked for again. A partition that another node
+owns is there, but never loaded: all that is said of its groups is NOT_COORDINATOR. Source: spec 0.3, 9.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final, cast
+
+from coordinator.core.group.checks import fits
+from coordinator.core.group.group import Group
+from coordinator.core.group.state import GroupState
+from coordinator.core.shard import OffsetsPartition, PartitionState, partition_for
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Event
+
+REMEMBERED_IDS: Final = 1024  # of groups that do not exist, or not yet: the others know their partition
+LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, so it is bounded in bytes too
+
+
+class Directory:
+    """All partitions and groups of one node."""
+
+    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone")
+
+    def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
+        self.is_down = False  # stopping: nobody is served any more
+        self.topics_gone = 0  # how often a topic was deleted: what was known of topics before may be wrong
+        self.groups: dict[str, Group] = {}
+        self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
+        self.partitions = [OffsetsPartition(number, self.groups, self.groups_by_state) for number in range(partitions)]
+        for shard in self.partitions:
+            if not owns(shard.partition):
+                shard.state = PartitionState.NOT_OWNED
+
+        @lru_cache(REMEMBERED_IDS)
+        def remembered(group_id: str) -> int:
+            return partition_for(group_id, partitions)
+
+        def partition_of(group_id: str) -> int:
+            if len(group_id) <= LONGEST_REMEMBERED_ID:
+                return remembered(group_id)
+            return partition_for(group_id, partitions)
+
+        self.partition_of = partition_of
+
+    def shard_of(self, group_id: str) -> OffsetsPartition:
+        group = self.groups.get(group_id)
+        if group is not None:
+            return cast("OffsetsPartition", group.shard)  # there is no other kind of Shard
+        return self.partitions[self.partition_of(group_id)]
+
+    def refusal(self, group_id: str) -> ErrorCode:
+        """Why nothing can be said about a group; NONE if it can, whether the group exists or not.
+
+        Kafka knows no bound for the length of an id but that of its log's records, where it fails with an exception.
+        """
+        if self.is_down:
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if not fits(group_id):
+            return ErrorCode.INVALID_GROUP_ID
+        return self.shard_of(group_id).error
+
+    def create(self, group_id: str, event: Event) -> Group | None:
+        """A new group, Empty; None if there may be no more. Its partition is active."""
+        if len(self.groups) >= event.config.max_groups:
+            event.counters.refused_groups += 1
+            return None
+        shard = self.shard_of(group_id)
+        group = Group(group_id, shard, event.wall_ms)
+        shard.add(group)
+        return group

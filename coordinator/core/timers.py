@@ -1,0 +1,126 @@
+"""The core's purgatories: what group operations wait for, on one timing wheel.
+
+Kafka's two purgatories, Rebalance (join and sync phases) and Heartbeat (sessions), one for ids that were handed out,
+which are bounded over all groups, and one for appends. Watch keys are needed only where an event that does not know the
+operation may complete it: joins of a group, the appends of a group, the appends of a partition, and the oldest ids.
+Everything else is held by its owner, which cancels it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import TYPE_CHECKING, Final, cast
+
+from coordinator.core.context import Event
+from coordinator.core.delayed_append import AppendTimeout, AwaitAppends, Task
+from coordinator.core.group.delayed_heartbeat import DelayedHeartbeat
+from coordinator.core.group.delayed_join import DelayedInitialJoin, DelayedJoin
+from coordinator.core.group.delayed_sync import DelayedSync
+from coordinator.core.group.heartbeat import expire_pending
+from coordinator.core.group.pending_member import PendingMember
+from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory
+from coordinator.core.purgatory.timing_wheel import TimingWheel
+from coordinator.core.work import Steps, Work, WorkQueue
+
+if TYPE_CHECKING:
+    from coordinator.core.context import Shard
+    from coordinator.core.group.group import Group
+    from coordinator.core.group.member import Member
+    from coordinator.core.shard import OffsetsPartition
+
+
+_PENDING: Final = "pending"
+FORGOTTEN_AT_ONCE: Final = 100  # ids that were handed out: to find the oldest costs more than to forget them
+Contain = Callable[[Exception, Iterable[str], Event, "OffsetsPartition | None"], None]
+
+
+class GroupTimers:
+    """Implements `coordinator.core.context.Timers`, and what the core needs besides."""
+
+    __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "wheel", "work")
+
+    def __init__(self) -> None:
+        self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
+        self.rebalances: Purgatory[Event] = Purgatory("Rebalance", self.wheel)
+        self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
+        self.pending: Purgatory[Event] = Purgatory("PendingMember", self.wheel)
+        self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
+        self.work = WorkQueue(self.run_at)  # what is too long for one event
+        self.contain: Contain | None = None  # what the core does about a fault in such work
+
+    # -- rebalances ----------------------------------------------------------------------------------------------
+
+    def await_joins(self, group: Group, deadline_ms: int, event: Event) -> None:
+        group.join_timer = operation = DelayedJoin(group, deadline_ms)
+        self.rebalances.try_complete_else_watch(operation, (("join", group.group_id),), event)
+
+    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, event: Event) -> None:
+        group.join_timer = operation = DelayedInitialJoin(group, event.now_ms + delay_ms, delay_ms, remaining_ms)
+        self.rebalances.watch(operation, (("join", group.group_id),))
+
+    def check_joins(self, group: Group, event: Event) -> None:
+        self.rebalances.check_and_complete(("join", group.group_id), event)
+
+    def await_syncs(self, group: Group, deadline_ms: int) -> None:
+        group.sync_timer = operation = DelayedSync(group, deadline_ms)
+        self.rebalances.watch(operation)
+
+    # -- members -------------------------------------------------------------------------------------------------
+
+    def make_room_for_pending(self, event: Event) -> None:
+        if self.pending.waiting >= event.config.group_max_pending_members:
+            for operation in self.pending.oldest(_PENDING, FORGOTTEN_AT_ONCE):
+                member = cast("PendingMember", operation)
+                event.counters.forgotten_members += 1
+                expire_pending(member.group, member.member_id, event)
+
+    def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> PendingMember:
+        operation = PendingMember(group, member_id, deadline_ms)
+        self.pending.watch(operation, (_PENDING,))
+        return operation
+
+    def start_session(self, group: Group, member: Member) -> None:
+        session = member.session
+        if session is None:
+            member.session = operation = DelayedHeartbeat(group, member)
+            self.heartbeats.watch(operation)
+        else:
+            self.heartbeats.deadline_moved(cast("DelayedHeartbeat", session))
+
+    # -- appends -------------------------------------------------------------------------------------------------
+
+    def watch_appends(self, shard: Shard) -> None:
+        partition = cast("OffsetsPartition", shard)
+        timeout = partition.append_timeout
+        if timeout is None:
+            partition.append_timeout = timeout = AppendTimeout(partition, shard.in_flight[-1].deadline_ms)
+            self.appends.watch(timeout)
+        elif not timeout.is_armed:
+            self.wheel.start(timeout, shard.in_flight[-1].deadline_ms)
+
+    def await_appends(
+        self,
+        keys: Iterable[Hashable],
+        deadline_ms: int,
+        is_over: Callable[[], bool],
+        then: Callable[[Event], None],
+        event: Event,
+    ) -> None:
+        """Run `then` now if `is_over()`, else when a key's change makes it so, at the latest at the deadline."""
+        self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, event)
+
+    def in_background(self, steps: Steps, shard: OffsetsPartition | None) -> Work:
+        """Long work that nobody waits for; a fault in it is one of `shard`, if it is about a single one."""
+
+        def on_fault(fault: Exception, later: Event) -> None:
+            if self.contain is None:
+                raise fault
+            self.contain(fault, (), later, shard)
+
+        return self.work.add_background(steps, on_fault)
+
+    def run_at(self, deadline_ms: int, action: Callable[[Event], None], shard: OffsetsPartition | None = None) -> Task:
+        """Run `action` (which is about `shard`) at a time; the caller may cancel it."""
+        task = Task(deadline_ms, action, shard)
+        self.appends.watch(task)
+        return task

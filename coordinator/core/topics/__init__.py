@@ -1,0 +1,1 @@
+"""Embedded topics: a catalogue, partitions, producers, fetches. Pure."""

@@ -1,0 +1,189 @@
+"""Changing the settings of topics and nodes while they are in use (IncrementalAlterConfigs, AlterConfigs).
+
+What takes effect at once may be changed: retention, the largest message, the cleanup policy. A setting that is fixed
+when a topic is created, or that means nothing here, is refused with the reason: an answer of "done" would be untrue.
+The value that such a setting has already is accepted, because tools send settings back that they have read.
+IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: what it does not name and
+can be changed goes back to the server's value. The checks and their order are those of Kafka's ConfigAdminManager and
+ControllerConfigurationValidator. The settings of nodes are changed by the rules of `node_configs.py`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.topics import names
+from coordinator.core.topics.config_operations import APPEND, DELETE, SET, Operation, check_form, operations
+from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.core.topics.node_configs import alter_node_configs, why_not_a_node
+from coordinator.core.topics.settings import LIVE, TOPIC_KEYS, ConfigType, Effect, server_value, split_list
+from protocol.error_codes import ErrorCode
+from protocol.messages import alter_configs, incremental_alter_configs
+from protocol.messages.alter_configs import AlterConfigsRequest
+from protocol.messages.incremental_alter_configs import IncrementalAlterConfigsRequest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from coordinator.config.config import Config
+    from coordinator.core.effects import Ticket
+    from coordinator.core.topics.catalogue import Topic
+    from coordinator.core.topics.changes import Parts
+    from coordinator.core.topics.create_topics import Refusal
+    from coordinator.core.topics.effects import ChangeCatalogue, Changed, Outbox
+
+AnyRequest = IncrementalAlterConfigsRequest | AlterConfigsRequest
+
+# The answer to each of the two requests, and the entry of it for one resource.
+ANSWERS: Final[Mapping[type, tuple[Any, Any]]] = MappingProxyType(
+    {
+        IncrementalAlterConfigsRequest: (
+            incremental_alter_configs.IncrementalAlterConfigsResponse,
+            incremental_alter_configs.AlterConfigsResourceResponse,
+        ),
+        AlterConfigsRequest: (alter_configs.AlterConfigsResponse, alter_configs.AlterConfigsResourceResponse),
+    }
+)
+
+
+class AlterConfigs:
+    """One IncrementalAlterConfigs or AlterConfigs request."""
+
+    def __init__(self, request: AnyRequest, ticket: Ticket) -> None:
+        response, self._result = ANSWERS[type(request)]
+        self._request = request
+        self._ticket = ticket
+        self._response = response()
+        self._altered: list[tuple[Topic, dict[str, str]]] = []
+        self._nodes: dict[str, dict[str, str]] = {}
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        times = Counter((asked.resource_type, asked.resource_name) for asked in self._request.resources)
+        answered: set[tuple[int, str]] = set()
+        for asked in self._request.resources:
+            key = (asked.resource_type, asked.resource_name)
+            if key in answered:
+                continue
+            answered.add(key)
+            result = self._result(
+                error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
+            )
+            self._response.responses.append(result)
+            refusal: Refusal | None
+            if times[key] > 1:
+                refusal = ErrorCode.INVALID_REQUEST, "the resource is in the request more than once"
+            else:
+                refusal = self._alter_one(asked.resource_type, asked.resource_name, operations(asked.configs), parts)
+            if refusal is not None:
+                result.error_code, result.error_message = refusal
+        if self._request.validate_only or not (self._altered or self._nodes):
+            out.reply(self._ticket, self._response)
+            return None
+        return parts.plan(
+            configs={topic.name: configs for topic, configs in self._altered}, node_configs=self._node_configs(parts)
+        )
+
+    def _node_configs(self, parts: Parts) -> dict[str, Mapping[str, str]]:
+        configs = {**parts.catalogue.node_configs, **self._nodes}
+        return {node: each for node, each in configs.items() if each}
+
+    def _alter_one(self, kind: int, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        refusal = check_form(asked)
+        if refusal is not None:
+            return refusal
+        if kind == BROKER:
+            return self._alter_node(name, asked, parts)
+        if kind == BROKER_LOGGER:
+            return (
+                ErrorCode.INVALID_REQUEST,
+                "the levels of loggers are changed by an IncrementalAlterConfigs of their own",
+            )
+        if kind != TOPIC:
+            return ErrorCode.INVALID_REQUEST, f"resources of type {kind} have no settings here"
+        if not name:
+            return ErrorCode.INVALID_REQUEST, "name a topic: there are no settings for all topics together"
+        reason = names.why_invalid(name)
+        if reason is not None:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION, reason
+        topic = parts.catalogue.topics.get(name)
+        if topic is not None and topic.is_internal:
+            return ErrorCode.INVALID_TOPIC_EXCEPTION, f"the settings of '{name}' are the server's"
+        own = topic.configs if topic is not None else {}
+        configs = dict(own)
+        if isinstance(self._request, AlterConfigsRequest):
+            configs = {key: value for key, value in own.items() if key not in LIVE}
+        for each in asked:
+            refusal = apply_operation(configs, each, own, parts.config)
+            if refusal is not None:
+                return refusal
+        if topic is None:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no topic '{name}'"
+        self._altered.append((topic, configs))
+        return None
+
+    def _alter_node(self, name: str, asked: Sequence[Operation], parts: Parts) -> Refusal | None:
+        refusal = why_not_a_node(name, parts.cluster)
+        if refusal is not None:
+            return refusal
+        before = self._node_configs(parts)
+        if isinstance(self._request, AlterConfigsRequest):
+            before.pop(name, None)
+        altered = alter_node_configs(name, asked, before, parts.catalogue.dynamic)
+        if isinstance(altered, tuple):
+            return altered
+        self._nodes[name] = altered
+        return None
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        if self._nodes:
+            parts.catalogue.configure_nodes(self._node_configs(parts))
+        for topic, configs in self._altered:
+            parts.catalogue.configure(topic, configs)
+        out.reply(self._ticket, self._response)
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        for result in self._response.responses:
+            if result.error_code == ErrorCode.NONE:
+                result.error_code = error
+                result.error_message = "the settings could not be written to disk"
+        out.reply(self._ticket, self._response)
+
+
+def apply_operation(
+    configs: dict[str, str], asked: Operation, own: Mapping[str, str], config: Config
+) -> Refusal | None:
+    """Apply one operation to `configs`, or say why not. `own` are the settings that the topic has of its own so far."""
+    key = TOPIC_KEYS.get(asked.name)
+    if key is None:
+        return ErrorCode.INVALID_CONFIG, f"there is no topic setting {asked.name[:80]!r}"
+    held = own.get(key.name, server_value(key, config))
+    if asked.kind == DELETE or asked.value is None:
+        value = server_value(key, config)
+    elif asked.kind == SET:
+        value = asked.value
+    elif key.type is not ConfigType.LIST:
+        return ErrorCode.INVALID_CONFIG, f"{key.name} is not a list: it can be set, but not appended to"
+    else:
+        value = _changed_list(held, asked)
+    reason = key.why_invalid(value)
+    if reason is not None:
+        return ErrorCode.INVALID_CONFIG, reason
+    value = key.normal(value)
+    if key.name not in LIVE and value != key.normal(held):
+        when = "is fixed when a topic is created" if key.effect is Effect.CREATION else "has no effect on this server"
+        return ErrorCode.INVALID_CONFIG, f"{key.name} {when} and cannot be changed; leave it out, or send {held!r}"
+    if asked.kind == DELETE:
+        configs.pop(key.name, None)
+    else:
+        configs[key.name] = value
+    return None
+
+
+def _changed_list(held: str, asked: Operation) -> str:
+    present, entries = split_list(held), [entry.strip() for entry in (asked.value or "").split(",")]
+    if asked.kind == APPEND:
+        return ",".join(dict.fromkeys([*present, *entries]))
+    return ",".join(entry for entry in present if entry not in entries)

@@ -1,0 +1,340 @@
+"""The catalogue: which topics exist, under which ids, with how many partitions and settings. Durable as one document.
+
+A change of the catalogue is written to disk before it holds; the document says everything, so that after a crash the
+catalogue is the old one or the new one. `deleted` names topics whose directories may still be there: they are cleaned
+up at the next start, and forgotten with the next change after they are known to be gone.
+
+In a cluster the document is the controller's, and the other nodes follow it. `revision` counts its changes, so that a
+node knows whether it has the newest; `lineage` is drawn once, when a catalogue begins, so that nobody takes a newer one
+for his own newer one: a controller that lost its disk would otherwise have the others delete every topic.
+
+A topic created with a manual assignment says in the document which node has which of its partitions ("assigned"). Such
+a document has format version 2: a server that does not know assignments must refuse it, or it would place these
+partitions by the rule and two nodes might lead one.
+
+Internal topics are listed like others and are not in the document: their owner keeps them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from coordinator.config.dynamic_config import DynamicConfig
+from coordinator.core.topics.names import collision_key, is_internal, why_invalid
+from coordinator.core.topics.partition import LogView, Partition
+from coordinator.core.topics.settings import TopicSettings, settings_of
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import Cluster
+    from coordinator.core.topics.tail_cache import TailBudget
+    from protocol.messages.metadata import MetadataResponseTopic
+
+FORMAT_VERSION: Final = 1
+FORMAT_WITH_ASSIGNMENTS: Final = 2
+NO_ASSIGNMENT: Final[Mapping[int, int]] = MappingProxyType({})
+_LINES: Final = ",\n"  # one topic per line: a person can read it, and a diff shows what changed
+
+
+class CatalogueError(ValueError):
+    """The document is not one of ours."""
+
+
+class TopicFacts(NamedTuple):
+    """What the document says of one topic."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+    configs: dict[str, str]
+    assigned: Mapping[int, int] = NO_ASSIGNMENT  # by partition, the node that its creator named
+
+
+class DeletedTopic(NamedTuple):
+    """A topic that is gone, whose directories may not be."""
+
+    name: str
+    topic_id: bytes
+    partitions: int
+
+
+class Document(NamedTuple):
+    """Everything that the document says."""
+
+    topics: list[TopicFacts]
+    deleted: list[DeletedTopic]
+    lineage: str
+    revision: int
+    node_configs: dict[str, dict[str, str]]  # what was set for nodes: by node, "" for all of them
+
+    def assignments(self) -> dict[str, Mapping[int, int]]:
+        """The manual assignments: by topic and partition, the node that has it."""
+        return {facts.name: facts.assigned for facts in self.topics if facts.assigned}
+
+
+class Topic:
+    """A topic and its partitions."""
+
+    __slots__ = (
+        "_row",
+        "assigned",
+        "configs",
+        "described",
+        "is_internal",
+        "name",
+        "partitions",
+        "settings",
+        "topic_id",
+    )
+
+    def __init__(
+        self,
+        name: str,
+        topic_id: bytes,
+        configs: Mapping[str, str],
+        settings: TopicSettings,
+        assigned: Mapping[int, int] = NO_ASSIGNMENT,
+    ) -> None:
+        self.name = name
+        self.topic_id = topic_id
+        self.configs = dict(configs)
+        self.settings = settings
+        self.assigned = assigned
+        self.partitions: list[Partition] = []
+        self.is_internal = is_internal(name)
+        self.described: MetadataResponseTopic | None = None  # its metadata, kept until something in it changes
+        self._row: str | None = None
+
+    def row(self) -> str:
+        """This topic in the document."""
+        if self._row is None:
+            self._row = _topic_row(self.name, self.topic_id, len(self.partitions), self.configs, self.assigned)
+        return self._row
+
+    def changed(self) -> None:
+        """Something that is shown or stored has changed."""
+        self._row = None
+        self.described = None
+
+    def __repr__(self) -> str:
+        return f"<Topic {self.name}: {len(self.partitions)} partitions>"
+
+
+class Catalogue:
+    """Topics by name and by id."""
+
+    def __init__(self, config: Config, budget: TailBudget, cluster: Cluster) -> None:
+        self._config = config
+        self._budget = budget
+        self._cluster = cluster
+        self._by_id: dict[bytes, Topic] = {}
+        self._collisions: dict[str, str] = {}  # collision key -> the name that has it
+        self.topics: dict[str, Topic] = {}
+        self.node_configs: Mapping[str, Mapping[str, str]] = {}
+        self.dynamic = DynamicConfig(config)
+        self.deleted: list[DeletedTopic] = []  # gone, but their directories could not be renamed yet
+        self.lineage = ""
+        self.revision = 0
+        self.user_topics = 0
+        self.user_partitions = 0
+
+    def make(
+        self,
+        name: str,
+        topic_id: bytes,
+        partitions: int,
+        configs: Mapping[str, str],
+        assigned: Mapping[int, int] = NO_ASSIGNMENT,
+    ) -> Topic:
+        """A topic that is not in the catalogue yet."""
+        topic = Topic(name, topic_id, configs, settings_of(configs, self._config), assigned)
+        topic.partitions = [self._partition(topic, index, assigned) for index in range(partitions)]
+        return topic
+
+    def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> Topic:
+        """A topic that somebody else keeps: the logs of its partitions, None for those on other nodes."""
+        topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
+        topic.is_internal = True
+        topic.partitions = [
+            Partition(
+                topic,
+                index,
+                self._budget,
+                leader=self._cluster.ownership.owner_of_offsets_partition(index),
+                is_local=view is not None,
+                view=view,
+            )
+            for index, view in enumerate(views)
+        ]
+        return topic
+
+    def _partition(self, topic: Topic, index: int, assigned: Mapping[int, int]) -> Partition:
+        leader = self._cluster.ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))
+        return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
+
+    def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:
+        """The partitions that `topic` lacks to have `count`, not yet its own."""
+        return [self._partition(topic, index, assigned) for index in range(len(topic.partitions), count)]
+
+    def add(self, topic: Topic) -> None:
+        """`topic` exists now."""
+        self.topics[topic.name] = topic
+        self._by_id[topic.topic_id] = topic
+        self._collisions[collision_key(topic.name)] = topic.name
+        if not topic.is_internal:
+            self.user_topics += 1
+            self.user_partitions += len(topic.partitions)
+
+    def remove(self, topic: Topic) -> None:
+        """`topic` is gone."""
+        del self.topics[topic.name]
+        del self._by_id[topic.topic_id]
+        del self._collisions[collision_key(topic.name)]
+        if not topic.is_internal:
+            self.user_topics -= 1
+            self.user_partitions -= len(topic.partitions)
+
+    def extend(self, topic: Topic, partitions: Iterable[Partition], assigned: Mapping[int, int]) -> None:
+        """`topic` has more partitions now. `assigned` is for all of them."""
+        before = len(topic.partitions)
+        topic.assigned = assigned
+        topic.partitions.extend(partitions)
+        topic.changed()
+        self.user_partitions += len(topic.partitions) - before
+
+    def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
+        """`topic` has other settings now."""
+        topic.configs = dict(configs)
+        topic.settings = settings_of(configs, self._config)
+        topic.changed()
+
+    def configure_nodes(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:
+        """Nodes have these settings now. If they cannot hold on this node, the reason is returned."""
+        self.node_configs = node_configs
+        reason = self.dynamic.apply(node_configs)
+        for topic in self.topics.values():
+            if not topic.is_internal:
+                topic.settings = settings_of(topic.configs, self._config)
+        return reason
+
+    def by_id(self, topic_id: bytes) -> Topic | None:
+        """The topic with this id."""
+        return self._by_id.get(topic_id)
+
+    def partition(self, topic: str, index: int) -> Partition | None:
+        """One partition by name and number."""
+        found = self.topics.get(topic)
+        return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
+
+    def colliding(self, name: str) -> str | None:
+        """The existing topic that `name` collides with, itself excepted."""
+        other = self._collisions.get(collision_key(name))
+        return other if other != name else None
+
+    def document(
+        self,
+        *,
+        add: Iterable[Topic] = (),
+        without: Iterable[Topic] = (),
+        partitions: Mapping[str, int] | None = None,
+        assigned: Mapping[str, Mapping[int, int]] | None = None,
+        configs: Mapping[str, Mapping[str, str]] | None = None,
+        node_configs: Mapping[str, Mapping[str, str]] | None = None,
+        lineage: str | None = None,
+        revision: int | None = None,
+    ) -> str:
+        """The catalogue as text, as it will be after a change."""
+        add, without = tuple(add), tuple(without)
+        gone = {topic.name for topic in without}
+        made = {topic.name for topic in add}
+        partitions, assigned, configs = partitions or {}, assigned or {}, configs or {}
+        rows = []
+        version = FORMAT_VERSION
+        for topic in (*self.topics.values(), *add):
+            if topic.is_internal or topic.name in gone:
+                continue
+            nodes = assigned.get(topic.name, topic.assigned)
+            if nodes:
+                version = FORMAT_WITH_ASSIGNMENTS
+            if topic.name in partitions or topic.name in configs:
+                count = partitions.get(topic.name, len(topic.partitions))
+                rows.append(
+                    _topic_row(topic.name, topic.topic_id, count, configs.get(topic.name, topic.configs), nodes)
+                )
+            else:
+                rows.append(topic.row())
+        deleted = [row for row in self.deleted if row.name not in made]
+        deleted += [DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)) for topic in without]
+        deleted_rows = [
+            json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
+        ]
+        node_configs = self.node_configs if node_configs is None else node_configs
+        settings = f'"nodes": {json.dumps(node_configs)},\n' if node_configs else ""
+        lineage = json.dumps(self.lineage if lineage is None else lineage)
+        revision = self.revision if revision is None else revision
+        return (
+            f'{{"version": {version}, "lineage": {lineage}, "revision": {revision},\n'
+            f'{settings}"topics": [\n{_LINES.join(rows)}\n],\n'
+            f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
+        )
+
+
+def _topic_row(
+    name: str, topic_id: bytes, partitions: int, configs: Mapping[str, str], assigned: Mapping[int, int]
+) -> str:
+    row: dict[str, Any] = {"name": name, "id": topic_id.hex(), "partitions": partitions, "configs": dict(configs)}
+    if assigned:
+        row["assigned"] = dict(assigned)
+    return json.dumps(row)
+
+
+def parse_document(text: str) -> Document:
+    """What `Catalogue.document` wrote. CatalogueError when it did not."""
+    try:
+        content = json.loads(text)
+        if content["version"] not in (FORMAT_VERSION, FORMAT_WITH_ASSIGNMENTS):
+            raise CatalogueError(
+                f"it has format version {content['version']}, this server knows {FORMAT_VERSION} and "
+                f"{FORMAT_WITH_ASSIGNMENTS}"
+            )
+        topics = [
+            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), dict(row["configs"]), _assigned(row))
+            for row in content["topics"]
+        ]
+        deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
+        node_configs = {
+            node: {str(name): str(value) for name, value in configs.items()}
+            for node, configs in content.get("nodes", {}).items()
+        }
+        lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
+        if not isinstance(lineage, str) or type(revision) is not int or revision < 0:
+            raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, CatalogueError):
+            raise
+        raise CatalogueError(f"it is damaged ({error})") from None
+    identities = [(row.name, row.topic_id) for row in topics] + [(row.name, row.topic_id) for row in deleted]
+    for name, topic_id in identities:
+        reason = why_invalid(name)
+        if reason is not None or len(topic_id) != 16:
+            raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
+    if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
+        raise CatalogueError("it is damaged (a topic is in it twice)")
+    return Document(topics, deleted, lineage, revision, node_configs)
+
+
+def _count(row: Mapping[str, Any]) -> int:
+    count = row["partitions"]
+    if not isinstance(count, int) or count < 1:
+        raise CatalogueError(f"it is damaged (topic {row['name']!r} has {count!r} partitions)")
+    return count
+
+
+def _assigned(row: Mapping[str, Any]) -> Mapping[int, int]:
+    assigned = {int(index): node for index, node in row.get("assigned", {}).items()}
+    if not all(0 <= index < row["partitions"] and type(node) is int for index, node in assigned.items()):
+        raise CatalogueError(f"it is damaged (topic {row['name']!r} has the assignment {row['assigned']!r})")
+    return assigned

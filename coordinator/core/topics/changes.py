@@ -1,0 +1,135 @@
+"""Changes of the catalogue, one after another: each is durable before it holds.
+
+A change begins when its turn comes: it checks itself against the catalogue as it is then, and gives the document to be
+written and the directories to be made or removed. `succeeded` or `failed` follows when the executor is done; only then
+does memory change and the answer leave. So a change that was half done when the process died was never answered, and
+the document on disk says whether it happened: at the next start missing directories are made and those of deleted
+topics removed.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from coordinator.core.topics.effects import ChangeCatalogue, Changed, ReadFailure
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import Cluster
+    from coordinator.core.topics.catalogue import Catalogue, Topic
+    from coordinator.core.topics.effects import Outbox
+    from coordinator.core.topics.fetch import Fetching
+    from coordinator.core.topics.partition import Partition
+    from coordinator.core.topics.produce import Producing
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """What a change may look at and change."""
+
+    config: Config
+    cluster: Cluster
+    catalogue: Catalogue
+    producing: Producing
+    fetching: Fetching
+    new_topic_id: Callable[[], bytes]
+
+    def plan(
+        self,
+        *,
+        add: Iterable[Topic] = (),
+        without: Iterable[Topic] = (),
+        partitions: Mapping[str, int] | None = None,
+        assigned: Mapping[str, Mapping[int, int]] | None = None,
+        configs: Mapping[str, Mapping[str, str]] | None = None,
+        node_configs: Mapping[str, Mapping[str, str]] | None = None,
+        create: Iterable[Partition] = (),
+        lineage: str | None = None,
+        revision: int | None = None,
+        adopts: bool = False,
+    ) -> ChangeCatalogue:
+        """The job that makes a change durable; by default the next one of this catalogue."""
+        add, without = tuple(add), tuple(without)
+        catalogue = self.catalogue
+        created = (*(partition for topic in add for partition in topic.partitions), *create)
+        removed = (partition for topic in without for partition in topic.partitions)
+        lineage = catalogue.lineage if lineage is None else lineage
+        revision = catalogue.revision + 1 if revision is None else revision
+        return ChangeCatalogue(
+            document=catalogue.document(
+                add=add,
+                without=without,
+                partitions=partitions,
+                assigned=assigned,
+                configs=configs,
+                node_configs=node_configs,
+                lineage=lineage,
+                revision=revision,
+            ),
+            previous=catalogue.document(),
+            create=tuple(partition for partition in created if partition.is_local),
+            remove=tuple(partition for partition in removed if partition.is_local),
+            lineage=lineage,
+            revision=revision,
+            adopts=adopts,
+        )
+
+
+class Change(Protocol):
+    """One request for a change."""
+
+    def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
+        """Check, and say what is to be made durable; None when there is nothing to do and the answer has left."""
+
+    def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
+        """It is durable: let it hold, and answer."""
+
+    def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
+        """It did not happen: answer."""
+
+
+class ChangeQueue:
+    """Runs changes one at a time."""
+
+    def __init__(self, parts: Parts, on_changed: Callable[[Outbox], None] = lambda out: None) -> None:
+        self._parts = parts
+        self._on_changed = on_changed
+        self._waiting: deque[Change] = deque()
+        self._current: tuple[Change, ChangeCatalogue] | None = None
+
+    def __len__(self) -> int:
+        return len(self._waiting) + (self._current is not None)
+
+    def submit(self, change: Change, out: Outbox) -> None:
+        """Run `change` when its turn comes."""
+        self._waiting.append(change)
+        self._go_on(out)
+
+    def done(self, outcome: Changed | ReadFailure, out: Outbox) -> None:
+        """The executor has performed the `ChangeCatalogue` of the change that is running."""
+        current, self._current = self._current, None
+        if current is not None:
+            change, job = current
+            if isinstance(outcome, ReadFailure):
+                change.failed(self._parts, outcome.error, out)
+            else:
+                for partition, opened in outcome.opened.items():
+                    partition.opened(opened)
+                self._parts.catalogue.lineage, self._parts.catalogue.revision = job.lineage, job.revision
+                change.succeeded(self._parts, outcome, out)
+                self._on_changed(out)
+        self._go_on(out)
+
+    def _go_on(self, out: Outbox) -> None:
+        while self._current is None and self._waiting:
+            change = self._waiting.popleft()
+            job = change.begin(self._parts, out)
+            if job is not None:
+                self._current = change, job
+                out.do(job)

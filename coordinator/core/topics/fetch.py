@@ -1,0 +1,365 @@
+"""Fetch: whole batches from some partitions, within limits of bytes, waiting a while when there is too little.
+
+A fetch passes through at most three steps. `begin` finds the partitions and settles those that are errors. `collect`
+measures what can be read now: if it is enough, or nothing may be waited for, the answer is made; otherwise the fetch
+waits in the purgatory, holding no data, until `is_satisfied`. `finish` makes the answer, once.
+
+What the tail of a partition holds is answered at once; older data is read by the executor, in one `Read` for all
+partitions of the fetch, after which `read_done` continues. The limits are Kafka's: partitions in the order of the
+request, each up to its own limit, all up to that of the request, but the first batch of all is always whole, so that a
+batch larger than every limit cannot stop a consumer for ever. A lower limit of ours comes on top: a client that could
+take more comes again.
+
+Bytes are counted by position: the fetch notes where in the stream of bytes of a partition it starts, so that "how much
+is there by now" needs no reading. Sessions are not kept: a client that asks for one is answered in full, as Kafka does
+when its session cache has no room.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.topics.delayed_fetch import DelayedFetch
+from coordinator.core.topics.effects import Read, ReadFailure, ReadItem
+from coordinator.core.topics.partition import LEADER_EPOCH
+from protocol.error_codes import ErrorCode
+from protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    LeaderIdAndEpoch,
+    PartitionData,
+    SnapshotId,
+)
+from protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.effects import Ticket
+    from coordinator.core.purgatory.purgatory import Purgatory
+    from coordinator.core.topics.catalogue import Catalogue, Topic
+    from coordinator.core.topics.effects import Outbox
+    from coordinator.core.topics.partition import Partition
+
+NO_SESSION: Final = 0
+MAX_ANSWER_BYTES: Final = 8 << 20  # of records: an answer is put together on the loop, where others wait meanwhile
+SLOTS_PER_STEP: Final = 1000  # partitions that a step of a request finds: about a millisecond
+MAX_WAIT_MS: Final = 300_000  # longer than any client asks for; the connection of a waiting fetch may be gone
+READ_COMMITTED: Final = 1
+_FULL_FETCH_EPOCHS: Final = frozenset({0, -1})  # "open a session" and "no session": both name every partition
+_UNKNOWN: Final = -1
+_ZSTD: Final = 4
+# Shared by all answers: never changed, and never on the wire while they have their defaults.
+_NO_DIVERGENCE: Final = EpochEndOffset()
+_NO_LEADER_HINT: Final = LeaderIdAndEpoch()
+_NO_SNAPSHOT: Final = SnapshotId()
+
+
+def _empty_result(index: int) -> PartitionData:
+    return PartitionData(
+        partition_index=index,
+        high_watermark=_UNKNOWN,
+        diverging_epoch=_NO_DIVERGENCE,
+        current_leader=_NO_LEADER_HINT,
+        snapshot_id=_NO_SNAPSHOT,
+        records=b"",
+    )
+
+
+class _Slot:
+    """One partition of a fetch."""
+
+    __slots__ = ("error", "max_bytes", "offset", "partition", "read_position", "read_up_to", "result", "start_position")
+
+    def __init__(self, asked: FetchPartition, partition: Partition | None, error: ErrorCode) -> None:
+        self.offset = asked.fetch_offset
+        self.max_bytes = asked.partition_max_bytes
+        self.partition = partition
+        self.error = error
+        self.result = _empty_result(asked.partition)
+        self.start_position = -1  # of the wanted data among all bytes of the partition; -1: not known yet
+        self.read_up_to = -1  # the high watermark when a cold read was asked for, and its position
+        self.read_position = -1
+
+    def check(self) -> ErrorCode:
+        """Whether the partition can be read from this offset now."""
+        partition = self.partition
+        if partition is None or self.error is not ErrorCode.NONE:
+            return self.error
+        if partition.is_deleted:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if partition.is_offline:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        if partition.view is not None:
+            partition.refresh()
+        if not partition.log_start_offset <= self.offset <= partition.next_offset:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return ErrorCode.NONE
+
+    def available(self) -> int:
+        """Bytes that a read would find now, capped as it would be; -1 when only a read can tell."""
+        partition = self.partition
+        if partition is None or self.offset >= partition.high_watermark:
+            return 0
+        if self.start_position < 0:
+            position = partition.tail.position_of(self.offset)
+            if position is None:
+                return -1
+            self.start_position = position
+        return min(partition.visible_position - self.start_position, max(self.max_bytes, 0))
+
+
+class Fetch:
+    """One Fetch request on its way to its answer."""
+
+    __slots__ = (
+        "_fetching",
+        "_is_final",
+        "deadline_ms",
+        "is_committed",
+        "max_bytes",
+        "min_bytes",
+        "response",
+        "slots",
+        "ticket",
+        "zstd_allowed",
+    )
+
+    def __init__(
+        self, fetching: Fetching, request: FetchRequest, ticket: Ticket, now_ms: int, zstd_allowed: bool
+    ) -> None:
+        self._fetching = fetching
+        self._is_final = False
+        self.ticket = ticket
+        self.response = FetchResponse(session_id=NO_SESSION)
+        self.slots: list[_Slot] = []
+        self.deadline_ms = now_ms + min(max(request.max_wait_ms, 0), MAX_WAIT_MS)
+        self.max_bytes = min(max(request.max_bytes, 0), fetching.config.fetch_max_bytes, MAX_ANSWER_BYTES)
+        self.min_bytes = min(request.min_bytes, self.max_bytes)
+        self.is_committed = request.isolation_level == READ_COMMITTED
+        self.zstd_allowed = zstd_allowed
+
+    # -- how much is there ---------------------------------------------------------------------------------------
+
+    def is_satisfied(self) -> bool:
+        """Enough bytes, or something that must be told at once. What only a read can tell counts as enough."""
+        if not self.slots or self.min_bytes <= 0:
+            return True
+        total = 0
+        for slot in self.slots:
+            if slot.check() is not ErrorCode.NONE:
+                return True
+            available = slot.available()
+            if available < 0:
+                return True
+            total += available
+            if total >= self.min_bytes:
+                return True
+        return False
+
+    def collect(self, out: Outbox) -> None:
+        """Answer if there is enough, or wait."""
+        if out.now_ms >= self.deadline_ms or self._fetching.is_crowded or self.is_satisfied():
+            # A cold read may still find too little: then it waits after all, in `cold_data`.
+            self._read(out)
+        else:
+            self._wait()
+
+    def finish(self, out: Outbox) -> None:
+        """Answer with what there is."""
+        self._is_final = True
+        self._read(out)
+
+    def _wait(self) -> None:
+        keys = [slot.partition for slot in self.slots if slot.partition is not None]
+        self._fetching.purgatory.watch(DelayedFetch(self, self.deadline_ms), keys)
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def _read(self, out: Outbox) -> None:
+        left = self.max_bytes
+        nothing_yet = True
+        items: list[ReadItem] = []
+        cold: list[_Slot] = []
+        for slot in self.slots:
+            result = slot.result
+            error = slot.check()
+            if error is not ErrorCode.NONE:
+                _refuse(result, error)
+                self._is_final = True
+                continue
+            partition = slot.partition
+            if partition is None:
+                continue
+            self._describe(result, partition)
+            if slot.offset >= partition.high_watermark or (left <= 0 and not nothing_yet):
+                continue
+            limit = min(slot.max_bytes, left)
+            if partition.tail.position_of(slot.offset) is None:
+                items.append(ReadItem(partition, slot.offset, limit, partition.high_watermark))
+                cold.append(slot)
+                slot.read_up_to = partition.high_watermark
+                slot.read_position = partition.visible_position
+                # How much the read will find is not known here; what the partition holds is the most it can be.
+                left -= min(limit, max(partition.size_bytes, 0))
+                nothing_yet = False
+                continue
+            batches = partition.tail.read(slot.offset, limit, partition.high_watermark, at_least_one=nothing_yet)
+            if batches:
+                self._put(result, batches[0] if len(batches) == 1 else b"".join(batches))
+                left -= len(result.records or b"")
+                nothing_yet = False
+        if items:
+            at_least_one = not any(slot.result.records for slot in self.slots)
+            held = sum(len(slot.result.records or b"") for slot in self.slots)
+            out.read(Read(tuple(items), self.max_bytes - held, at_least_one, (self, cold)))
+        else:
+            out.reply(self.ticket, self.response)
+
+    def _describe(self, result: PartitionData, partition: Partition) -> None:
+        result.high_watermark = result.last_stable_offset = partition.high_watermark
+        result.log_start_offset = partition.log_start_offset
+        # There are no transactions: none was aborted. A reader of uncommitted data gets null, as from Kafka.
+        result.aborted_transactions = [] if self.is_committed else None
+        result.error_code = ErrorCode.NONE
+        result.records = b""
+
+    def _put(self, result: PartitionData, data: bytes) -> None:
+        if not self.zstd_allowed and contains_zstd(data):
+            _refuse(result, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
+            self._is_final = True
+        else:
+            result.records = data
+
+    def cold_data(self, cold: Sequence[_Slot], found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
+        """The executor has read what the tails did not hold."""
+        for slot, data in zip(cold, found, strict=True):
+            if isinstance(data, ReadFailure):
+                _refuse(slot.result, data.error)
+                self._is_final = True
+                continue
+            self._put(slot.result, data)
+            if end_offset(data) < slot.read_up_to:
+                self._is_final = True  # there is more, in the next segment: the client should come for it at once
+            else:
+                slot.start_position = slot.read_position - len(data)
+        total = sum(len(slot.result.records or b"") for slot in self.slots)
+        if (
+            self._is_final
+            or total >= self.min_bytes
+            or out.now_ms >= self.deadline_ms
+            or self._fetching.is_crowded
+            or self.is_satisfied()
+        ):
+            out.reply(self.ticket, self.response)
+            return
+        for slot in self.slots:
+            slot.result.records = b""  # a waiting fetch holds no data: it is read again at the end
+        self._wait()
+
+    def __repr__(self) -> str:
+        return f"<Fetch of {len(self.slots)} partitions, at least {self.min_bytes} bytes, for {self.ticket!r}>"
+
+
+class Fetching:
+    """The read path of all partitions."""
+
+    def __init__(self, config: Config, catalogue: Catalogue, purgatory: Purgatory[Outbox]) -> None:
+        self.config = config
+        self.catalogue = catalogue
+        self.purgatory = purgatory
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether more fetches wait than there can be connections: those of closed ones need not pile up."""
+        return self.purgatory.waiting >= 2 * self.config.max_connections
+
+    def fetch(
+        self, request: FetchRequest, ticket: Ticket, out: Outbox, *, by_id: bool, zstd_allowed: bool
+    ) -> Iterator[None]:
+        """Handle one request, which may name every partition, in steps; `by_id`: topics are named by their ids."""
+        if request.session_epoch not in _FULL_FETCH_EPOCHS:
+            # It would name changes only. The client opens a session anew, and is answered without one.
+            out.reply(ticket, FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
+            return
+        fetch = Fetch(self, request, ticket, out.now_ms, zstd_allowed)
+        slots = fetch.slots
+        step_ends = SLOTS_PER_STEP
+        for asked_topic in request.topics:
+            if by_id:
+                topic = self.catalogue.by_id(asked_topic.topic_id)
+                missing = ErrorCode.UNKNOWN_TOPIC_ID
+                name, topic_id = "", asked_topic.topic_id
+            else:
+                topic = self.catalogue.topics.get(asked_topic.topic)
+                missing = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+                name, topic_id = asked_topic.topic, ZERO_UUID
+            results: list[PartitionData] = []
+            fetch.response.responses.append(FetchableTopicResponse(topic=name, topic_id=topic_id, partitions=results))
+            for asked in asked_topic.partitions:
+                if len(slots) >= step_ends:
+                    step_ends += SLOTS_PER_STEP
+                    yield
+                slot = _slot(asked, topic, missing)
+                slots.append(slot)
+                results.append(slot.result)
+        fetch.collect(out)
+
+    def read_done(self, read: Read, found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
+        """The executor has performed a `Read`."""
+        fetch, cold = read.fetch
+        fetch.cold_data(cold, found, out)
+
+    def changed(self, partition: Partition, out: Outbox) -> None:
+        """The high watermark of a partition moved, or the partition is gone."""
+        self.purgatory.check_and_complete(partition, out)
+
+
+def _slot(asked: FetchPartition, topic: Topic | None, missing: ErrorCode) -> _Slot:
+    if topic is None:
+        return _Slot(asked, None, missing)
+    if not 0 <= asked.partition < len(topic.partitions):
+        return _Slot(asked, None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    partition = topic.partitions[asked.partition]
+    if not partition.is_local:
+        return _Slot(asked, None, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    return _Slot(asked, partition, check_leader_epoch(asked.current_leader_epoch))
+
+
+def check_leader_epoch(epoch: int) -> ErrorCode:
+    """Whether a client's idea of the leader epoch is ours; -1 means that it has none."""
+    if epoch in (-1, LEADER_EPOCH):
+        return ErrorCode.NONE
+    return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > LEADER_EPOCH else ErrorCode.FENCED_LEADER_EPOCH
+
+
+def _refuse(result: PartitionData, error: ErrorCode) -> None:
+    result.error_code = error
+    result.high_watermark = result.last_stable_offset = result.log_start_offset = _UNKNOWN
+    result.aborted_transactions = []
+    result.records = b""
+
+
+def end_offset(data: bytes) -> int:
+    """The offset after the last of these batches; -1 when there is none."""
+    position, end = 0, -1
+    while position + 27 <= len(data):
+        end = position
+        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    if end < 0:
+        return -1
+    last_offset_delta = int.from_bytes(data[end + 23 : end + 27], "big")
+    return int.from_bytes(data[end : end + 8], "big") + last_offset_delta + 1
+
+
+def contains_zstd(data: bytes) -> bool:
+    """Whether a batch among these is compressed in a way that clients before Fetch v10 cannot read."""
+    position = 0
+    while position + 23 <= len(data):
+        if data[position + 22] & 7 == _ZSTD:
+            return True
+        position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
+    return False

@@ -1,0 +1,226 @@
+"""Questions about offsets: ListOffsets, OffsetForLeaderEpoch, and DeleteRecords, which moves the first one.
+
+The start and the end of a partition are known here; an offset by timestamp needs the log, so those partitions of a
+request go to the executor together and the answer waits for them. A timestamp that nothing is as young as gives offset
+-1 without an error. There is one leader epoch, 0, which ends where the partition ends.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.topics.effects import Lookup, LookupItem, Opened, ReadFailure, TrimLog
+from coordinator.core.topics.fetch import check_leader_epoch
+from coordinator.core.topics.partition import LEADER_EPOCH
+from protocol.error_codes import ErrorCode
+from protocol.messages.delete_records import (
+    DeleteRecordsPartitionResult,
+    DeleteRecordsRequest,
+    DeleteRecordsResponse,
+    DeleteRecordsTopicResult,
+)
+from protocol.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsPartitionResponse,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from protocol.messages.offset_for_leader_epoch import (
+    EpochEndOffset,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+    OffsetForLeaderTopicResult,
+)
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.core.topics.catalogue import Catalogue
+    from coordinator.core.topics.effects import Outbox
+    from coordinator.core.topics.fetch import Fetching
+    from coordinator.core.topics.partition import Partition
+
+LATEST: Final = -1
+EARLIEST: Final = -2
+EARLIEST_LOCAL: Final = -4
+HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
+_UNKNOWN: Final = -1
+
+
+class _ListAnswer:
+    __slots__ = ("looked_up", "response", "ticket")
+
+    def __init__(self, ticket: Ticket) -> None:
+        self.ticket = ticket
+        self.response = ListOffsetsResponse()
+        self.looked_up: list[ListOffsetsPartitionResponse] = []
+
+
+class _DeleteAnswer:
+    __slots__ = ("response", "ticket", "waiting")
+
+    def __init__(self, ticket: Ticket) -> None:
+        self.ticket = ticket
+        self.response = DeleteRecordsResponse()
+        self.waiting = 0
+
+
+class Offsets:
+    """Questions about offsets, for all partitions."""
+
+    def __init__(self, catalogue: Catalogue, fetching: Fetching) -> None:
+        self._catalogue = catalogue
+        self._fetching = fetching
+
+    def _usable(self, topic: str, index: int) -> tuple[Partition | None, ErrorCode]:
+        partition = self._catalogue.partition(topic, index)
+        if partition is None:
+            return None, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        if not partition.is_local:
+            return None, ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if partition.is_offline:
+            return None, ErrorCode.KAFKA_STORAGE_ERROR
+        partition.refresh()
+        return partition, ErrorCode.NONE
+
+    # -- ListOffsets ---------------------------------------------------------------------------------------------
+
+    def list_offsets(
+        self, request: ListOffsetsRequest, ticket: Ticket, out: Outbox, *, specials: frozenset[int]
+    ) -> None:
+        """Handle one request; `specials` are the negative timestamps that its version knows."""
+        answer = _ListAnswer(ticket)
+        asked_often = {
+            key
+            for key, times in Counter(
+                (topic.name, partition.partition_index) for topic in request.topics for partition in topic.partitions
+            ).items()
+            if times > 1
+        }
+        items: list[LookupItem] = []
+        for topic in request.topics:
+            results: list[ListOffsetsPartitionResponse] = []
+            answer.response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
+            for asked in topic.partitions:
+                result = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
+                results.append(result)
+                if (topic.name, asked.partition_index) in asked_often:
+                    result.error_code = ErrorCode.INVALID_REQUEST
+                elif asked.timestamp < 0 and asked.timestamp not in specials:
+                    result.error_code = ErrorCode.UNSUPPORTED_VERSION
+                else:
+                    item = self._list_one(topic.name, asked, result)
+                    if item is not None:
+                        items.append(item)
+                        answer.looked_up.append(result)
+        if items:
+            out.read(Lookup(tuple(items), answer))
+        else:
+            out.reply(ticket, answer.response)
+
+    def _list_one(
+        self, topic: str, asked: ListOffsetsPartition, result: ListOffsetsPartitionResponse
+    ) -> LookupItem | None:
+        """Answer for one partition, or say what must be looked up for it."""
+        partition, error = self._usable(topic, asked.partition_index)
+        if partition is None:
+            result.error_code = error
+            return None
+        error = check_leader_epoch(asked.current_leader_epoch)
+        if error is not ErrorCode.NONE:
+            result.error_code = error
+        elif asked.timestamp == LATEST:
+            result.offset = partition.high_watermark
+            result.leader_epoch = LEADER_EPOCH
+        elif asked.timestamp in (EARLIEST, EARLIEST_LOCAL):
+            result.offset = partition.log_start_offset
+            result.leader_epoch = LEADER_EPOCH
+        else:
+            return LookupItem(partition, asked.timestamp)
+        return None
+
+    def lookup_done(self, lookup: Lookup, found: Sequence[tuple[int, int] | ReadFailure | None], out: Outbox) -> None:
+        """The executor has performed a `Lookup`: (timestamp, offset), or None where no record is young enough."""
+        answer: _ListAnswer = lookup.request
+        for result, item, each in zip(answer.looked_up, lookup.items, found, strict=True):
+            if item.partition.is_deleted:
+                result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            elif isinstance(each, ReadFailure):
+                result.error_code = each.error
+            elif each is not None:
+                result.timestamp, result.offset = each
+                result.leader_epoch = LEADER_EPOCH
+        out.reply(answer.ticket, answer.response)
+
+    # -- OffsetForLeaderEpoch ------------------------------------------------------------------------------------
+
+    def offsets_for_leader_epoch(self, request: OffsetForLeaderEpochRequest, ticket: Ticket, out: Outbox) -> None:
+        """Handle one request: where does this epoch end?"""
+        response = OffsetForLeaderEpochResponse()
+        for topic in request.topics:
+            results: list[EpochEndOffset] = []
+            response.topics.append(OffsetForLeaderTopicResult(topic=topic.topic, partitions=results))
+            for asked in topic.partitions:
+                result = EpochEndOffset(partition=asked.partition)
+                results.append(result)
+                partition, error = self._usable(topic.topic, asked.partition)
+                if error is ErrorCode.NONE:
+                    error = check_leader_epoch(asked.current_leader_epoch)
+                result.error_code = error
+                # An epoch that never was gives -1 and -1, which tells a client that nothing can be said about it.
+                if partition is not None and error is ErrorCode.NONE and asked.leader_epoch == LEADER_EPOCH:
+                    result.leader_epoch = LEADER_EPOCH
+                    result.end_offset = partition.high_watermark
+        out.reply(ticket, response)
+
+    # -- DeleteRecords -------------------------------------------------------------------------------------------
+
+    def delete_records(self, request: DeleteRecordsRequest, ticket: Ticket, out: Outbox) -> None:
+        """Handle one request. The answer carries the first offset that each partition still has."""
+        answer = _DeleteAnswer(ticket)
+        for topic in request.topics:
+            results: list[DeleteRecordsPartitionResult] = []
+            answer.response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+            for asked in topic.partitions:
+                result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=_UNKNOWN)
+                results.append(result)
+                partition, error = self._usable(topic.name, asked.partition_index)
+                if partition is not None:
+                    error = _check_deletion(partition, asked.offset)
+                    offset = partition.high_watermark if asked.offset == HIGH_WATERMARK else asked.offset
+                    if error is ErrorCode.NONE and offset > partition.log_start_offset:
+                        answer.waiting += 1
+                        out.do(TrimLog(partition, offset, (answer, result)))
+                    elif error is ErrorCode.NONE:
+                        result.low_watermark = partition.log_start_offset
+                result.error_code = error
+        if not answer.waiting:
+            out.reply(ticket, answer.response)
+
+    def log_trimmed(self, trim: TrimLog, outcome: Opened | ReadFailure, out: Outbox) -> None:
+        """The executor has performed a `TrimLog`: what the log holds now, or why it could not be done."""
+        answer, result = trim.request
+        if trim.partition.is_deleted:
+            result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        elif isinstance(outcome, ReadFailure):
+            result.error_code = outcome.error
+        else:
+            trim.partition.trimmed(outcome.log_start_offset, outcome.size_bytes)
+            result.low_watermark = trim.partition.log_start_offset
+            self._fetching.changed(trim.partition, out)
+        answer.waiting -= 1
+        if not answer.waiting:
+            out.reply(answer.ticket, answer.response)
+
+
+def _check_deletion(partition: Partition, offset: int) -> ErrorCode:
+    topic = partition.topic
+    if topic.is_internal:
+        return ErrorCode.INVALID_TOPIC_EXCEPTION
+    if topic.settings.compacts and not topic.settings.deletes:
+        return ErrorCode.POLICY_VIOLATION  # a compacted topic keeps the newest record of each key
+    if offset != HIGH_WATERMARK and not 0 <= offset <= partition.high_watermark:
+        return ErrorCode.OFFSET_OUT_OF_RANGE
+    return ErrorCode.NONE

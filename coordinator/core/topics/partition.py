@@ -1,0 +1,194 @@
+"""One partition as the topics see it: where its log begins and ends, what is in flight, and what is still in memory.
+
+The partition gives offsets itself: a batch takes the next ones when it is accepted, and the executor writes it under
+them. Readers see what lies below the high watermark, which moves when the executor says so. If a write fails, nothing
+from its offset on has happened: the offsets, the sequence numbers and the cached batches are taken back together.
+
+A partition that another node leads is known here, for Metadata, and has no log: it is not `is_local`.
+
+A partition of an internal topic belongs to somebody else (the offsets log): `view` shows its log, and `refresh` copies
+the few facts a reader needs.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from coordinator.core.topics.effects import Opened, TopicAppend
+from coordinator.core.topics.names import partition_directory
+from coordinator.core.topics.sequences import Sequences, Undo
+from coordinator.core.topics.tail_cache import Tail, TailBudget
+
+if TYPE_CHECKING:
+    from coordinator.core.topics.catalogue import Topic
+    from protocol.record_batch import BatchHeader
+
+LEADER_EPOCH: Final = 0  # one node, one leader, for ever
+_BATCH_START: Final = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
+_AFTER_EPOCH: Final = 16  # where the bytes begin that are stored as they came
+
+
+class LogView(Protocol):
+    """A log that somebody else writes."""
+
+    @property
+    def log_start_offset(self) -> int: ...
+    @property
+    def log_end_offset(self) -> int: ...
+    @property
+    def high_watermark(self) -> int: ...
+    @property
+    def size_bytes(self) -> int: ...
+
+
+class PendingAppend:
+    """A batch that was given offsets and is not durable yet. `waiters` are told of its fate."""
+
+    __slots__ = ("base_offset", "last_offset", "size_bytes", "start_position", "undo", "waiters")
+
+    def __init__(
+        self, base_offset: int, last_offset: int, start_position: int, size_bytes: int, undo: Undo | None
+    ) -> None:
+        self.base_offset = base_offset
+        self.last_offset = last_offset
+        self.start_position = start_position
+        self.size_bytes = size_bytes
+        self.undo = undo
+        self.waiters: list[Any] = []
+
+
+class Partition:
+    """One partition of one topic. Compared by identity: a topic created anew has new partitions."""
+
+    __slots__ = (
+        "high_watermark",
+        "index",
+        "is_deleted",
+        "is_local",
+        "is_offline",
+        "leader",
+        "log_start_offset",
+        "next_offset",
+        "pending",
+        "pending_bytes",
+        "sequences",
+        "size_bytes",
+        "tail",
+        "topic",
+        "view",
+    )
+
+    def __init__(
+        self,
+        topic: Topic,
+        index: int,
+        budget: TailBudget,
+        *,
+        leader: int,
+        is_local: bool,
+        view: LogView | None = None,
+    ) -> None:
+        self.topic = topic
+        self.index = index
+        self.leader = leader  # the id of the node that has its log
+        self.is_local = is_local  # whether that is this node
+        self.log_start_offset = 0
+        self.next_offset = 0
+        self.high_watermark = 0
+        self.size_bytes = 0
+        self.is_offline = False  # its log cannot be used
+        self.is_deleted = False
+        self.tail = Tail(budget)
+        self.sequences = Sequences()
+        self.pending: deque[PendingAppend] = deque()
+        self.pending_bytes = 0
+        self.view = view
+
+    @property
+    def directory(self) -> str:
+        """The name of its directory."""
+        return partition_directory(self.topic.name, self.index)
+
+    @property
+    def visible_position(self) -> int:
+        """How many bytes below the high watermark were ever appended, on the scale of the tail's positions."""
+        return self.pending[0].start_position if self.pending else self.tail.end_position
+
+    def opened(self, opened: Opened) -> None:
+        """The log was opened, and everything in it is durable."""
+        self.log_start_offset = opened.log_start_offset
+        self.next_offset = self.high_watermark = opened.log_end_offset
+        self.size_bytes = opened.size_bytes
+
+    def refresh(self) -> None:
+        """Look at the log again, where somebody else writes it."""
+        view = self.view
+        if view is not None:
+            self.log_start_offset = view.log_start_offset
+            self.next_offset = view.log_end_offset
+            self.high_watermark = view.high_watermark
+            self.tail.end_position += max(view.size_bytes - self.size_bytes, 0)
+            self.size_bytes = view.size_bytes
+
+    def accept(self, header: BatchHeader, batch: bytes, now_ms: int) -> tuple[TopicAppend, PendingAppend]:
+        """Give a checked batch its offsets. It becomes visible when it is durable."""
+        base_offset = self.next_offset
+        last_offset = base_offset + header.last_offset_delta
+        # Base offset and leader epoch lie outside the checksum: all else is stored as it came.
+        stamped = b"".join(
+            (_BATCH_START.pack(base_offset, header.batch_length, LEADER_EPOCH), memoryview(batch)[_AFTER_EPOCH:])
+        )
+        undo = self.sequences.record(header, base_offset, now_ms) if header.producer_id >= 0 else None
+        pending = PendingAppend(base_offset, last_offset, self.tail.end_position, len(stamped), undo)
+        self.pending.append(pending)
+        self.pending_bytes += len(stamped)
+        self.tail.append(base_offset, stamped)
+        self.size_bytes += len(stamped)
+        self.next_offset = last_offset + 1
+        return TopicAppend(self, stamped, last_offset, header.max_timestamp), pending
+
+    def pending_at(self, base_offset: int) -> PendingAppend | None:
+        """The batch in flight that has this base offset."""
+        for pending in self.pending:
+            if pending.base_offset == base_offset:
+                return pending
+        return None
+
+    def durable_up_to(self, high_watermark: int) -> list[PendingAppend]:
+        """Everything below `high_watermark` is safe; returns what that settles."""
+        settled = []
+        while self.pending and self.pending[0].last_offset < high_watermark:
+            pending = self.pending.popleft()
+            self.pending_bytes -= pending.size_bytes
+            settled.append(pending)
+        self.high_watermark = max(self.high_watermark, high_watermark)
+        return settled
+
+    def failed_from(self, from_offset: int) -> list[PendingAppend]:
+        """Nothing from `from_offset` on was written; returns what that settles, in the order it was accepted."""
+        failed: list[PendingAppend] = []
+        while self.pending and self.pending[-1].base_offset >= from_offset:
+            pending = self.pending.pop()
+            self.pending_bytes -= pending.size_bytes
+            self.size_bytes -= pending.size_bytes
+            if pending.undo is not None:
+                self.sequences.undo(pending.undo)
+            failed.append(pending)
+        self.tail.truncate(from_offset)
+        self.next_offset = min(self.next_offset, from_offset)
+        failed.reverse()
+        return failed
+
+    def trimmed(self, log_start_offset: int, size_bytes: int) -> None:
+        """The log begins later now."""
+        self.log_start_offset = max(self.log_start_offset, log_start_offset)
+        self.size_bytes = size_bytes + self.pending_bytes
+        self.tail.drop_before(log_start_offset)
+
+    def __repr__(self) -> str:
+        state = "deleted" if self.is_deleted else "offline" if self.is_offline else f"{len(self.pending)} in flight"
+        if not self.is_local:
+            state = f"on node {self.leader}"
+        return f"<Partition {self.directory} {self.log_start_offset}..{self.high_watermark} {state}>"

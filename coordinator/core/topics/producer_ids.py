@@ -1,0 +1,79 @@
+"""Producer ids: every idempotent producer gets a number that nobody had before and nobody will get again.
+
+Ids are reserved on disk in blocks, before the first of a block is handed out. A crash loses the rest of a block, which
+does not matter: there are 2^63 of them. Requests that come while a block is being reserved wait for it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.topics.effects import ReserveProducerIds
+from protocol.error_codes import ErrorCode
+from protocol.messages.init_producer_id import InitProducerIdRequest, InitProducerIdResponse
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.core.topics.effects import Outbox
+
+BLOCK_SIZE: Final = 1000
+FIRST_EPOCH: Final = 0
+_NO_ID: Final = -1
+_NO_EPOCH: Final = -1
+
+
+class ProducerIds:
+    """Hands out producer ids. `reserved_up_to` is what the disk remembers: ids below it may be in use."""
+
+    def __init__(self, reserved_up_to: int = 0) -> None:
+        self._next = reserved_up_to
+        self._reserved_up_to = reserved_up_to
+        self._is_reserving = False
+        self._waiting: deque[Ticket] = deque()
+
+    def restore(self, reserved_up_to: int) -> None:
+        """At start: everything the disk remembers counts as used."""
+        self._next = self._reserved_up_to = reserved_up_to
+
+    def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, out: Outbox) -> None:
+        """Handle one request."""
+        error = check_request(request)
+        if error is not ErrorCode.NONE:
+            out.reply(ticket, InitProducerIdResponse(error_code=error))
+            return
+        self._waiting.append(ticket)
+        self._serve(out)
+
+    def _serve(self, out: Outbox) -> None:
+        while self._waiting and self._next < self._reserved_up_to:
+            out.reply(
+                self._waiting.popleft(), InitProducerIdResponse(producer_id=self._next, producer_epoch=FIRST_EPOCH)
+            )
+            self._next += 1
+        if self._waiting and not self._is_reserving:
+            self._is_reserving = True
+            out.do(ReserveProducerIds(self._reserved_up_to + BLOCK_SIZE))
+
+    def reserved(self, up_to: int, error: ErrorCode, out: Outbox) -> None:
+        """The executor has performed a `ReserveProducerIds`."""
+        self._is_reserving = False
+        if error is ErrorCode.NONE:
+            self._reserved_up_to = up_to
+            self._serve(out)
+            return
+        while self._waiting:  # the disk refuses: clients come back, and the next one tries again
+            out.reply(self._waiting.popleft(), InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
+
+
+def check_request(request: InitProducerIdRequest) -> ErrorCode:
+    """Whether an id may be given for this request."""
+    if request.transactional_id is not None:
+        # There are no transactions here. An empty id is nonsense for Kafka too; for a real one, of the errors that
+        # this API knows, "denied" is the one on which every client gives up at once instead of trying again.
+        return (
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if request.transactional_id else ErrorCode.INVALID_REQUEST
+        )
+    if (request.producer_id == _NO_ID) != (request.producer_epoch == _NO_EPOCH):
+        return ErrorCode.INVALID_REQUEST
+    return ErrorCode.NONE

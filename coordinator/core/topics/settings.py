@@ -1,0 +1,329 @@
+"""The settings of a topic under Kafka's names: which exist, what is valid, and which of them do something here.
+
+A topic stores what was asked for it; `TopicSettings` is what follows from that and from the server's configuration.
+`effect` says honestly what a setting is worth: LIVE ones may be changed at any time, CREATION ones are used when the
+topic is made and are fixed from then on, NONE ones concern machinery that does not exist here (replication, index
+sizes, cleaner threads): they are kept and shown, so that tools which set them out of habit work, and change nothing.
+What would change what a client sees, and is not done here, is refused: `only` names the values that are true.
+
+Compaction is not done by the server, so `cleanup.policy=compact` means that nothing is deleted: a reader of a compacted
+topic may always find more than the newest record of a key. An empty `cleanup.policy` means the same to Kafka, too.
+"""
+
+from __future__ import annotations
+
+import enum
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+
+INT32_MAX: Final = 2**31 - 1
+INT64_MAX: Final = 2**63 - 1
+
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+
+
+class ConfigType(enum.IntEnum):
+    """The types of settings, by their numbers on the wire."""
+
+    UNKNOWN = 0
+    BOOLEAN = 1
+    STRING = 2
+    INT = 3
+    SHORT = 4
+    LONG = 5
+    DOUBLE = 6
+    LIST = 7
+    CLASS = 8
+    PASSWORD = 9
+
+
+class Effect(enum.Enum):
+    """What a setting of a topic does here."""
+
+    LIVE = "takes effect at once"
+    CREATION = "used when the topic is created"
+    NONE = "kept, without effect here"
+
+
+class TopicKey(NamedTuple):
+    """One setting: `server_key` is the one of the broker that a topic inherits it from."""
+
+    name: str
+    type: ConfigType
+    default: str
+    help: str
+    effect: Effect = Effect.NONE
+    server_key: str = ""
+    attribute: str = ""  # of our Config, where the server's setting can be configured
+    minimum: int = 0
+    only: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+
+    def why_invalid(self, value: str) -> str | None:
+        """What is wrong with `value`, for the client."""
+        text = value.strip()
+        if self.only and text not in self.only:
+            return f"{self.name}={value} is not supported by this server, only {' or '.join(self.only)}"
+        if self.type is ConfigType.BOOLEAN:
+            if text.lower() not in ("true", "false"):
+                return f"{self.name} must be true or false, not {value!r}"
+        elif self.type in (ConfigType.INT, ConfigType.LONG):
+            return self._why_not_whole(text)
+        elif self.type is ConfigType.DOUBLE:
+            try:
+                number = float(text)
+            except ValueError:
+                number = -1.0
+            if not 0 <= number <= 1:
+                return f"{self.name} must be a number from 0 to 1, not {value!r}"
+        elif self.choices:
+            entries = _parts(text) if self.type is ConfigType.LIST else [text]
+            if any(entry not in self.choices for entry in entries):
+                return f"{self.name} knows {', '.join(self.choices)}, not {value[:80]!r}"
+        return None
+
+    def normal(self, value: str) -> str:
+        """A valid value in the form that Kafka's ConfigDef.parseType gives it: trimmed, each entry of a list once."""
+        if self.type is ConfigType.LIST:
+            return ",".join(dict.fromkeys(_parts(value.strip())))
+        return value.strip().lower() if self.type is ConfigType.BOOLEAN else value.strip()
+
+    def _why_not_whole(self, text: str) -> str | None:
+        ceiling = INT32_MAX if self.type is ConfigType.INT else INT64_MAX
+        if _INTEGER.fullmatch(text) is None:
+            return f"{self.name} must be a whole number, not {text[:40]!r}"
+        number = int(text)
+        if not self.minimum <= number <= ceiling:
+            return f"{self.name} must be from {self.minimum} to {ceiling}, not {text[:40]}"
+        return None
+
+
+def _parts(text: str) -> list[str]:
+    """Split a list at its commas: an empty text has no parts, "a,," has three."""
+    return [part.strip() for part in text.split(",")] if text else []
+
+
+def split_list(value: str) -> list[str]:
+    """The entries of a setting of type LIST."""
+    return [entry for entry in _parts(value) if entry]
+
+
+_B, _S, _I, _L = ConfigType.BOOLEAN, ConfigType.STRING, ConfigType.INT, ConfigType.LONG
+
+_TABLE: Final = (
+    TopicKey(
+        "cleanup.policy",
+        ConfigType.LIST,
+        "delete",
+        "delete: old segments go by retention.ms and retention.bytes. compact, or empty: nothing is ever deleted here.",
+        Effect.LIVE,
+        "log.cleanup.policy",
+        choices=("delete", "compact"),
+    ),
+    TopicKey(
+        "retention.ms",
+        _L,
+        "604800000",
+        "How long records are kept, in whole segments; -1 is for ever.",
+        Effect.LIVE,
+        "log.retention.ms",
+        "log_retention_ms",
+        minimum=-1,
+    ),
+    TopicKey(
+        "retention.bytes",
+        _L,
+        "-1",
+        "How many bytes each partition keeps, in whole segments; -1 is no limit.",
+        Effect.LIVE,
+        "log.retention.bytes",
+        "log_retention_bytes",
+        minimum=-1,
+    ),
+    TopicKey(
+        "max.message.bytes",
+        _I,
+        "1048588",
+        "The largest record batch a producer may send.",
+        Effect.LIVE,
+        "message.max.bytes",
+        "message_max_bytes",
+    ),
+    TopicKey(
+        "segment.bytes",
+        _I,
+        "104857600",
+        "When a segment is full.",
+        Effect.CREATION,
+        "log.segment.bytes",
+        "log_segment_bytes",
+        minimum=1024,
+    ),
+    TopicKey(
+        "segment.ms",
+        _L,
+        "604800000",
+        "The age at which a segment is closed even if it is not full.",
+        Effect.CREATION,
+        "log.roll.ms",
+        "log_roll_ms",
+        minimum=1,
+    ),
+    TopicKey(
+        "message.timestamp.type",
+        _S,
+        "CreateTime",
+        "Records keep the timestamp of their producer.",
+        server_key="log.message.timestamp.type",
+        only=("CreateTime",),
+    ),
+    TopicKey("remote.storage.enable", _B, "false", "There is no second tier of storage.", only=("false",)),
+    TopicKey(
+        "compression.type",
+        _S,
+        "producer",
+        "Batches are stored as the producer compressed them.",
+        server_key="compression.type",
+        choices=("producer", "uncompressed", "gzip", "snappy", "lz4", "zstd"),
+    ),
+    TopicKey(
+        "min.insync.replicas",
+        _I,
+        "1",
+        "Each partition has one replica, which is always in sync.",
+        server_key="min.insync.replicas",
+        minimum=1,
+    ),
+    TopicKey(
+        "delete.retention.ms", _L, "86400000", "Concerns compaction.", server_key="log.cleaner.delete.retention.ms"
+    ),
+    TopicKey(
+        "min.cleanable.dirty.ratio",
+        ConfigType.DOUBLE,
+        "0.5",
+        "Concerns compaction.",
+        server_key="log.cleaner.min.cleanable.ratio",
+    ),
+    TopicKey("min.compaction.lag.ms", _L, "0", "Concerns compaction.", server_key="log.cleaner.min.compaction.lag.ms"),
+    TopicKey(
+        "max.compaction.lag.ms",
+        _L,
+        str(INT64_MAX),
+        "Concerns compaction.",
+        server_key="log.cleaner.max.compaction.lag.ms",
+        minimum=1,
+    ),
+    TopicKey(
+        "file.delete.delay.ms", _L, "60000", "Removed files go at once.", server_key="log.segment.delete.delay.ms"
+    ),
+    TopicKey(
+        "flush.messages",
+        _L,
+        str(INT64_MAX),
+        "The server's topic.flush.policy decides.",
+        server_key="log.flush.interval.messages",
+        minimum=1,
+    ),
+    TopicKey(
+        "flush.ms", _L, str(INT64_MAX), "The server's topic.flush.policy decides.", server_key="log.flush.interval.ms"
+    ),
+    TopicKey(
+        "index.interval.bytes",
+        _I,
+        "4096",
+        "The server's log.index.interval.bytes decides.",
+        server_key="log.index.interval.bytes",
+    ),
+    TopicKey(
+        "segment.index.bytes",
+        _I,
+        "10485760",
+        "Index files grow as needed.",
+        server_key="log.index.size.max.bytes",
+        minimum=4,
+    ),
+    TopicKey("segment.jitter.ms", _L, "0", "Segments are closed at their age.", server_key="log.roll.jitter.ms"),
+    TopicKey("preallocate", _B, "false", "Files grow as needed.", server_key="log.preallocate"),
+    TopicKey(
+        "unclean.leader.election.enable",
+        _B,
+        "false",
+        "There is one replica and no election.",
+        server_key="unclean.leader.election.enable",
+    ),
+    TopicKey(
+        "message.timestamp.before.max.ms",
+        _L,
+        str(INT64_MAX),
+        "Timestamps are not checked.",
+        server_key="log.message.timestamp.before.max.ms",
+    ),
+    TopicKey(
+        "message.timestamp.after.max.ms",
+        _L,
+        "3600000",
+        "Timestamps are not checked.",
+        server_key="log.message.timestamp.after.max.ms",
+    ),
+    TopicKey("local.retention.ms", _L, "-2", "There is no second tier of storage.", minimum=-2),
+    TopicKey("local.retention.bytes", _L, "-2", "There is no second tier of storage.", minimum=-2),
+    TopicKey("leader.replication.throttled.replicas", ConfigType.LIST, "", "There is no replication."),
+    TopicKey("follower.replication.throttled.replicas", ConfigType.LIST, "", "There is no replication."),
+)
+TOPIC_KEYS: Final[Mapping[str, TopicKey]] = {key.name: key for key in _TABLE}
+LIVE: Final = frozenset(key.name for key in _TABLE if key.effect is Effect.LIVE)  # what may change at any time
+
+
+class TopicSettings(NamedTuple):
+    """What holds for one topic."""
+
+    retention_ms: int
+    retention_bytes: int
+    max_message_bytes: int
+    segment_bytes: int
+    segment_ms: int
+    deletes: bool  # cleanup.policy contains delete
+    compacts: bool  # cleanup.policy contains compact; with neither, all records are kept for ever (KIP-1161)
+
+
+def server_value(key: TopicKey, config: Config) -> str:
+    """What a topic that says nothing has for `key`."""
+    return str(getattr(config, key.attribute)) if key.attribute else key.default
+
+
+def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
+    """The settings that follow from what a topic says and what the server says."""
+
+    def number(name: str) -> int:
+        value = configs.get(name)
+        return int(value if value is not None else server_value(TOPIC_KEYS[name], config))
+
+    policy = split_list(configs.get("cleanup.policy", "delete"))
+    return TopicSettings(
+        retention_ms=number("retention.ms"),
+        retention_bytes=number("retention.bytes"),
+        max_message_bytes=number("max.message.bytes"),
+        segment_bytes=number("segment.bytes"),
+        segment_ms=number("segment.ms"),
+        deletes="delete" in policy,
+        compacts="compact" in policy,
+    )
+
+
+def why_invalid(name: str, value: str | None) -> str | None:
+    """What is wrong with one setting of a topic, for the client."""
+    key = TOPIC_KEYS.get(name)
+    if key is None:
+        return f"there is no topic setting {name[:80]!r}"
+    if value is None:
+        return f"{name} needs a value"
+    return key.why_invalid(value)
+
+
+def normal(name: str, value: str) -> str:
+    """A valid value of one setting of a topic, in the form in which it is kept."""
+    return TOPIC_KEYS[name].normal(value)

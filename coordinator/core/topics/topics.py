@@ -1,0 +1,401 @@
+"""The embedded topics: every request and every outcome of I/O is a method that returns `TopicEffects`.
+
+Like the group core this is a state machine without a clock, a file or chance in it: what must happen on disk is
+returned as a value, `coordinator.storage.topic_logs` performs it and reports back by another method. `next_deadline_ms`
+says when `advance_clock` is due: for long polls, and for the round that looks for old segments and silent producers, a
+slice of the partitions at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory, run_due
+from coordinator.core.purgatory.timing_wheel import TimingWheel
+from coordinator.core.topics import names
+from coordinator.core.topics.alter_configs import AlterConfigs
+from coordinator.core.topics.catalogue import Catalogue, Document
+from coordinator.core.topics.changes import ChangeQueue, Parts
+from coordinator.core.topics.create_partitions import CreatePartitions
+from coordinator.core.topics.create_topics import AutoCreateTopics, CreateTopics
+from coordinator.core.topics.delete_topics import DeleteTopics
+from coordinator.core.topics.describe import describe_configs, describe_topic, missing_topic, with_operations
+from coordinator.core.topics.effects import NOTHING, EnforceRetention, Opened, Outbox, ReadFailure, TopicEffects
+from coordinator.core.topics.feed import Feed
+from coordinator.core.topics.fetch import MAX_WAIT_MS, Fetching
+from coordinator.core.topics.not_controller import refuse_change
+from coordinator.core.topics.offsets import Offsets
+from coordinator.core.topics.produce import Producing
+from coordinator.core.topics.producer_ids import ProducerIds
+from coordinator.core.topics.replicate import Replicate
+from coordinator.core.topics.retention import Policy
+from coordinator.core.topics.tail_cache import TailBudget
+from protocol.error_codes import ErrorCode
+from protocol.primitives import ZERO_UUID
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import Cluster
+    from coordinator.core.effects import Ticket
+    from coordinator.core.topics.alter_configs import AnyRequest
+    from coordinator.core.topics.changes import Change
+    from coordinator.core.topics.effects import Changed, Lookup, Read, TrimLog
+    from coordinator.core.topics.partition import LogView, Partition
+    from protocol.messages.create_partitions import CreatePartitionsRequest
+    from protocol.messages.create_topics import CreateTopicsRequest
+    from protocol.messages.delete_records import DeleteRecordsRequest
+    from protocol.messages.delete_topics import DeleteTopicsRequest
+    from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResponse
+    from protocol.messages.fetch import FetchRequest
+    from protocol.messages.follow_catalogue import FollowCatalogueRequest
+    from protocol.messages.init_producer_id import InitProducerIdRequest
+    from protocol.messages.list_offsets import ListOffsetsRequest
+    from protocol.messages.metadata import MetadataRequestTopic, MetadataResponseTopic
+    from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
+    from protocol.messages.produce import ProduceRequest
+
+TAILS_BYTES: Final = 64 << 20  # what all partitions together keep of their newest batches in memory
+TAIL_BYTES: Final = 2 << 20  # and one of them: a consumer asks for 1 MiB of a partition by default
+FETCHES_PER_TICK: Final = 256  # expired long polls answered in one event; the rest in the next
+SCAN_SLICE: Final = 64  # partitions looked at for old segments in one go
+SCAN_PAUSE_MS: Final = 50
+
+
+class Topics:
+    """All topics of this node."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        cluster: Cluster,
+        new_topic_id: Callable[[], bytes],
+        now_ms: int,
+        tails_bytes: int = TAILS_BYTES,
+    ) -> None:
+        self.config = config
+        self.cluster = cluster
+        self.new_topic_id = new_topic_id
+        self.tails = TailBudget(tails_bytes, min(TAIL_BYTES, tails_bytes))
+        self.catalogue = Catalogue(config, self.tails, cluster)
+        self.producer_ids = ProducerIds()
+        self._wheel: TimingWheel[DelayedOperation[Outbox]] = TimingWheel(now_ms)
+        self.fetches: Purgatory[Outbox] = Purgatory("fetch", self._wheel)
+        self.producing = Producing(config, self.catalogue)
+        self.fetching = Fetching(config, self.catalogue, self.fetches)
+        self.offsets = Offsets(self.catalogue, self.fetching)
+        parts = Parts(config, cluster, self.catalogue, self.producing, self.fetching, new_topic_id)
+        self.feed = Feed(cluster, self.catalogue, self.fetches)
+        self.changes = ChangeQueue(parts, self.feed.changed)
+        self._wanted: dict[str, None] = {}  # topics on their way to be created automatically
+        self._scan_at_ms = now_ms + config.log_retention_check_interval_ms
+        self._scan: list[Partition] = []
+        self._scan_is_waiting = False  # for the executor to be done with a slice
+
+    def __repr__(self) -> str:
+        return (
+            f"<Topics: {self.catalogue.user_topics} topics, {self.catalogue.user_partitions} partitions, "
+            f"{self.fetches.waiting} fetches waiting>"
+        )
+
+    # -- what is there -------------------------------------------------------------------------------------------
+
+    def partition_exists(self, topic: str, partition: int) -> bool:
+        """Whether clients can see this partition."""
+        return self.catalogue.partition(topic, partition) is not None
+
+    def restore(self, stored: Document) -> list[Partition]:
+        """At start: the catalogue as it was written. Returns the partitions whose logs are to be opened."""
+        partitions = []
+        self.catalogue.lineage, self.catalogue.revision = stored.lineage, stored.revision
+        for facts in stored.topics:
+            topic = self.catalogue.make(facts.name, facts.topic_id, facts.partitions, facts.configs, facts.assigned)
+            self.catalogue.add(topic)
+            partitions += [partition for partition in topic.partitions if partition.is_local]
+        return partitions
+
+    def begin(self, wanted: Mapping[str, int]) -> tuple[bool, list[Partition]]:
+        """At start: topics the operator wants. Whether the catalogue is another now, and the new partitions to open.
+
+        Only the controller makes topics; the others get the catalogue from it.
+        """
+        partitions: list[Partition] = []
+        if not self.cluster.is_controller:
+            return False, partitions
+        is_new = not self.cluster.is_alone and not self.catalogue.lineage
+        if not self.catalogue.lineage:
+            self.catalogue.lineage = self.new_topic_id().hex()
+        for name, count in wanted.items():
+            if name not in self.catalogue.topics:
+                topic = self.catalogue.make(name, self.new_topic_id(), count, {})
+                self.catalogue.add(topic)
+                partitions += [partition for partition in topic.partitions if partition.is_local]
+                self.catalogue.revision += 1
+                is_new = True
+        return is_new, partitions
+
+    def add_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> list[Partition]:
+        """A topic of somebody else's logs, to be read by clients; None is a log on another node."""
+        topic = self.catalogue.make_internal(name, topic_id, views)
+        self.catalogue.add(topic)
+        return topic.partitions
+
+    def went_offline(self, partition: Partition) -> None:
+        """The log of a partition cannot be used: clients are told that it has no leader."""
+        partition.is_offline = True
+        partition.topic.changed()
+
+    # -- time ----------------------------------------------------------------------------------------------------
+
+    def next_deadline_ms(self) -> int | None:
+        """When `advance_clock` is due at the latest."""
+        deadline_ms = self._wheel.next_deadline_ms()
+        if self._scan_is_waiting:
+            return deadline_ms
+        return self._scan_at_ms if deadline_ms is None else min(deadline_ms, self._scan_at_ms)
+
+    def advance_clock(self, now_ms: int) -> TopicEffects:
+        """Time has passed: long polls end, old records go."""
+        out = Outbox(now_ms)
+        run_due(self._wheel, now_ms, out, FETCHES_PER_TICK)
+        if now_ms >= self._scan_at_ms and not self._scan_is_waiting:
+            self._scan_slice(out)
+        return out.effects()
+
+    def _scan_slice(self, out: Outbox) -> None:
+        if not self._scan:
+            self._scan = [
+                partition
+                for topic in self.catalogue.topics.values()
+                if not topic.is_internal
+                for partition in topic.partitions
+                if partition.is_local
+            ]
+        items = []
+        silent_since_ms = out.now_ms - self.config.producer_id_expiration_ms
+        for partition in self._scan[:SCAN_SLICE]:
+            partition.sequences.expire(silent_since_ms)
+            policy = Policy.of(partition.topic.settings)
+            if policy is not None and partition.size_bytes and not (partition.is_deleted or partition.is_offline):
+                items.append((partition, policy))
+        del self._scan[:SCAN_SLICE]
+        pause_ms = SCAN_PAUSE_MS if self._scan else self.config.log_retention_check_interval_ms
+        self._scan_at_ms = out.now_ms + pause_ms
+        if items:
+            self._scan_is_waiting = True
+            out.do(EnforceRetention(tuple(items)))
+
+    def shutdown(self, now_ms: int) -> TopicEffects:
+        """Answer every waiting fetch with what there is; nothing is asked after this."""
+        out = Outbox(now_ms)
+        run_due(self._wheel, now_ms + MAX_WAIT_MS + 1, out, self.fetches.waiting)
+        return out.effects()
+
+    # -- records -------------------------------------------------------------------------------------------------
+
+    def produce(self, request: ProduceRequest, ticket: Ticket, now_ms: int, *, zstd_allowed: bool) -> TopicEffects:
+        """Produce."""
+        out = Outbox(now_ms)
+        self.producing.produce(request, ticket, out, zstd_allowed=zstd_allowed)
+        return out.effects()
+
+    def fetch(
+        self, request: FetchRequest, ticket: Ticket, now_ms: int, *, by_id: bool, zstd_allowed: bool
+    ) -> Generator[None, None, TopicEffects]:
+        """Fetch, in steps; `by_id`: topics are named by their ids."""
+        out = Outbox(now_ms)
+        yield from self.fetching.fetch(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
+        return out.effects()
+
+    def list_offsets(
+        self, request: ListOffsetsRequest, ticket: Ticket, now_ms: int, *, specials: frozenset[int]
+    ) -> TopicEffects:
+        """ListOffsets; `specials` are the negative timestamps that have a meaning for the client."""
+        out = Outbox(now_ms)
+        self.offsets.list_offsets(request, ticket, out, specials=specials)
+        return out.effects()
+
+    def offsets_for_leader_epoch(
+        self, request: OffsetForLeaderEpochRequest, ticket: Ticket, now_ms: int
+    ) -> TopicEffects:
+        """OffsetForLeaderEpoch."""
+        out = Outbox(now_ms)
+        self.offsets.offsets_for_leader_epoch(request, ticket, out)
+        return out.effects()
+
+    def delete_records(self, request: DeleteRecordsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """DeleteRecords."""
+        out = Outbox(now_ms)
+        self.offsets.delete_records(request, ticket, out)
+        return out.effects()
+
+    def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """InitProducerId."""
+        out = Outbox(now_ms)
+        self.producer_ids.init_producer_id(request, ticket, out)
+        return out.effects()
+
+    # -- the catalogue -------------------------------------------------------------------------------------------
+
+    def metadata(
+        self,
+        asked: Sequence[MetadataRequestTopic] | None,
+        now_ms: int,
+        *,
+        may_create: bool,
+        with_authorized_operations: bool,
+    ) -> tuple[list[MetadataResponseTopic], TopicEffects]:
+        """The topics of a Metadata answer; None asks for all. Missing ones may come to be because of this."""
+        effects = NOTHING
+        if asked is None:
+            described = [describe_topic(topic) for topic in self.catalogue.topics.values()]
+        elif any(each.topic_id != ZERO_UUID for each in asked):
+            ids = dict.fromkeys(each.topic_id for each in asked if each.topic_id != ZERO_UUID)
+            described = [self._described_by_id(topic_id) for topic_id in ids]
+        else:
+            may_create = may_create and self.config.auto_create_topics_enable
+            described = []
+            missing = []
+            for name in dict.fromkeys(each.name or "" for each in asked):
+                topic = self.catalogue.topics.get(name)
+                if topic is not None:
+                    described.append(describe_topic(topic))
+                elif names.why_invalid(name) is not None:
+                    described.append(missing_topic(name, ErrorCode.INVALID_TOPIC_EXCEPTION))
+                else:
+                    # Also when it will be created: clients look again a moment later, as with Kafka.
+                    described.append(missing_topic(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
+                    if may_create and not names.is_internal(name):
+                        missing.append(name)
+            if missing:
+                effects = self._create_automatically(missing, now_ms)
+        if with_authorized_operations:
+            described = [with_operations(each) if not each.error_code else each for each in described]
+        return described, effects
+
+    def _described_by_id(self, topic_id: bytes) -> MetadataResponseTopic:
+        topic = self.catalogue.by_id(topic_id)
+        if topic is None:
+            return missing_topic(None, ErrorCode.UNKNOWN_TOPIC_ID, topic_id)
+        return describe_topic(topic)
+
+    def _create_automatically(self, missing: Sequence[str], now_ms: int) -> TopicEffects:
+        if not self.cluster.is_controller:
+            return TopicEffects(wanted=tuple(missing))
+        new = [name for name in missing if name not in self._wanted]
+        room = self.config.max_topics - len(self._wanted)
+        if not new or room <= 0:
+            return NOTHING
+        self._wanted.update(dict.fromkeys(new[:room]))
+        return self._change(AutoCreateTopics(self._wanted), now_ms)
+
+    def _change(self, change: Change, now_ms: int) -> TopicEffects:
+        out = Outbox(now_ms)
+        self.changes.submit(change, out)
+        return out.effects()
+
+    def _change_if_controller(self, request: Any, change: Change, ticket: Ticket, now_ms: int) -> TopicEffects:
+        if self.cluster.is_controller:
+            return self._change(change, now_ms)
+        reason = f"topics are changed by the controller, node {self.cluster.controller.id}"
+        out = Outbox(now_ms)
+        out.reply(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, reason))
+        return out.effects()
+
+    def create_topics(self, request: CreateTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """CreateTopics."""
+        return self._change_if_controller(request, CreateTopics(request, ticket), ticket, now_ms)
+
+    def delete_topics(self, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """DeleteTopics."""
+        return self._change_if_controller(request, DeleteTopics(request, ticket), ticket, now_ms)
+
+    def create_partitions(self, request: CreatePartitionsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """CreatePartitions."""
+        return self._change_if_controller(request, CreatePartitions(request, ticket), ticket, now_ms)
+
+    def alter_configs(self, request: AnyRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """IncrementalAlterConfigs and AlterConfigs."""
+        return self._change_if_controller(request, AlterConfigs(request, ticket), ticket, now_ms)
+
+    def follow(self, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """FollowCatalogue: another node of the cluster wants to know of changes."""
+        out = Outbox(now_ms)
+        self.feed.follow(request, ticket, out)
+        return out.effects()
+
+    def replicate(self, received: Document, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """The controller's catalogue has come. The answer is an error code; see `Replicate` for what remains then."""
+        return self._change(Replicate(received, ticket), now_ms)
+
+    def describe_configs(self, request: DescribeConfigsRequest) -> Generator[None, None, DescribeConfigsResponse]:
+        """DescribeConfigs."""
+        return describe_configs(request, self.catalogue, self.cluster.node_id)
+
+    # -- what the executor reports -------------------------------------------------------------------------------
+
+    def appended(self, durable: Iterable[tuple[Partition, int]], now_ms: int) -> TopicEffects:
+        """Everything below these high watermarks is as safe as the flush policy promises."""
+        out = Outbox(now_ms)
+        for partition, high_watermark in durable:
+            self.producing.appended(partition, high_watermark, out)
+            self.fetching.changed(partition, out)
+        return out.effects()
+
+    def append_failed(self, partition: Partition, from_offset: int, error: ErrorCode, now_ms: int) -> TopicEffects:
+        """Nothing from `from_offset` on was written to a partition."""
+        out = Outbox(now_ms)
+        self.producing.append_failed(partition, from_offset, error, out)
+        return out.effects()
+
+    def internal_appended(self, topic: str, partition: int, now_ms: int) -> TopicEffects:
+        """The log of an internal partition grew: whoever waits for it looks again."""
+        found = self.catalogue.partition(topic, partition)
+        if found is None or not self.fetches.is_watched(found):
+            return NOTHING
+        out = Outbox(now_ms)
+        self.fetching.changed(found, out)
+        return out.effects()
+
+    def read_done(self, read: Read, found: Sequence[bytes | ReadFailure], now_ms: int) -> TopicEffects:
+        """The data of a `Read`, one entry for each of its items."""
+        out = Outbox(now_ms)
+        self.fetching.read_done(read, found, out)
+        return out.effects()
+
+    def lookup_done(
+        self, lookup: Lookup, found: Sequence[tuple[int, int] | ReadFailure | None], now_ms: int
+    ) -> TopicEffects:
+        """(timestamp, offset) for each item of a `Lookup`, None where there is none."""
+        out = Outbox(now_ms)
+        self.offsets.lookup_done(lookup, found, out)
+        return out.effects()
+
+    def catalogue_changed(self, outcome: Changed | ReadFailure, now_ms: int) -> TopicEffects:
+        """The `ChangeCatalogue` that was asked for last is done."""
+        out = Outbox(now_ms)
+        self.changes.done(outcome, out)
+        return out.effects()
+
+    def producer_ids_reserved(self, up_to: int, error: ErrorCode, now_ms: int) -> TopicEffects:
+        """A `ReserveProducerIds` is done."""
+        out = Outbox(now_ms)
+        self.producer_ids.reserved(up_to, error, out)
+        return out.effects()
+
+    def log_trimmed(self, trim: TrimLog, outcome: Opened | ReadFailure, now_ms: int) -> TopicEffects:
+        """A `TrimLog` is done."""
+        out = Outbox(now_ms)
+        self.offsets.log_trimmed(trim, outcome, out)
+        return out.effects()
+
+    def retention_enforced(self, results: Iterable[tuple[Partition, Opened]], now_ms: int) -> TopicEffects:
+        """An `EnforceRetention` is done: what the logs that lost something hold now."""
+        out = Outbox(now_ms)
+        self._scan_is_waiting = False
+        for partition, opened in results:
+            if not partition.is_deleted:
+                partition.trimmed(opened.log_start_offset, opened.size_bytes)
+                self.fetching.changed(partition, out)
+        return out.effects()

@@ -1,0 +1,95 @@
+"""Extraction with Spark: a task for each segment, the same files as in one process.
+
+It is `coordinator.history.extract` with its middle part spread over workers. The driver says what is due and holds the
+lock, each task writes the files of one segment, and the driver moves the marks over what is done, in order. A task that
+is tried again, or runs twice at a time, writes the same bytes; a segment that cannot be read stops the marks of its
+partition and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from coordinator.columnar.batches import CorruptBatchError
+from coordinator.columnar.log_reader import LogNotFoundError
+from coordinator.history.extract import (
+    Extracted,
+    ExtractError,
+    Task,
+    begin,
+    due,
+    entered,
+    extract_segment,
+    forget_leftovers,
+    locked,
+)
+from coordinator.history.segments import partitions_in
+from coordinator.history.source import Source
+from coordinator.storage.history_marks import Marks, write_marks
+from coordinator.storage.log.fs import RealFileSystem
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_REPORT: Final = pa.schema([("number", pa.int64()), ("report", pa.string()), ("problem", pa.string())])
+_REPORT_DDL: Final = "number long, report string, problem string"
+
+
+def extract_with_spark(
+    source: Source,
+    spark: SparkSession,
+    *,
+    skip_corrupt: bool = False,
+    on_begin: Callable[[int], None] = lambda _: None,
+) -> list[Extracted]:
+    """As `coordinator.history.extract.extract`. Workers must see the same directories. `on_begin`: how many segments.
+
+    ExtractError also for what a task could not read or write; what Spark raises when a task failed too often is let
+    through.
+    """
+    fs = RealFileSystem()
+    with locked(source, fs):
+        marks = begin(source, fs)
+        tasks: list[Task] = []
+        for partition in partitions_in(source.data_dir):
+            own = due(source, marks, partition)
+            marks = forget_leftovers(source, marks, partition, own, fs)
+            tasks += own
+        on_begin(len(tasks))
+        if not tasks:
+            return []
+
+        def run(batches: Iterator[Any]) -> Iterator[Any]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    report, problem = _attempt(source, tasks[number], skip_corrupt)
+                    yield from pa.table([[number], [report], [problem]], schema=_REPORT).to_batches()
+
+        rows = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(run, _REPORT_DDL).collect()
+        return _settle(source, marks, sorted(rows), fs)
+
+
+def _attempt(source: Source, task: Task, skip_corrupt: bool) -> tuple[str | None, str | None]:
+    """What became of a segment, or why nothing did: what would fail again is no reason to fail a task."""
+    try:
+        return extract_segment(source, task, skip_corrupt=skip_corrupt).to_text(), None
+    except (ExtractError, CorruptBatchError, LogNotFoundError, OSError) as error:
+        return None, str(error)
+
+
+def _settle(source: Source, marks: Marks, rows: Sequence[Any], fs: RealFileSystem) -> list[Extracted]:
+    """Move the marks over what is done, up to the first segment of each partition that is not."""
+    done: list[Extracted] = []
+    for _, report, _ in rows:
+        extracted = Extracted.from_text(report) if report is not None else None
+        if extracted is not None and extracted.task.start == marks.of(extracted.task.partition).next_offset:
+            marks = entered(source, marks, extracted, fs)
+            done.append(extracted)
+    write_marks(source.history_dir, marks, fs)
+    problems = [problem for _, _, problem in rows if problem is not None]
+    if problems:
+        raise ExtractError(problems[0])
+    return done

@@ -1,0 +1,63 @@
+"""Figures as Prometheus reads them: a collector over plain samples, in a registry of its own.
+
+The default registry of prometheus_client is left alone: it belongs to whoever embeds this package. Each scrape asks
+for a fresh `ServerStatus`, so that there is no second copy of any counter that could disagree with the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector, CollectorRegistry
+
+from coordinator.metrics.health import Histogram, Sample
+
+
+class SampleCollector(Collector):
+    """Presents the samples of one moment as metric families, in the order of their first appearance."""
+
+    def __init__(self, samples: Sequence[Sample | Histogram]) -> None:
+        self._samples = samples
+
+    def collect(self) -> Iterator[Metric]:
+        families: dict[str, list[Sample | Histogram]] = {}
+        for sample in self._samples:
+            families.setdefault(sample.name, []).append(sample)
+        for members in families.values():
+            yield _family(members)
+
+
+def _family(members: Sequence[Sample | Histogram]) -> Metric:
+    first = members[0]
+    labels = list(first.labels)
+    if isinstance(first, Histogram):
+        histogram = HistogramMetricFamily(first.name, first.help, labels=labels)
+        for member in members:
+            if isinstance(member, Histogram):
+                buckets = [(_bound(bound), float(count)) for bound, count in member.buckets]
+                histogram.add_metric([member.labels[label] for label in labels], buckets=buckets, sum_value=member.sum)
+        return histogram
+    family: CounterMetricFamily | GaugeMetricFamily
+    if first.kind == "counter":
+        family = CounterMetricFamily(first.name, first.help, labels=labels)
+    else:
+        family = GaugeMetricFamily(first.name, first.help, labels=labels)
+    for member in members:
+        if isinstance(member, Sample):
+            family.add_metric([member.labels[label] for label in labels], member.value)
+    return family
+
+
+def _bound(bound: float) -> str:
+    return "+Inf" if math.isinf(bound) else f"{bound:g}"
+
+
+def expose(samples: Iterable[Sample | Histogram], accept: str) -> tuple[bytes, str]:
+    """The body of a scrape and its content type: the classic text format, or OpenMetrics for who asks for it."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(SampleCollector(list(samples)))
+    encoder, content_type = choose_encoder(accept)
+    return encoder(registry), content_type

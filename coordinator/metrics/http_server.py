@@ -1,0 +1,261 @@
+"""The HTTP port: /healthz, /readyz and /metrics, beside the Kafka port and never in its way.
+
+One thread of its own reads requests and writes answers as the sockets allow (a selector), so that a connection that
+sends nothing, or does not read, keeps nobody waiting, and a scrape costs the event loop nothing but what `status`
+reads. Small on purpose: GET and HEAD, three paths, one request per connection.
+
+Bounds: `MAX_CONNECTIONS` at a time, of which the oldest gives way to a new one; `LIFETIME_S` for each, whatever the
+client does; `MAX_HEAD_BYTES` of a request. Requests are answered one after another, /metrics after all others.
+
+/healthz answers 200 while the daemon can tell its status at all: restart it when this fails. /readyz answers 200 once
+groups are loaded and 503 with the reason before: send clients when this succeeds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
+from typing import Final, Protocol
+
+from coordinator.config.config import Config
+from coordinator.config.values import parse_address
+from coordinator.metrics.health import ServerStatus
+from coordinator.metrics.http_connection import HttpConnection
+
+LOG: Final = logging.getLogger("coordinator.http")
+
+MAX_CONNECTIONS: Final = 64
+LIFETIME_S: Final = 10.0
+BACKLOG: Final = 64
+SWEEP_S: Final = 0.25  # how often over-long connections are looked for; also how long close() takes at most
+COSTLY: Final = b"/metrics"  # takes tens of ms: probes are answered first
+
+TEXT: Final = "text/plain; charset=utf-8"
+INDEX: Final = "/healthz   is the process alive\n/readyz    does it serve groups\n/metrics   figures for Prometheus\n"
+
+Status = Callable[[], ServerStatus]
+
+
+class HttpPortError(Exception):
+    """The HTTP port cannot be opened, although it was asked for. One sentence that says what to do."""
+
+
+class Answer(Protocol):
+    """How one path is answered: from the status and the Accept header to code, content type and body."""
+
+    def __call__(self, status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]: ...
+
+
+class HttpServer:
+    """`start` binds and serves in the background, `close` ends it. `status` is called from the serving thread."""
+
+    def __init__(self, listen: str, status: Status) -> None:
+        self._address = parse_address(listen)
+        self._status = status
+        self._listening: socket.socket | None = None
+        self._thread: threading.Thread | None = None
+        self._is_closing = threading.Event()
+        self._selector = selectors.DefaultSelector()
+        self._open: dict[HttpConnection, None] = {}  # in order of arrival
+        self._asked: list[HttpConnection] = []  # their requests are complete and not answered yet
+
+    def start(self) -> tuple[str, int]:
+        """The address bound. Raises OSError when it cannot be."""
+        host = self._address.host
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        listening = socket.create_server((host, self._address.port), family=family, backlog=BACKLOG)
+        listening.setblocking(False)
+        self._listening = listening
+        self._selector.register(listening, selectors.EVENT_READ)
+        self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
+        self._thread.start()
+        bound_host, port = listening.getsockname()[:2]
+        return str(bound_host), int(port)
+
+    def close(self) -> None:
+        """Stop accepting, close all connections. Safe to call twice, and before `start`."""
+        listening, thread = self._listening, self._thread
+        self._listening = self._thread = None
+        if listening is None or thread is None:
+            return
+        self._is_closing.set()
+        thread.join()
+        listening.close()
+        self._selector.close()
+
+    def _serve(self) -> None:
+        while not self._is_closing.is_set():
+            try:
+                self._round()
+            except Exception:
+                LOG.exception("a round of the HTTP port failed")
+                time.sleep(SWEEP_S)
+        for connection in list(self._open):
+            self._hang_up(connection)
+
+    def _round(self) -> None:
+        """Do what the sockets allow now, answer the cheap requests and one that is not."""
+        for key, _ in self._selector.select(0 if self._asked else SWEEP_S):
+            connection = key.data
+            if connection is None:
+                self._accept()
+            elif connection not in self._open:
+                continue  # it gave way to a new one in this round
+            elif connection.is_asked:  # its answer is on the way
+                if not connection.write():
+                    self._hang_up(connection)
+            elif not connection.read():
+                self._hang_up(connection)
+            elif connection.is_asked:
+                self._asked.append(connection)
+                self._selector.unregister(connection.socket)
+        self._asked.sort(key=lambda connection: COSTLY in connection.head[:64])
+        while self._asked:
+            connection = self._asked.pop(0)
+            if not connection.answer(_answer(connection, self._status)):
+                self._hang_up(connection)
+            else:
+                self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
+            if COSTLY in connection.head[:64]:
+                break
+        now = time.monotonic()
+        for connection in [each for each in self._open if each.deadline <= now]:
+            self._hang_up(connection)
+
+    def _accept(self) -> None:
+        """Take the connections that wait; the oldest ones give way."""
+        listening = self._listening
+        for _ in range(BACKLOG):
+            try:
+                if listening is None:
+                    return
+                accepted, address = listening.accept()
+            except OSError:
+                return
+            if len(self._open) >= MAX_CONNECTIONS:
+                self._hang_up(next((each for each in self._open if not each.is_asked), next(iter(self._open))))
+            connection = HttpConnection(accepted, str(address[0]), time.monotonic() + LIFETIME_S)
+            self._open[connection] = None
+            self._selector.register(accepted, selectors.EVENT_READ, connection)
+
+    def _hang_up(self, connection: HttpConnection) -> None:
+        self._open.pop(connection, None)
+        if connection in self._asked:
+            self._asked.remove(connection)
+        with contextlib.suppress(KeyError, ValueError):  # while it waits for its answer it is not registered
+            self._selector.unregister(connection.socket)
+        connection.close()
+
+
+def open_http(config: Config, status: Status) -> HttpServer | None:
+    """Serve where `http.listen` says. None: it says `off`, or it is the default and another process has that port."""
+    address = config.http_address
+    if address is None:
+        return None
+    server = HttpServer(config.http_listen, status)
+    try:
+        host, port = server.start()
+    except OSError as error:
+        reason = f"the HTTP port {address} cannot be opened ({error.strerror or error})"
+        if config.is_http_given:
+            raise HttpPortError(
+                f"{reason}; choose another with --http host:port, or switch it off with --http off"
+            ) from None
+        LOG.warning(
+            "%s: this daemon serves no /healthz, /readyz and /metrics; give it a port of its own with --http host:port,"
+            " or --http off",
+            reason,
+        )
+        return None
+    LOG.info("http listen=%s:%d", host, port)
+    return server
+
+
+def _answer(connection: HttpConnection, status: Status) -> bytes:
+    """The whole answer to the request of a connection."""
+    out = BytesIO()
+    try:
+        _Handler(connection.head, out, connection.address, status)
+    except Exception:
+        LOG.exception("an HTTP request from %s failed", connection.address)
+    return out.getvalue()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """The standard library's parser and writer, between two buffers instead of on a socket."""
+
+    server_version = "coordinator"
+    sys_version = ""
+
+    def __init__(self, head: bytes, out: BytesIO, address: str, status: Status) -> None:
+        self.rfile = BytesIO(head)
+        self.wfile = out
+        self.client_address = (address, 0)
+        self._status = status
+        self.close_connection = True
+        self.handle_one_request()
+
+    def do_GET(self) -> None:
+        self._respond(with_body=True)
+
+    def do_HEAD(self) -> None:
+        self._respond(with_body=False)
+
+    def _respond(self, *, with_body: bool) -> None:
+        answer = ANSWERS.get(self.path.partition("?")[0])
+        if answer is None:
+            code, kind, body = HTTPStatus.NOT_FOUND, TEXT, f"nothing here; there are:\n{INDEX}".encode()
+        else:
+            try:
+                code, kind, body = answer(self._status, self.headers.get("Accept", ""))
+            except Exception as error:
+                LOG.exception("the status of the daemon could not be read")
+                code, kind, body = HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, f"status unknown: {error}\n".encode()
+        self.send_response(code)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        if with_body:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        LOG.debug("%s " + format, self.address_string(), *args)
+
+    def version_string(self) -> str:
+        return self.server_version
+
+
+def _index(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
+    return HTTPStatus.OK, TEXT, INDEX.encode()
+
+
+def _healthz(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
+    status()
+    return HTTPStatus.OK, TEXT, b"ok\n"
+
+
+def _readyz(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
+    now = status()
+    code = HTTPStatus.OK if now.ready else HTTPStatus.SERVICE_UNAVAILABLE
+    return code, TEXT, f"{now.reason or ('ready' if now.ready else 'not ready')}\n".encode()
+
+
+def _metrics(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
+    # Here and not above: prometheus_client takes longer to import than all of the above, and the port shall be
+    # there, saying 'loading', as early as can be.
+    from coordinator.metrics.exposition import expose
+
+    body, content_type = expose(status().metrics, accept)
+    return HTTPStatus.OK, content_type, body
+
+
+ANSWERS: Final[dict[str, Answer]] = {"/": _index, "/healthz": _healthz, "/readyz": _readyz, "/metrics": _metrics}

@@ -1,0 +1,27 @@
+"""DescribeGroups (key 15); see `coordinator.core.group.describe`.
+
+A group that does not exist is an error from 6 on (KIP-1043); before, it is a group that is Dead.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.coordinator import DescribeGroups
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+    from protocol.messages.describe_groups import DescribeGroupsRequest
+
+FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 6
+
+
+def handle(node: Node, request: DescribeGroupsRequest, ticket: Ticket, now_ms: int) -> None:
+    command = DescribeGroups(request, ticket.version >= FIRST_WITH_GROUP_ID_NOT_FOUND)
+    node.execute(node.core.handle(command, ticket, now_ms))
+
+
+API = Api(ApiKey.DESCRIBE_GROUPS, 0, 6, handle, max_elements=50_000)

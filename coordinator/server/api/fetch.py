@@ -1,0 +1,50 @@
+"""Fetch, versions 4 to 16. From 13 on topics are named by id; zstd is for clients of version 10 on.
+
+Versions before 6 do not know KAFKA_STORAGE_ERROR: there it becomes NOT_LEADER_OR_FOLLOWER.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.fetch import FetchRequest, FetchResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+
+_STORAGE_ERROR_SINCE = 6
+_ZSTD_SINCE = 10
+_IDS_SINCE = 13
+
+
+def handle(node: Node, request: FetchRequest, ticket: Ticket, now_ms: int) -> None:
+    steps = _fetch(node, request, ticket, now_ms)
+    for _ in steps:  # mostly the first is the last
+        node.take_turns(ticket, steps)
+        return
+
+
+def _fetch(node: Node, request: FetchRequest, ticket: Ticket, now_ms: int) -> Iterator[None]:
+    version = ticket.version
+    effects = yield from node.topics.fetch(
+        request, ticket, now_ms, by_id=version >= _IDS_SINCE, zstd_allowed=version >= _ZSTD_SINCE
+    )
+    node.execute_topics(effects)
+
+
+def shape(response: FetchResponse, version: int) -> FetchResponse:
+    if version < _STORAGE_ERROR_SINCE:
+        for topic in response.responses:
+            for partition in topic.partitions:
+                if partition.error_code == ErrorCode.KAFKA_STORAGE_ERROR:
+                    partition.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    return response
+
+
+API = Api(ApiKey.FETCH, 4, 16, handle, shape, max_elements=12_000)

@@ -1,0 +1,102 @@
+"""FindCoordinator (key 10): which node coordinates a group: the owner of its partition of the offsets log.
+
+Every node can tell, for an empty id too, and loading is no reason to refuse; nor is that the owner may be down, since
+nobody else can take its place and clients try again until it is back. Transactions and share groups are not coordinated
+here. A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every client gives up at
+once (docs/differences.md has the list): librdkafka retries all but the authorization errors for ever, INVALID_REQUEST
+among them. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from coordinator.core.cluster import ClusterNode
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+    from protocol.messages.find_coordinator import FindCoordinatorRequest
+
+FIRST_WITH_KEYS: Final = 4
+KEYS_AT_ONCE: Final = 100
+CHARACTERS_PER_STEP: Final = 20_000
+CHARACTERS_A_KEY: Final = 60  # that take as long as the rest that is done for a key
+GROUP: Final = 0
+REFUSALS: Final = {
+    1: (
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        "There is no transaction coordinator here: use the producer without a transactional id.",
+    ),
+    2: (ErrorCode.INVALID_REQUEST, "There is no share coordinator here: use a consumer group."),
+}
+
+
+def handle(node: Node, request: FindCoordinatorRequest, ticket: Ticket, now_ms: int) -> None:
+    keys = request.coordinator_keys if ticket.version >= FIRST_WITH_KEYS else [request.key]
+    if request.key_type != GROUP:
+        unknown = ErrorCode.INVALID_REQUEST, f"Key type {request.key_type} is not known."
+        error, why = REFUSALS.get(request.key_type, unknown)
+        found = [_refused(key, error, why) for key in keys]
+    elif node.core.is_down:
+        why = "This coordinator is shutting down."
+        found = [_refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, why) for key in keys]
+    else:
+        if len(keys) > KEYS_AT_ONCE:
+            node.take_turns(ticket, _find_many(node, keys, ticket))
+            return
+        found = _find(node, keys)
+    node.reply(ticket, FindCoordinatorResponse(coordinators=found))
+
+
+def _find(node: Node, keys: list[str]) -> list[Coordinator]:
+    return [_found(key, node.cluster.coordinator(node.core.partition_for(key))) for key in keys]
+
+
+def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
+    found: list[Coordinator] = []
+    hashed = 0  # characters since the last step
+    for key in keys:
+        hashed += len(key) + CHARACTERS_A_KEY
+        if hashed > CHARACTERS_PER_STEP:
+            hashed = len(key)
+            yield
+        found += _find(node, [key])
+    node.reply(ticket, FindCoordinatorResponse(coordinators=found))
+
+
+def _found(key: str, owner: ClusterNode) -> Coordinator:
+    return Coordinator(
+        key=key,
+        node_id=owner.id,
+        host=owner.host,
+        port=owner.port,
+        error_code=int(ErrorCode.NONE),
+        error_message="",
+    )
+
+
+def _refused(key: str, error: ErrorCode, why: str) -> Coordinator:
+    return Coordinator(key=key, node_id=-1, host="", port=-1, error_code=int(error), error_message=why)
+
+
+def shape(response: FindCoordinatorResponse, version: int) -> FindCoordinatorResponse:
+    if version >= FIRST_WITH_KEYS:
+        return response
+    (found,) = response.coordinators
+    return FindCoordinatorResponse(
+        error_code=found.error_code,
+        error_message=found.error_message or "NONE",  # the literal word: Kafka's message for no error
+        node_id=found.node_id,
+        host=found.host,
+        port=found.port,
+    )
+
+
+API = Api(ApiKey.FIND_COORDINATOR, 0, 6, handle, shape, max_elements=50_000)

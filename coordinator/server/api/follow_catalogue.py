@@ -1,0 +1,47 @@
+"""FollowCatalogue (ours, between nodes): compare what both know of the cluster, then hand out the catalogue.
+
+Nodes that know different clusters do not talk: the answer is the sentence that says where they differ. Each difference
+is told once here too, so that it stands in both logs. See `coordinator.core.topics.feed`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.cluster import ClusterNode, Facts, why_different
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCatalogueResponse
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+
+
+def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> None:
+    cluster = node.cluster
+    theirs = Facts(
+        request.cluster_id,
+        tuple(ClusterNode(each.node_id, each.host, each.port) for each in request.nodes),
+        request.offsets_partitions,
+    )
+    me, who = f"node {cluster.node_id}", f"node {request.node_id}"
+    reason = why_different(node.facts, theirs, (me, who))
+    if reason is None and request.asked_node_id != cluster.node_id:
+        reason = f"node {request.asked_node_id} was asked, but this is {me}"
+    if reason is None and request.node_id == cluster.node_id:
+        reason = f"{who} runs already"
+    if reason is None and request.node_id not in cluster.nodes:
+        reason = f"{who} is not in cluster.nodes"
+    node.met(request.node_id, reason)
+    if reason is None:
+        node.execute_topics(node.topics.follow(request, ticket, now_ms))
+        return
+    refusal = FollowCatalogueResponse(
+        error_code=ErrorCode.INCONSISTENT_CLUSTER_ID, error_message=reason, node_id=cluster.node_id, revision=-1
+    )
+    node.reply(ticket, refusal)
+
+
+API = Api(ApiKey.FOLLOW_CATALOGUE, 0, 0, handle, max_elements=2_000)

@@ -1,0 +1,55 @@
+"""ListConfigResources, versions 0 and 1 (KIP-1142): the names of what has settings.
+
+Version 0 is ListClientMetricsResources, and there are no metrics of clients here. An empty list of types asks for all.
+A type that Kafka 4.4 does not know refuses the request (`KafkaApis.handleListConfigResources`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.list_config_resources import (
+    ConfigResource,
+    ListConfigResourcesRequest,
+    ListConfigResourcesResponse,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+
+CLIENT_METRICS: Final = 16
+GROUP: Final = 32
+
+
+def handle(node: Node, request: ListConfigResourcesRequest, ticket: Ticket, now_ms: int) -> None:
+    nodes = [str(number) for number in node.cluster.nodes]
+    names: dict[int, Iterable[str]] = {  # in the order of Kafka's answer
+        GROUP: (),
+        CLIENT_METRICS: (),
+        BROKER_LOGGER: nodes,
+        BROKER: nodes,
+        TOPIC: node.topics.catalogue.topics,
+    }
+    wanted = set(request.resource_types)
+    if ticket.version == 0:
+        wanted = {CLIENT_METRICS}
+    if not wanted <= names.keys():
+        node.reply(ticket, ListConfigResourcesResponse(error_code=ErrorCode.UNSUPPORTED_VERSION))
+        return
+    resources = [
+        ConfigResource(resource_name=name, resource_type=kind)
+        for kind, those in names.items()
+        if not wanted or kind in wanted
+        for name in those
+    ]
+    node.reply(ticket, ListConfigResourcesResponse(config_resources=resources))
+
+
+API = Api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, handle)

@@ -1,0 +1,78 @@
+"""OffsetFetch (key 9); see `coordinator.core.offsets.fetch`.
+
+Until 7 a request is about one group: a list of one, whose answer moves to the top. Version 1 has no place for an error
+of the group, so every partition carries it; in the others a group's error comes without partitions (spec C.9).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.server.api.handler import Api
+from protocol.api_keys import ApiKey
+from protocol.messages.offset_fetch import (
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponsePartition,
+    OffsetFetchResponseTopic,
+)
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.node import Node
+    from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponseGroup
+
+FIRST_WITH_GROUP_ERROR: Final = 2
+FIRST_WITH_GROUPS: Final = 8
+
+
+def handle(node: Node, request: OffsetFetchRequest, ticket: Ticket, now_ms: int) -> None:
+    if ticket.version < FIRST_WITH_GROUPS:
+        topics = request.topics
+        request.groups = [
+            OffsetFetchRequestGroup(
+                group_id=request.group_id,
+                topics=None
+                if topics is None
+                else [
+                    OffsetFetchRequestTopics(name=topic.name, partition_indexes=topic.partition_indexes)
+                    for topic in topics
+                ],
+            )
+        ]
+    node.execute(node.core.handle(request, ticket, now_ms))
+
+
+def shape(response: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
+    if version >= FIRST_WITH_GROUPS:
+        for group in response.groups:
+            if group.error_code:
+                group.topics = []
+        return response
+    (group,) = response.groups
+    if group.error_code and version >= FIRST_WITH_GROUP_ERROR:
+        group.topics = []
+    return OffsetFetchResponse(topics=_topics(group), error_code=group.error_code)
+
+
+def _topics(group: OffsetFetchResponseGroup) -> list[OffsetFetchResponseTopic]:
+    return [
+        OffsetFetchResponseTopic(
+            name=topic.name,
+            partitions=[
+                OffsetFetchResponsePartition(
+                    partition_index=partition.partition_index,
+                    committed_offset=partition.committed_offset,
+                    committed_leader_epoch=partition.committed_leader_epoch,
+                    metadata=partition.metadata,
+                    error_code=partition.error_code,
+                )
+                for partition in topic.partitions
+            ],
+        )
+        for topic in group.topics
+    ]
+
+
+API = Api(ApiKey.OFFSET_FETCH, 1, 9, handle, shape, max_elements=12_000)

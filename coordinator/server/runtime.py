@@ -1,0 +1,437 @@
+"""The driver: turns sockets, time and the disk into the four events of the core, and executes what it answers.
+
+Everything here runs on the event loop's thread, one event after another:
+  a request   -> `Connection._run` -> a handler -> `core.handle`      -> `execute`
+  time        -> `_tick` (one armed timer)      -> `advance_clock`    -> `execute`
+  disk done   -> `on_durable`                   -> `core.appended`    -> `execute`
+  disk failed -> `on_failed`                    -> `core.append_failed` -> `execute`
+Each event ends with `end_of_event`: connections write what was answered, all at once, and the timer is armed anew.
+
+It also has the log read at start (and again for a partition whose invariants broke) in a thread, so that a big log
+never stops the loop, and sweeps silent connections.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import logging
+import threading
+import time
+from functools import partial
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.clock import LATE_S, Clock
+from coordinator.core.cluster import Facts
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.core.topics.not_controller import refuse_change
+from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Distribution
+from coordinator.server.connections import Connections
+from coordinator.server.dispatch import Routes
+from coordinator.server.gc_policy import Collector
+from coordinator.server.line_limit import RARE
+from coordinator.server.loop_health import NOTABLE_S, LoopHealth
+from coordinator.server.time_slices import Turns
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from coordinator.compaction.daemon.compactor import Compactor
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import Cluster
+    from coordinator.core.coordinator import GroupCoordinator
+    from coordinator.core.effects import Effects, Reply, Ticket
+    from coordinator.core.group.history import Rebalance
+    from coordinator.core.topics.effects import TopicEffects
+    from coordinator.core.topics.topics import Topics
+    from coordinator.server.api.handler import Api
+    from coordinator.server.connection import Connection
+    from coordinator.server.controller_link import NodeLink
+    from coordinator.storage.offsets_log import OffsetsLog
+    from coordinator.storage.snapshot.keeper import Snapshots
+    from coordinator.storage.topic_logs import TopicIO
+
+LOG = logging.getLogger("coordinator.runtime")
+
+HOUSEKEEPING_S: Final = 1.0
+READ_FIRST_S: Final = 0.1  # how long timers that are late wait until what has arrived is read
+NOTABLE_LOSS_MS: Final = 1000
+LONGEST_REASON: Final = 500
+REPLIES_AT_ONCE: Final = 256
+REPLIES_PER_STEP: Final = 64
+RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
+
+
+class Runtime:
+    """One node, running. Implements `coordinator.server.api.node.Node` for the handlers."""
+
+    def __init__(
+        self,
+        config: Config,
+        loop: asyncio.AbstractEventLoop,
+        handlers: Mapping[int, Api],
+        *,
+        cluster: Cluster,
+        cluster_id: str,
+    ) -> None:
+        self.config = config
+        self.cluster = cluster
+        self.cluster_id = cluster_id
+        self.core: GroupCoordinator
+        self.topics: Topics
+        self.offsets_log: OffsetsLog
+        self.snapshots: Snapshots
+        self.topic_io: TopicIO
+        self.compactor: Compactor | None = None
+        self.link: NodeLink | None = None  # to the controller, in a cluster
+        self.routes = Routes(handlers)
+        self.connections = Connections(config)
+        self.clock = Clock(loop)
+        self.now_ms = self.clock.now_ms  # the time of every event; an attribute, because each request asks for it
+        self.dirty: list[Connection] = []
+        self.saw_append = False  # whether the request that is being handled asked for an append
+        self.heartbeats_by_memo = 0
+        self.load_ms: dict[int, int] = {}
+        self.events = 0  # how many there were, recognised heartbeats not counted
+        self.health = LoopHealth(
+            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo, time.thread_time
+        )
+        self.collector = Collector(self.health.did)
+        self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        # Apart from the turns of long answers: these do not wait behind clients that push requests.
+        self.request_turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
+        self._loop = loop
+        self._touched = False  # the end of the event has to look at what is due, and at what broke
+        self._topics_touched = False  # the deadlines of the topics too may have changed
+        self._is_working = False  # the core's long work has its turns
+        self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
+        self._is_stopped = False
+        self._problems: dict[int, str | None] = {}  # by node: what it was refused for last
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_ms = -1
+        self._timer_due = 0.0  # on the loop's clock
+        self._has_read_first = False  # the timer was late, and has waited for what had arrived
+        self._housekeeping: asyncio.TimerHandle | None = None
+        self._reloads: set[asyncio.Task[None]] = set()
+
+    # -- what handlers use ---------------------------------------------------------------------------------------
+
+    def execute(self, effects: Effects) -> None:
+        """Send the replies, hand the appends to the offsets log."""
+        self._touched = True
+        replies, appends = effects
+        if len(replies) > REPLIES_AT_ONCE:
+            self.turns.add(self._answer_all(replies))
+        else:
+            for ticket, response in replies:
+                ticket.session.answer(ticket, response)
+        if appends:
+            self.saw_append = True
+            wall_ms = self.now_ms() + self.core.wall_offset_ms
+            for append in appends:
+                self.offsets_log.append(append, wall_ms)
+
+    def _answer_all(self, replies: tuple[Reply, ...]) -> Iterator[None]:
+        """What is answered is decided; when is not: the members of a big group hear one after the other."""
+        for start in range(0, len(replies), REPLIES_PER_STEP):
+            if start:
+                yield
+            for ticket, response in replies[start : start + REPLIES_PER_STEP]:
+                ticket.session.answer(ticket, response)
+            self.end_of_event()
+
+    def execute_topics(self, effects: TopicEffects) -> None:
+        """Send the replies of the embedded topics, and let `TopicIO` do what needs the disk."""
+        self._touched = self._topics_touched = True
+        if effects.appends:
+            self.saw_append = True
+        outer, self._is_executing = self._is_executing, True
+        try:
+            self.topic_io.execute(effects)
+        finally:
+            self._is_executing = outer
+        if effects.wanted and self.link is not None:
+            self.link.want(effects.wanted)
+        for topic, partitions in effects.deleted:  # what groups committed there goes with them (spec 11.4)
+            self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
+
+    def reply(self, ticket: Ticket, response: Any) -> None:
+        """Answer one ticket now."""
+        ticket.session.answer(ticket, response)
+
+    def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
+        """Take the steps that answer a ticket between other events, until its connection is closed."""
+        self.turns.add(_until_closed(ticket.session, steps))
+
+    def disconnect(self, ticket: Ticket, reason: str) -> None:
+        """Close the connection of a ticket."""
+        ticket.session.close(reason)
+
+    @property
+    def facts(self) -> Facts:
+        """What the other nodes must know alike."""
+        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+
+    def ask_controller(self, request: Any, ticket: Ticket) -> None:
+        """Have the controller answer a request that changes topics."""
+        if self.link is not None:
+            self.link.ask(request, ticket)
+        else:
+            ticket.session.answer(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, "there is no controller"))
+
+    def met(self, node_id: int, problem: str | None) -> None:
+        """Another node has asked: one line for each change of what the two do not agree on."""
+        known = node_id if node_id in self.cluster.nodes else -1
+        if self._problems.get(known) != problem:
+            if problem is not None:
+                LOG.error("node refused node=%d reason=%s", node_id, problem[:LONGEST_REASON], extra=RARE)
+            elif known in self._problems:
+                LOG.info("node accepted node=%d", node_id, extra=RARE)
+            self._problems[known] = problem
+
+    def wall_offset_ms(self) -> int:
+        """How far wall time is ahead of `now_ms`. Times in records are right to about 2 ms."""
+        for _ in range(5):  # between two looks at the clocks, a busy machine may do something else for long
+            before_ms, wall_ms = self.now_ms(), time.time_ns() // 1_000_000
+            if self.now_ms() == before_ms:
+                break
+        return wall_ms - before_ms
+
+    # -- events --------------------------------------------------------------------------------------------------
+
+    def on_durable(self, partition: int, high_watermark: int) -> None:
+        """The offsets log holds everything below `high_watermark` of one partition safely."""
+        now_ms = self.now_ms()
+        started = monotonic()
+        self.execute(self.core.appended(partition, high_watermark, now_ms, RECORDS_AT_ONCE))
+        if self.core.is_behind(partition, high_watermark):
+            self.turns.add(self._apply_rest(partition, high_watermark))
+        self.execute_topics(self.topics.internal_appended(OFFSETS_TOPIC, partition, now_ms))
+        self.end_of_event()
+        self._notable("durable appends", started)
+
+    def _apply_rest(self, partition: int, high_watermark: int) -> Iterator[None]:
+        while self.core.is_behind(partition, high_watermark):
+            self.execute(self.core.appended(partition, high_watermark, self.now_ms(), RECORDS_AT_ONCE))
+            yield
+
+    def _work(self) -> Iterator[None]:
+        """The core's long work, for as long as it has any."""
+        while self.core.has_work:
+            self.execute(self.core.work(self.now_ms()))
+            yield
+        self._is_working = False
+
+    def _turn_broke(self, error: Exception) -> None:
+        self._is_working = False
+        LOG.error("long work broke; please report this", exc_info=error)
+
+    def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        """The offsets log has dropped everything from `from_offset` on of one partition."""
+        self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms()))
+        self.end_of_event()
+
+    def on_topic_effects(self, effects: TopicEffects) -> None:
+        """Something that the embedded topics asked for is done.
+
+        A refused append is told at once, while the effects of a request are being executed: that event is not over.
+        """
+        self.execute_topics(effects)
+        if not self._is_executing:
+            self.end_of_event()
+
+    def on_rebalance(self, rebalance: Rebalance) -> None:
+        """A rebalance has ended: tell why it was, in words."""
+        LOG.info("rebalance %s", rebalance.text())
+        if rebalance.join_ms >= 0 and rebalance.sync_ms >= 0:
+            self.rebalance_times.observe((rebalance.join_ms + rebalance.sync_ms) / 1000)
+
+    def on_too_large(self, group_id: str, size: int) -> None:
+        """A group asked for an append that the log does not take."""
+        LOG.warning(
+            "append refused group=%.255s: %d bytes of records are more than message.max.bytes=%d; its client hears "
+            "UNKNOWN_SERVER_ERROR. Raise message.max.bytes, or have the group write less at once",
+            group_id, size, self.config.message_max_bytes, extra=RARE,
+        )  # fmt: skip
+
+    def _tick(self) -> None:
+        if self._loop.time() - self._timer_due > LATE_S and not self._has_read_first:
+            self._has_read_first = True
+            self._timer = self._loop.call_later(READ_FIRST_S, self._tick)
+            return
+        self._has_read_first = False
+        self._timer = None
+        self._timer_ms = -1
+        now_ms = self.now_ms()
+        started = monotonic()
+        self.execute(self.core.advance_clock(now_ms))
+        self.execute_topics(self.topics.advance_clock(now_ms))
+        self.end_of_event()
+        self._notable("timers", started)
+
+    def _notable(self, what: str, started: float) -> None:
+        """Something is over that began at `started`: if it took long, it is remembered as the cause of a stall."""
+        if (took := monotonic() - started) > NOTABLE_S:
+            self.health.did(what, took)
+
+    def mark_dirty(self, connection: Connection) -> None:
+        """Let a connection settle at the end of this event."""
+        self.dirty.append(connection)
+
+    def end_of_event(self) -> None:
+        """Write what was answered, run what may now run, arm the timer."""
+        self.events += 1
+        dirty = self.dirty
+        while dirty:
+            connection = dirty.pop()
+            try:
+                connection.settle()
+            except Exception:  # the others of this event must still get their answers
+                LOG.exception("answers could not be sent connection=%r; please report this", connection)
+                connection.abort()
+        if self._touched:
+            self._touched = False
+            if self._timer is None or self._topics_touched or self.core.has_new_deadline:
+                self._topics_touched = False
+                self._arm()
+            if self.core.has_work and not self._is_working:
+                self._is_working = True
+                self.turns.add(self._work())
+            if self.core.is_troubled:
+                self._repair()
+
+    def _repair(self) -> None:
+        """Tell of the faults that were contained, and read from the log again what they broke."""
+        for fault in self.core.take_faults():
+            LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
+        for partition in self.core.take_broken_partitions():
+            task = self._loop.create_task(self._reload(partition))
+            self._reloads.add(task)
+            task.add_done_callback(self._reloads.discard)
+
+    def _arm(self) -> None:
+        if self._is_stopped:
+            return
+        deadline_ms = self.core.next_deadline_ms()
+        topics_deadline_ms = self.topics.next_deadline_ms()
+        if deadline_ms is None or (topics_deadline_ms is not None and topics_deadline_ms < deadline_ms):
+            deadline_ms = topics_deadline_ms
+        if deadline_ms is None or (self._timer is not None and self._timer_ms <= deadline_ms):
+            return  # a timer that fires too early is harmless: it looks, and arms itself again
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_ms = deadline_ms
+        self._has_read_first = False
+        self._timer_due = self.clock.loop_time(deadline_ms)
+        self._timer = self._loop.call_at(self._timer_due, self._tick)
+
+    # -- start, reload, housekeeping -----------------------------------------------------------------------------
+
+    def start_housekeeping(self) -> None:
+        """Begin the one-second round: wall clock, silent connections, stalls of the loop."""
+        self.collector.start()
+        self._refresh_wall_clock()
+        self._touched = True
+        self.end_of_event()
+        self._schedule_housekeeping()
+
+    def _schedule_housekeeping(self) -> float:
+        due = self._loop.time() + HOUSEKEEPING_S
+        self._housekeeping = self._loop.call_at(due, self._housekeep, due)
+        lost_ms = self.clock.housekept(due)
+        if lost_ms >= NOTABLE_LOSS_MS:
+            LOG.warning(
+                "the process did not run for_ms=%d; sessions and all other deadlines were moved by as much. Was it"
+                " stopped or its machine paused, or has the machine too little processor time for it?",
+                lost_ms,
+            )
+        return due
+
+    def _housekeep(self, due: float) -> None:
+        next_due = self._schedule_housekeeping()  # first: whatever goes wrong below goes wrong for this second only
+        self.health.second(due, next_due)
+        self.collector.second()
+        self._refresh_wall_clock()
+        started = monotonic()
+        self.connections.sweep(self.now_ms())
+        self._notable("sweep of the connections", started)
+        self._touched = self._topics_touched = True  # arms the timer even if an event broke before it could do that
+        self.end_of_event()
+
+    def _refresh_wall_clock(self) -> None:
+        """The core computes wall time from its monotonic `now_ms`; an adjusted system clock is followed here."""
+        self.core.wall_offset_ms = self.wall_offset_ms()
+
+    async def load_all(self) -> None:
+        """Bring the offsets log into the core. Requests meanwhile are answered 'loading'."""
+        started = time.monotonic()
+        for partition in self.offsets_log.logs:
+            self.core.load_begin(partition)
+        gc.disable()  # what is made now stays, and to look at it again and again would take longer than to make it
+        try:
+            for partition in self.offsets_log.logs:
+                await self._load(partition, use_snapshot=True)
+        finally:
+            gc.freeze()
+            gc.enable()
+        counters = self.snapshots.counters
+        LOG.info(
+            "loaded partitions_from_snapshot=%d partitions_from_log=%d records_read=%d groups=%d offsets=%d ms=%d",
+            counters.from_snapshot,
+            counters.from_log,
+            counters.replayed_records,
+            self.core.group_count,
+            self.core.offset_count,
+            int((time.monotonic() - started) * 1000),
+        )
+
+    async def _load(self, partition: int, *, use_snapshot: bool) -> None:
+        started = time.monotonic()
+        given_up = threading.Event()
+        shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
+        read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
+        try:
+            harvest, next_offset = await self._loop.run_in_executor(None, read)
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
+        except Exception as error:  # whatever is wrong with this log must not take the other partitions down
+            LOG.exception(
+                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: mend the log, then restart",
+                partition,
+                error,
+            )
+            self.core.load_failed(partition)
+            return
+        self.load_ms[partition] = int((time.monotonic() - started) * 1000)
+        self.execute(self.core.loaded(partition, harvest, next_offset, self.now_ms()))
+        self.end_of_event()
+
+    async def _reload(self, partition: int) -> None:
+        """A broken invariant: forget this partition's state and take it from the log again."""
+        LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
+        await self.offsets_log.drained(partition)
+        self.core.load_begin(partition)
+        await self._load(partition, use_snapshot=False)
+
+    def stop_timers(self) -> None:
+        """Nothing fires any more (shutdown), whatever still ends."""
+        self._is_stopped = True
+        self.clock.run_on()
+        self.health.stop()
+        self.collector.stop()
+        for handle in (self._timer, self._housekeeping):
+            if handle is not None:
+                handle.cancel()
+        for task in self._reloads:
+            task.cancel()
+
+
+def _until_closed(connection: Connection, steps: Iterator[Any]) -> Iterator[None]:
+    for _ in steps:
+        yield
+        if connection.is_closed:
+            return

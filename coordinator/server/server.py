@@ -1,0 +1,451 @@
+"""The daemon's life: open the data directory, bind, load, serve, drain, stop, in an order that loses nothing.
+
+Start: lock and check the data directory; bind the port (so that a port in use is known before anything else); open the
+logs (a torn tail is cut, and said so); listen, answering 'loading' while the offsets log is replayed; write the port
+file when everything is ready.
+
+Stop (SIGTERM, SIGINT): accept nobody, read no further request, let the appends in flight become durable and be
+answered, answer what is parked with a retriable error, flush, close, unlock, exit 0. Clients find the coordinator again
+when it is back.
+
+What keeps it from starting is a `StartupError` with one sentence; the command line prints it and exits with 2 where the
+user has to mend something, and with 1 where a later start may succeed, because a disk was full or failed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import resource
+import signal
+import socket
+import sys
+import time
+import uuid
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.cluster import Cluster
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.server import port_file
+from coordinator.server.connection import Connection
+from coordinator.server.runtime import Runtime
+from coordinator.server.stop_watchdog import bounded
+from coordinator.storage.catalogue_store import TopicStoreError
+from coordinator.storage.data_dir import DataDir, DataDirError, unusable
+from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR
+from coordinator.storage.log import redo
+from coordinator.storage.log.errors import LogError
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.offsets_log import OffsetsLog
+from coordinator.storage.ownership_check import foreign_logs
+from coordinator.storage.snapshot.file import evidence
+from coordinator.storage.snapshot.keeper import Snapshots
+from coordinator.storage.topic_logs import TopicIO
+from coordinator.version import build
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from coordinator.compaction.daemon.compactor import Compactor
+    from coordinator.config.config import Config
+    from coordinator.config.values import Address
+
+LOG = logging.getLogger("coordinator.server")
+
+BACKLOG: Final = 1024
+ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
+DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
+LAST_ANSWERS_S: Final = 1.0
+# How soon the loop gets the interpreter's lock back from a thread that decodes a log or writes out metrics. It lets go
+# of it in each system call, so that at Python's 5 ms a round of the loop would take that long while they work.
+SWITCH_S: Final = 0.001
+STOP_S = 45.0  # then a stop is given up: a hung disk must not keep the process for ever
+EXIT_MISTAKE: Final = 2  # in the settings or the environment: another start would end like this one
+EXIT_MAY_PASS: Final = 1
+STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+
+class StartupError(Exception):
+    """The daemon cannot start. The message is one sentence that says what to do."""
+
+    def __init__(self, sentence: str, exit_code: int = EXIT_MISTAKE) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code
+
+    @classmethod
+    def of(cls, error: DataDirError) -> StartupError:
+        """The error of a start with the sentence and the exit code of `error`."""
+        return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
+
+
+def run(config: Config, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+    """Serve until SIGTERM, SIGINT or SIGHUP; returns the exit code. `ready` gets the address once everything is up."""
+    return run_node(Server(config), port_path, ready=ready)
+
+
+def run_node(server: Server, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+    """The same for a server that is made already."""
+    _raise_file_limit()
+    sys.setswitchinterval(SWITCH_S)
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        return runner.run(_serve(server, port_path, ready))
+
+
+def _raise_file_limit() -> None:
+    """As many open files as the system allows: each connection and each partition holds one."""
+    with contextlib.suppress(OSError, ValueError):
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop where it exists; COORDINATOR_EVENT_LOOP=asyncio asks for the standard loop (tests run both)."""
+    if os.environ.get("COORDINATOR_EVENT_LOOP") == "asyncio":
+        return None
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    return factory
+
+
+async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], None] | None) -> int:
+    loop = asyncio.get_running_loop()
+    stop = asyncio.Event()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        if not await _started(server, stop):
+            return 0
+        if port_path is not None:
+            write_port_file(port_path, server.port)
+        if ready is not None:
+            ready(f"{server.host}:{server.port}")
+        await stop.wait()
+    finally:
+        with bounded("the stop", STOP_S):
+            await server.stop()
+    return 0
+
+
+async def later(module: str) -> Any:
+    """Import what the first answers do not need while they are given."""
+    return await asyncio.get_running_loop().run_in_executor(None, import_module, module)
+
+
+async def _started(server: Server, stop: asyncio.Event) -> bool:
+    """Whether it came up before it was told to stop: reading a big log takes long, and may be given up at any time."""
+    starting, stopping = asyncio.create_task(server.start()), asyncio.create_task(stop.wait())
+    await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    if not starting.done():
+        LOG.info("told to stop while starting")
+        starting.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await starting
+        return True
+    return False
+
+
+def write_port_file(path: Path, port: int) -> None:
+    """Write the port file. StartupError with a sentence for the user."""
+    try:
+        port_file.write(path, port)
+    except OSError as error:
+        raise StartupError(
+            f"the port file {path} cannot be written ({error.strerror}); choose another --port-file"
+        ) from None
+
+
+def _was_compacted(fs: RealFileSystem, path: Path) -> bool:
+    """Whether a compaction may have left something to be finished: its own directory, or segments beside a log's."""
+    if (path / COMPACTION_DIR).exists():
+        return True
+    return any(
+        name.startswith(f"{OFFSETS_TOPIC}-") and fs.is_dir(path / name) and redo.is_needed(fs.listdir(path / name))
+        for name in fs.listdir(path)
+    )
+
+
+def bind(address: Address) -> socket.socket:
+    """A socket that nobody else has, not listening yet. StartupError with a sentence for the user."""
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    bound = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        if error.errno == errno.EADDRINUSE:
+            raise StartupError(
+                f"port {address.port} on {address.host} is in use; stop the other process, or choose another port"
+                " with --listen host:port (port 0 takes a free one)"
+            ) from None
+        raise StartupError(
+            f"cannot listen on {address} ({error.strerror or error}); choose an address of this machine with"
+            " --listen host:port"
+        ) from None
+    return bound
+
+
+class Server:
+    """One node: its data directory, logs, core, sockets. A worker's socket was bound by its supervisor."""
+
+    def __init__(self, config: Config, listening: socket.socket | None = None) -> None:
+        self.config = config
+        self._bound = listening
+        self.host = ""
+        self.port = 0
+        self._data_dir: DataDir | None = None
+        self._runtime: Runtime | None = None
+        self._server: asyncio.Server | None = None
+        self._socket: socket.socket | None = None
+        self._http: Any = None
+        self._ready = False
+        self._stopping = False
+        self._started_at = time.time()
+        self._epoch = os.urandom(8).hex()  # of this run: a compaction planned in another is not believed
+
+    # -- start ---------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Bring everything up. Raises StartupError with a sentence for the user."""
+        loop = asyncio.get_running_loop()
+        try:
+            self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
+            self._bring_partitions_home(data_dir)
+        except DataDirError as error:
+            raise StartupError.of(error) from None
+        except OSError as error:
+            raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
+        config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
+        listening = self._bind()
+        from coordinator.server.api.table import (
+            HANDLERS,
+        )  # late: the port is bound, and refused if taken, before the rest loads
+
+        cluster = self._cluster()
+        runtime = self._runtime = Runtime(config, loop, HANDLERS, cluster=cluster, cluster_id=data_dir.cluster_id)
+        await self._join_cluster(runtime)
+        self._open_logs(runtime, data_dir.path, loop)
+        runtime.core = GroupCoordinator(
+            config,
+            partitions=config.offsets_topic_num_partitions,
+            new_member_uuid=lambda: str(uuid.uuid4()),
+            topic_partition_exists=runtime.topics.partition_exists,
+            wall_offset_ms=runtime.wall_offset_ms(),
+            on_rebalance=runtime.on_rebalance,
+            on_too_large=runtime.on_too_large,
+            owns=cluster.owns_offsets_partition,
+        )
+        link = runtime.link
+        if link is not None:
+            await _agreed(link.first_catalogue())
+        self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
+        listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
+        runtime.start_housekeeping()
+        runtime.compactor = await self._compactor(runtime, data_dir.path.absolute(), loop)
+        runtime.compactor.start()
+        await self._start_http()
+        await runtime.load_all()
+        if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
+            await _agreed(link.check_facts(cluster.others()))
+            link.start()
+        runtime.compactor.loaded()
+        runtime.snapshots.start(loop)
+        runtime.collector.loaded()
+        self._ready = True
+        LOG.info(
+            "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
+            self.host,
+            self.port,
+            cluster.me.host,
+            cluster.me.port,
+            data_dir.path,
+            config.offsets_topic_num_partitions,
+            runtime.core.group_count,
+            sum(runtime.load_ms.values()),
+            build(),
+        )
+
+    def _bring_partitions_home(self, data_dir: DataDir) -> None:
+        """The directory may have been one of several workers."""
+        if (data_dir.path / WORKERS_DIR).is_dir():
+            from coordinator.storage.worker_dirs import arrange  # late: hardly anybody needs it
+
+            if moved := arrange(RealFileSystem(), data_dir.path, [self.config.node_id]):
+                LOG.info("moved partitions=%d workers=1", moved)
+
+    def _cluster(self) -> Cluster:
+        """Who else there is, and where clients find this node. Its port is bound."""
+        config = self.config
+        if nodes := config.node_addresses:
+            return Cluster.of(nodes, config.node_id)
+        advertised = config.advertised_address
+        host = advertised.host if advertised else told_host(self.host)
+        return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
+
+    async def _join_cluster(self, runtime: Runtime) -> None:
+        """Ask the other nodes, before anything is opened, whether they know the same cluster."""
+        if runtime.cluster.is_alone:
+            return
+        from coordinator.server.controller_link import NodeLink  # late: a node alone has no use for it
+
+        runtime.link = NodeLink(runtime)
+        # Its own address too: somebody else may run under this id. A worker's socket nobody else can have.
+        asked = runtime.cluster.nodes.values() if self._bound is None else runtime.cluster.others()
+        await _agreed(runtime.link.check_facts(asked))
+
+    def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
+        config, fs = self.config, RealFileSystem()
+        try:
+            if _was_compacted(fs, path):
+                from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
+
+                for message in recover(fs, path, epoch=self._epoch, now_ms=int(time.time() * 1000)):
+                    LOG.warning("recovered %s", message)
+            runtime.offsets_log = OffsetsLog.open(
+                path,
+                config,
+                fs,
+                loop=loop,
+                on_durable=runtime.on_durable,
+                on_failed=runtime.on_failed,
+                owns=runtime.cluster.owns_offsets_partition,
+                evidence=evidence,
+            )
+            runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
+            offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
+            runtime.topic_io = TopicIO(
+                loop,
+                path,
+                config,
+                fs,
+                on_effects=runtime.on_topic_effects,
+                cluster=runtime.cluster,
+                internal_logs={OFFSETS_TOPIC: offsets_logs},
+                now_ms=runtime.now_ms,
+            )
+            runtime.topics = runtime.topic_io.topics
+            runtime.topic_io.start()
+            stranded = foreign_logs(fs, path, runtime.topics.catalogue, runtime.cluster)
+        except (LogError, TopicStoreError) as error:
+            raise StartupError(str(error)) from None
+        except OSError as error:
+            raise StartupError.of(unusable(path, error)) from None
+        if stranded is not None:
+            raise StartupError(stranded)
+
+    async def _compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
+        module = await later("coordinator.compaction.daemon.compactor")
+        compactor: Compactor = module.Compactor(
+            loop,
+            path,
+            self.config,
+            RealFileSystem(),
+            runtime.offsets_log,
+            runtime.core.settled,
+            epoch=self._epoch,
+        )
+        return compactor
+
+    def _bind(self) -> socket.socket:
+        bound = self._socket = self._bound or bind(self.config.listen_address)
+        self.host, self.port = bound.getsockname()[:2]
+        return bound
+
+    async def _start_http(self) -> None:
+        if self.config.http_address is None:
+            return
+        module = await later("coordinator.metrics.http_server")
+        try:
+            self._http = module.open_http(self.config, self.status)
+        except module.HttpPortError as error:
+            raise StartupError(str(error)) from None
+
+    def status(self) -> Any:
+        """What /readyz and /metrics show. Called from the HTTP thread; reads counters only."""
+        from coordinator.server.status import status_of  # late: see `later`
+
+        return status_of(self._runtime, ready=self._ready, stopping=self._stopping, started_at=self._started_at)
+
+    # -- stop ----------------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """Drain and close everything that was opened; safe after a start that failed half-way."""
+        self._stopping = True
+        runtime = self._runtime
+        if self._server is not None:
+            self._server.close()
+        elif self._socket is not None:
+            self._socket.close()
+        if runtime is not None and runtime.link is not None:
+            await runtime.link.stop()
+        if runtime is not None and hasattr(runtime, "core"):
+            await self._drain(runtime)
+            await runtime.snapshots.at_stop(asyncio.get_running_loop())
+        if self._http is not None:
+            self._http.close()
+        if self._data_dir is not None:
+            self._data_dir.close()
+        if self._ready:
+            LOG.info("stopped data_dir=%s", self.config.log_dirs)
+
+    async def _drain(self, runtime: Runtime) -> None:
+        compactor = runtime.compactor
+        ending = None if compactor is None else asyncio.create_task(compactor.close())
+        connections = runtime.connections.all()
+        for connection in connections:
+            connection.stop_reading()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(DRAIN_S):
+                await runtime.offsets_log.drained()
+        runtime.turns.finish()
+        runtime.stop_timers()
+        runtime.execute(runtime.core.shutdown(runtime.now_ms()))
+        runtime.turns.finish()
+        await runtime.topic_io.close()
+        await runtime.snapshots.close()
+        if ending is not None:
+            await ending
+        if self._ready:
+            runtime.snapshots.prepare_stop()
+        await runtime.offsets_log.close()
+        runtime.end_of_event()
+        for connection in connections:
+            connection.close("", quiet=True)
+        with contextlib.suppress(TimeoutError):  # a client that does not read its answers is left behind
+            async with asyncio.timeout(LAST_ANSWERS_S):
+                await runtime.connections.emptied()
+
+
+async def _agreed(asking: Awaitable[None]) -> None:
+    """What is asked of other nodes at the start; that they disagree is something for the user to put right."""
+    from coordinator.server.controller_link import DisagreementError
+
+    try:
+        await asking
+    except DisagreementError as error:
+        raise StartupError(f"{error}; every node of a cluster must have the same settings") from None
+
+
+def told_host(host: str) -> str:
+    """The host that clients are told without advertised.listeners: where all interfaces are bound, the host's name."""
+    if host not in ("0.0.0.0", "::"):
+        return host
+    name = socket.gethostname()
+    LOG.warning(
+        "listening on all interfaces, and clients are told to connect to %s, the name of this host: one that cannot"
+        " resolve it fails after its first request; set the address that clients can reach with --advertised host:port",
+        name,
+    )
+    return name

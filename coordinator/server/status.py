@@ -1,0 +1,209 @@
+"""The state of the daemon as figures: what /readyz and /metrics show.
+
+Names follow Kafka's own metrics by meaning, in Prometheus' spelling: `NumGroupsStable` is
+`kafka_coordinator_group_num_groups{state="Stable"}` (spec, section 14). Called from the HTTP thread: it reads numbers
+that the event loop keeps up to date and walks nothing that the loop may be changing.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal
+
+from coordinator.compaction.daemon.metrics import samples as compaction_samples
+from coordinator.metrics.health import NO_LABELS, Histogram, Sample, ServerStatus
+from coordinator.version import build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from coordinator.metrics.histogram import Distribution
+    from coordinator.server.runtime import Runtime
+    from coordinator.storage.log.flusher import FlusherStats
+
+GROUP: Final = "kafka_coordinator_group_"
+SERVER: Final = "kafka_server_"
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+def status_of(runtime: Runtime | None, *, ready: bool, stopping: bool, started_at: float) -> ServerStatus:
+    """What a probe should know now; `started_at` is in seconds since the epoch."""
+    if runtime is None or not hasattr(runtime, "core"):
+        return ServerStatus(False, "starting")
+    reason = "stopping" if stopping else "ready" if ready else "loading the offsets log"
+    return ServerStatus(ready and not stopping, reason, tuple(_samples(runtime, started_at)))
+
+
+def _gauge(name: str, help: str, value: float, labels: Mapping[str, str] = NO_LABELS) -> Sample:
+    return _sample("gauge", name, help, value, labels)
+
+
+def _counter(name: str, help: str, value: float, labels: Mapping[str, str] = NO_LABELS) -> Sample:
+    return _sample("counter", name, help, value, labels)
+
+
+def _sample(kind: Literal["gauge", "counter"], name: str, help: str, value: float, labels: Mapping[str, str]) -> Sample:
+    return Sample(name=name, help=help, kind=kind, value=value, labels=labels)
+
+
+def _histogram(name: str, help: str, values: Distribution, labels: Mapping[str, str] = NO_LABELS) -> Histogram:
+    return Histogram(name, help, values.buckets(), values.sum, labels)
+
+
+def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | Histogram]:
+    yield from _groups(runtime)
+    yield from _requests(runtime)
+    yield from _loop(runtime)
+    yield from _cluster(runtime)
+    yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
+    yield from _disk("topics", runtime.topic_io.flusher.stats, runtime.topic_io.flusher.queued_bytes)
+    if (compactor := runtime.compactor) is not None:
+        yield from compaction_samples(
+            runtime.offsets_log.logs, compactor.counters, compactor.lags, int(time.time() * 1000)
+        )
+    yield _gauge("coordinator_build_info", "Always 1; the label says which build runs.", 1, {"build": build()})
+    yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
+    yield _gauge("process_cpu_seconds", "CPU time of the daemon so far.", time.process_time())
+    yield _gauge("process_resident_memory_bytes", "Memory of the daemon in RAM.", _resident_bytes())
+
+
+def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
+    core = runtime.core
+    for state, count in list(core.groups_by_state.items()):
+        yield _gauge(GROUP + "num_groups", "Groups by state.", count, {"state": state.value})
+    yield _gauge(GROUP + "num_offsets", "Committed offsets over all groups.", core.offset_count)
+    for name, count in core.partitions_by_state.items():
+        yield _gauge(GROUP + "num_partitions", "Partitions of the offsets log by state.", count, {"state": name})
+    counters = core.metrics
+    for name, help, value in (
+        ("offset_commit_total", "Offsets handed to the log by commits.", counters.offset_commits),
+        ("offset_expiration_total", "Offsets removed by retention.", counters.offset_expirations),
+        ("offset_deletion_total", "Offsets removed by OffsetDelete.", counters.offset_deletions),
+        (
+            "group_completed_rebalance_total",
+            "Rebalances whose assignment became durable.",
+            counters.completed_rebalances,
+        ),
+        ("session_expired_total", "Members removed because they were silent.", counters.expired_sessions),
+        (
+            "pending_member_forgotten_total",
+            "Member ids handed out and forgotten early because of group.max.pending.members.",
+            counters.forgotten_members,
+        ),
+        ("group_refused_total", "Groups refused by max.groups.", counters.refused_groups),
+    ):
+        yield _counter(GROUP + name, help, value)
+    yield _histogram(
+        GROUP + "rebalance_duration_seconds",
+        "Rebalances from their trigger to a durable assignment, or to their interruption.",
+        runtime.rebalance_times,
+    )
+    for cause, count in list(counters.rebalances_by_cause.items()):
+        yield _counter(GROUP + "rebalance_total", "Rebalances begun, by cause.", count, {"cause": cause})
+    timers = core.timers
+    for purgatory in (timers.rebalances, timers.heartbeats, timers.pending, timers.appends):
+        yield _gauge(
+            SERVER + "delayed_operation_purgatory_num_delayed_operations",
+            "Operations that wait for an event or their deadline.",
+            purgatory.waiting,
+            {"delayedOperation": purgatory.name},
+        )
+    load_ms = list(runtime.load_ms.values())
+    yield _gauge(GROUP + "partition_load_time_max_ms", "Longest load of a partition, in ms.", max(load_ms, default=0))
+    snapshots = runtime.snapshots.counters
+    yield _counter(GROUP + "loaded_records_total", "Records read from the log by loading.", snapshots.replayed_records)
+    for source, count in (("snapshot", snapshots.from_snapshot), ("log", snapshots.from_log)):
+        yield _counter(GROUP + "partition_loads_total", "Loads of a partition, by source.", count, {"source": source})
+    for outcome, count in (("written", snapshots.written), ("failed", snapshots.failed)):
+        yield _counter("coordinator_snapshots_total", "Snapshots made, by outcome.", count, {"outcome": outcome})
+
+
+def _requests(runtime: Runtime) -> Iterator[Sample | Histogram]:
+    by_api: dict[str, int] = {}
+    for route in list(runtime.routes.values()):
+        by_api[route.name] = by_api.get(route.name, 0) + route.requests
+    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + runtime.heartbeats_by_memo
+    for name, count in by_api.items():
+        yield _counter(SERVER + "requests_total", "Requests handled, by API.", count, {"api": name})
+    for name, latency in list(runtime.routes.latency.items()):
+        # A heartbeat that is recognised by its bytes is answered where it is read, within microseconds.
+        unmeasured = runtime.heartbeats_by_memo if name == "HEARTBEAT" else 0
+        yield Histogram(
+            "kafka_network_request_total_time_seconds",
+            "From a request's arrival to its answer, by API; of frequent APIs one in sixteen is measured.",
+            [(bound, count + unmeasured) for bound, count in latency.buckets()],
+            latency.sum,
+            {"api": name},
+        )
+    connections = runtime.connections
+    yield _gauge(SERVER + "connection_count", "Open connections.", len(connections))
+    yield _counter(SERVER + "connection_creation_total", "Connections accepted.", connections.accepted)
+    yield _counter(SERVER + "connection_refused_total", "Connections refused by a limit.", connections.refused)
+
+
+def _loop(runtime: Runtime) -> Iterator[Sample | Histogram]:
+    health, collector = runtime.health, runtime.collector
+    yield _gauge(
+        "coordinator_event_loop_longest_stall_ms",
+        "For how long one thing has kept the event loop at most, since the start.",
+        round(health.longest_s * 1000, 3),
+    )
+    yield _gauge(
+        "coordinator_event_loop_recent_stall_ms", "The same within the last minute.", round(health.recent_s * 1000, 3)
+    )
+    yield _histogram(
+        "coordinator_event_loop_stall_seconds", "How late the event loop was, looked at again and again.", health.stalls
+    )
+    yield _histogram(
+        "coordinator_gc_pause_seconds", "Passes of Python's garbage collector, any generation.", collector.pauses
+    )
+    yield _gauge(
+        "coordinator_gc_longest_pause_ms",
+        "The longest of these passes, since the start.",
+        round(collector.pauses.longest * 1000, 3),
+    )
+
+
+def _cluster(runtime: Runtime) -> Iterator[Sample]:
+    cluster = runtime.cluster
+    yield _gauge("coordinator_cluster_nodes", "Nodes of the cluster, this one among them.", len(cluster.nodes))
+    yield _gauge("coordinator_cluster_is_controller", "1 on the node that changes topics.", int(cluster.is_controller))
+    yield _gauge(
+        "coordinator_cluster_is_following",
+        "1 while this node hears of every change of topics; 0 while the controller is away.",
+        int(cluster.is_controller or (runtime.link is not None and runtime.link.is_following)),
+    )
+    yield _gauge(
+        "coordinator_catalogue_revision",
+        "Changes of topics so far; equal on all nodes.",
+        runtime.topics.catalogue.revision,
+    )
+
+
+def _disk(log: str, stats: FlusherStats, queued_bytes: int) -> Iterator[Sample | Histogram]:
+    labels = {"log": log}
+    yield _counter("coordinator_log_flush_rounds_total", "Rounds of the writer thread.", stats.rounds, labels)
+    yield _counter("coordinator_log_batches_total", "Record batches written.", stats.batches, labels)
+    yield _counter("coordinator_log_bytes_total", "Bytes written.", stats.bytes, labels)
+    yield _counter("coordinator_log_syncs_total", "Logs flushed to the device.", stats.syncs, labels)
+    yield _counter(
+        "coordinator_log_sync_seconds_total", "Time spent waiting for the device.", stats.sync_seconds, labels
+    )
+    yield _histogram(
+        "coordinator_log_sync_duration_seconds",
+        "How long it took to write a round and flush it to the device (fdatasync).",
+        stats.sync_times,
+        labels,
+    )
+    yield _counter("coordinator_log_failures_total", "Writes and flushes that failed.", stats.failures, labels)
+    yield _gauge("coordinator_log_queued_bytes", "Bytes waiting to be written.", queued_bytes, labels)
+
+
+def _resident_bytes() -> int:
+    """0 where /proc does not exist."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * _PAGE_BYTES
+    except (OSError, IndexError, ValueError):
+        return 0

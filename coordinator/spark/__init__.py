@@ -1,0 +1,1 @@
+"""The Spark session and the Spark data source; shared by compaction and history."""

@@ -1,0 +1,1 @@
+"""Everything that touches the disk: logs, snapshots, the catalogue of topics, and the data directory itself."""

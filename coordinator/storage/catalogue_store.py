@@ -1,0 +1,230 @@
+"""The files of the embedded topics: the catalogue, the producer ids, the producers' sequences, the directories.
+
+  topics.json            the catalogue; what it says is what exists
+  producer-ids.json      producer ids below this number may be in use
+  topic-producers.json   where each partition's producers stood at some offset: start-up reads the log from there only
+  <topic>-<partition>/   one log each, and topic.id: of which topic of that name it is
+
+Small files are replaced atomically and durably. The third is a shortcut: it is believed only where it fits the log it
+speaks of, and is written anew at each start, because a log that lost its tail in a power cut and grew again would fit
+by accident. A directory that is in the way of a new partition is moved aside, never reused; one that says by its
+topic.id that it is this very partition was brought here from another node, and is taken over with its records.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.topics.catalogue import CatalogueError, DeletedTopic, Document, parse_document
+from coordinator.core.topics.effects import DiskSpace
+from coordinator.core.topics.names import (
+    DELETED_SUFFIX,
+    STRAY_SUFFIX,
+    deleted_directory,
+    parse_partition_directory,
+    partition_directory,
+)
+from coordinator.storage.file_names import CATALOGUE_NAME, PRODUCER_IDS_NAME, PRODUCERS_NAME
+from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
+from coordinator.storage.log.log import Log, LogConfig, remove_tree
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.topics.partition import Partition
+
+LOG: Final = logging.getLogger("coordinator.topics")
+
+TOPIC_ID_NAME: Final = "topic.id"
+_FORMAT_VERSION: Final = 1
+
+
+class TopicStoreError(Exception):
+    """A file of the topics cannot be used. The message is one sentence that says what to do."""
+
+
+class TopicStore:
+    """The files in one data directory. Blocking: for worker threads, and for the start."""
+
+    def __init__(self, data_dir: Path, config: Config, fs: FileSystem) -> None:
+        self.data_dir = data_dir
+        self._config = config
+        self._fs = fs
+
+    # -- the small files -----------------------------------------------------------------------------------------
+
+    def load_catalogue(self) -> Document:
+        """The catalogue as it was written last; empty when there is none yet."""
+        path = self.data_dir / CATALOGUE_NAME
+        if not self._fs.exists(path):
+            return Document([], [], "", 0, {})
+        try:
+            return parse_document(read_whole(self._fs, path).decode())
+        except (CatalogueError, UnicodeDecodeError) as error:
+            raise TopicStoreError(f"the catalogue {path} cannot be used: {error}; restore it from a copy") from None
+
+    def save_catalogue(self, document: str) -> None:
+        """Make `document` the catalogue."""
+        write_atomically(self._fs, self.data_dir / CATALOGUE_NAME, document.encode())
+
+    def disk_space(self) -> DiskSpace:
+        """The data directory's path, and the space of its file system."""
+        path = self.data_dir.absolute()
+        return DiskSpace(str(path), self._fs.total_bytes(path), self._fs.free_bytes(path))
+
+    def load_producer_ids(self) -> int:
+        """Producer ids below this may be in use."""
+        path = self.data_dir / PRODUCER_IDS_NAME
+        if not self._fs.exists(path):
+            return 0
+        try:
+            content = json.loads(read_whole(self._fs, path))
+            up_to = content["reserved_up_to"]
+            if not isinstance(up_to, int) or up_to < 0:
+                raise ValueError(f"reserved_up_to is {up_to!r}")
+        except (ValueError, KeyError, TypeError) as error:
+            # Guessing here could hand out an id twice, and a producer's records would be taken for another's.
+            raise TopicStoreError(
+                f'{path} is damaged ({error}); write {{"reserved_up_to": N}} into it, N above every producer id in use'
+            ) from None
+        return up_to
+
+    def save_producer_ids(self, up_to: int) -> None:
+        """Remember that producer ids below `up_to` may be in use."""
+        write_atomically(
+            self._fs, self.data_dir / PRODUCER_IDS_NAME, json.dumps({"reserved_up_to": up_to}).encode() + b"\n"
+        )
+
+    def load_producers(self) -> Mapping[str, Mapping[str, Any]]:
+        """By directory: where the producers of a partition stood. Empty when unknown."""
+        path = self.data_dir / PRODUCERS_NAME
+        try:
+            if not self._fs.exists(path):
+                return {}
+            content = json.loads(read_whole(self._fs, path))
+            if content["version"] != _FORMAT_VERSION:
+                return {}
+            partitions: Mapping[str, Mapping[str, Any]] = dict(content["partitions"])
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            LOG.warning("%s is not used (%s): the producers' state is read from the logs", path, error)
+            return {}
+        return partitions
+
+    def save_producers(self, partitions: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the shortcut for the next start."""
+        content = {"version": _FORMAT_VERSION, "partitions": partitions}
+        write_atomically(self._fs, self.data_dir / PRODUCERS_NAME, json.dumps(content).encode() + b"\n")
+
+    # -- directories ---------------------------------------------------------------------------------------------
+
+    def open_log(self, partition: Partition) -> Log:
+        """Open the log of a partition, or create it."""
+        settings = partition.topic.settings
+        config = LogConfig(
+            segment_bytes=settings.segment_bytes,
+            segment_ms=settings.segment_ms,
+            index_interval_bytes=self._config.log_index_interval_bytes,
+        )
+        return Log.open(self.data_dir / partition.directory, config, self._fs)
+
+    def create_log(self, partition: Partition, *, adopts: bool = False) -> Log:
+        """Create the log of a new partition; what is in its place goes aside, unless it is this partition.
+
+        With `adopts` it is, whatever it says of itself.
+        """
+        path = self.data_dir / partition.directory
+        topic_id = partition.topic.topic_id.hex().encode()
+        if self._fs.exists(path) and not adopts and self._topic_id_in(path) != topic_id:
+            aside = self._free_name(partition.topic.name, partition.index, partition.topic.topic_id, STRAY_SUFFIX)
+            LOG.warning("%s was in the way of a new partition and is now %s", path.name, aside.name)
+            self._fs.rename(path, aside)
+            self._fs.fsync_dir(self.data_dir)
+        log = self.open_log(partition)
+        try:
+            self._note_topic_id(path, topic_id)
+        except OSError:
+            log.abandon()
+            raise
+        return log
+
+    def _note_topic_id(self, directory: Path, topic_id: bytes) -> None:
+        """Not synced: it serves to recognise what was moved to another node, long after."""
+        note = self._fs.open(directory / TOPIC_ID_NAME, create=True)
+        try:
+            note.pwrite(topic_id, 0)
+        finally:
+            note.close()
+
+    def _topic_id_in(self, directory: Path) -> bytes:
+        """What the directory says of itself; empty if it says nothing."""
+        path = directory / TOPIC_ID_NAME
+        return read_whole(self._fs, path).strip() if self._fs.exists(path) else b""
+
+    def remove_log(self, partition: Partition, log: Log) -> None:
+        """Undo `create_log`."""
+        log.abandon()
+        path = self.data_dir / partition.directory
+        if self._fs.is_dir(path):
+            remove_tree(self._fs, path)
+
+    def set_aside(self, topic: str, partition: int, topic_id: bytes) -> Path | None:
+        """Rename the directory of a deleted partition; returns its new name, or None if there is none."""
+        path = self.data_dir / partition_directory(topic, partition)
+        if not self._fs.is_dir(path):
+            return None
+        aside = self._free_name(topic, partition, topic_id, DELETED_SUFFIX)
+        self._fs.rename(path, aside)
+        return aside
+
+    def _free_name(self, topic: str, partition: int, topic_id: bytes, suffix: str) -> Path:
+        path = self.data_dir / deleted_directory(topic, partition, topic_id, suffix)
+        number = 1
+        while self._fs.exists(path):
+            number += 1
+            path = self.data_dir / deleted_directory(topic, partition, topic_id, f".{number}{suffix}")
+        return path
+
+    def sync_names(self) -> None:
+        """Make renames in the data directory durable."""
+        self._fs.fsync_dir(self.data_dir)
+
+    def remove_directories(self, paths: Iterable[Path]) -> None:
+        """Remove directories that were set aside. What cannot be removed now goes at the next start."""
+        for path in paths:
+            try:
+                remove_tree(self._fs, path)
+            except OSError as error:
+                LOG.warning("%s was not removed (%s); the next start tries again", path, error)
+
+    def finish_deletions(self, deleted: Iterable[DeletedTopic], live: Iterable[str]) -> None:
+        """At start: what a deletion left behind when the process died, or could not rename."""
+        existing = set(live)
+        aside = []
+        for topic in deleted:
+            if topic.name not in existing:  # a topic created again under the name has moved the old directories away
+                for index in range(topic.partitions):
+                    path = self.set_aside(topic.name, index, topic.topic_id)
+                    if path is not None:
+                        aside.append(path)
+        if aside:
+            self.sync_names()
+        aside += [
+            self.data_dir / name
+            for name in self._fs.listdir(self.data_dir)
+            if name.endswith(DELETED_SUFFIX) and self._fs.is_dir(self.data_dir / name)
+        ]
+        self.remove_directories(dict.fromkeys(aside))
+
+    def unknown_directories(self, known: Iterable[str]) -> list[str]:
+        """Partition directories that no topic accounts for. They are left alone; somebody should know."""
+        expected = set(known)
+        return [
+            name
+            for name in self._fs.listdir(self.data_dir)
+            if name not in expected
+            and parse_partition_directory(name) is not None
+            and self._fs.is_dir(self.data_dir / name)
+        ]

@@ -1,0 +1,54 @@
+"""How far each log partition is clean: `cleaner-offset-checkpoint` in the data directory, in Kafka's format.
+
+Three kinds of lines: the version 0, the number of entries, and "topic partition offset" for each. Offsets below the
+last are the outcome of a compaction; what lies behind is dirty, and their ratio decides when the next one is due. The
+file is a hint: lost or wrong it costs one compaction too many. Lines of other topics, in a directory from Kafka, stay.
+Source: org.apache.kafka.storage.internals.checkpoint `CheckpointFile`, `OffsetCheckpointFile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.storage.file_names import CLEANER_CHECKPOINT_NAME
+from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
+
+_VERSION: Final = 0
+
+Entries = dict[tuple[str, int], int]
+
+
+def read_checkpoint(fs: FileSystem, data_dir: Path) -> dict[int, int]:
+    """Partition of the offsets log -> the offset up to which it is clean. What cannot be read is not there."""
+    return {partition: offset for (topic, partition), offset in _read(fs, data_dir).items() if topic == OFFSETS_TOPIC}
+
+
+def write_checkpoint(fs: FileSystem, data_dir: Path, clean_up_to: Mapping[int, int]) -> None:
+    """Set the entries of these partitions; durable on return."""
+    entries = _read(fs, data_dir)
+    updated = entries | {(OFFSETS_TOPIC, partition): offset for partition, offset in clean_up_to.items()}
+    if updated == entries:
+        return
+    lines = [f"{topic} {partition} {offset}" for (topic, partition), offset in sorted(updated.items())]
+    text = "".join(f"{line}\n" for line in (_VERSION, len(lines), *lines))
+    write_atomically(fs, data_dir / CLEANER_CHECKPOINT_NAME, text.encode())
+
+
+def _read(fs: FileSystem, data_dir: Path) -> Entries:
+    path = data_dir / CLEANER_CHECKPOINT_NAME
+    if not fs.exists(path):
+        return {}
+    try:
+        version, count, *lines = read_whole(fs, path).decode().splitlines()
+        if (int(version), int(count)) != (_VERSION, len(lines)):
+            return {}
+        entries: Entries = {}
+        for line in lines:
+            topic, partition, offset = line.split()
+            entries[topic, int(partition)] = int(offset)
+    except ValueError:
+        return {}
+    return entries

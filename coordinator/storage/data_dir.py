@@ -1,0 +1,188 @@
+"""The data directory: one daemon at a time, one identity, one format.
+
+A lock file refuses a second daemon. `meta.properties` has Kafka's name and keys (version, cluster.id, node.id), so that
+tools for Kafka's directories find what they expect, and two of ours: the version of our own format, and the number of
+partitions of the offsets log, which decides where a group's records are and is therefore fixed by the first start.
+
+A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted. Whatever a person
+can put right is a `DataDirError`: one sentence that says what to do.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Self
+
+from coordinator.config.config import Config, keys
+from coordinator.storage.file_names import LOCK_NAME, META_NAME, offsets_partition
+from coordinator.storage.log.fs import NO_ROOM, File, FileSystem, RealFileSystem, read_whole, write_atomically
+from coordinator.storage.log.log import remove_tree
+
+FORMAT_VERSION: Final = 1
+
+_KAFKA_VERSIONS: Final = ("0", "1")  # of meta.properties: with ZooKeeper, with KRaft
+_FORMAT_KEY: Final = "coordinator.format.version"
+_PARTITIONS_KEY: Final = "offsets.topic.num.partitions"
+
+
+# What the disk or the system may get over by itself, or with room made on the disk: no mistake in the settings.
+MAY_PASS: Final = NO_ROOM | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
+
+
+class DataDirError(Exception):
+    """The data directory cannot be used. The message is one sentence that says what to do.
+
+    `may_pass`: a later start may succeed with the same settings.
+    """
+
+    def __init__(self, sentence: str, *, may_pass: bool = False) -> None:
+        super().__init__(sentence)
+        self.may_pass = may_pass
+
+
+@dataclass(slots=True)
+class DataDir:
+    """An opened, locked data directory."""
+
+    path: Path
+    cluster_id: str
+    node_id: int
+    offsets_partitions: int
+    _lock: File
+
+    @classmethod
+    def open(cls, path: Path, config: Config, fs: FileSystem | None = None) -> Self:
+        """Make the directory if absent, lock it, check or write its identity."""
+        fs = fs or RealFileSystem()
+        try:
+            _make(fs, path)
+            lock = fs.lock(path / LOCK_NAME)
+        except BlockingIOError:
+            raise DataDirError(
+                f"the data directory {path} is in use by another daemon; stop it, or choose another with --data-dir"
+            ) from None
+        except OSError as error:
+            raise unusable(path, error) from None
+        try:
+            facts = _read_meta(fs, path)
+            updated = _settle(fs, path, config, facts)
+            if updated != facts:
+                text = "".join(f"{key}={value}\n" for key, value in updated.items())
+                write_atomically(fs, path / META_NAME, text.encode())
+            for name in fs.listdir(path):
+                if name.endswith("-delete") and fs.is_dir(path / name):
+                    remove_tree(fs, path / name)  # a topic was deleted, and its files were being removed
+        except OSError as error:
+            lock.close()
+            raise unusable(path, error) from None
+        except BaseException:
+            lock.close()
+            raise
+        return cls(path, updated["cluster.id"], int(updated["node.id"]), int(updated[_PARTITIONS_KEY]), lock)
+
+    def close(self) -> None:
+        """Let another daemon have it."""
+        self._lock.close()
+
+
+def _make(fs: FileSystem, path: Path) -> None:
+    if fs.is_dir(path):
+        return
+    if not fs.is_dir(path.parent) and path.parent != path:
+        _make(fs, path.parent)
+    fs.mkdir(path)
+    fs.fsync_dir(path.parent)
+
+
+def unusable(path: Path, error: OSError) -> DataDirError:
+    """The sentence for what the operating system said."""
+    reason = error.strerror or str(error)
+    if error.errno in MAY_PASS:
+        return DataDirError(
+            f"the data directory {path} cannot be used now ({reason}); "
+            "make room on its disk or mend it, then start again",
+            may_pass=True,
+        )
+    return DataDirError(
+        f"the data directory {path} cannot be used ({reason}); make it writable, or choose another with --data-dir"
+    )
+
+
+def _read_meta(fs: FileSystem, path: Path) -> dict[str, str]:
+    if not fs.exists(path / META_NAME):
+        return {}
+    try:
+        text = read_whole(fs, path / META_NAME).decode()
+    except UnicodeDecodeError:
+        raise DataDirError(f"{path / META_NAME} is not text; restore it from a copy") from None
+    facts = {}
+    for line in text.splitlines():
+        key, separator, value = line.partition("=")
+        if line.strip() and not line.lstrip().startswith("#"):
+            if not separator:
+                raise DataDirError(f"{path / META_NAME} has the line {line!r}, which is no key=value; restore the file")
+            facts[key.strip()] = value.strip()
+    return facts
+
+
+def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -> dict[str, str]:
+    """The facts to be held by meta.properties, or the sentence that says where config and directory disagree."""
+    meta = path / META_NAME
+    updated = dict(facts)
+    if facts.get("version", "1") not in _KAFKA_VERSIONS:
+        raise DataDirError(
+            f"{meta} has the unknown version {facts['version']}; choose another directory with --data-dir"
+        )
+    ours = updated.setdefault(_FORMAT_KEY, str(FORMAT_VERSION))
+    if ours != str(FORMAT_VERSION):
+        raise DataDirError(
+            f"the data directory {path} has format version {ours}, but this program knows only {FORMAT_VERSION}; "
+            "start the version that wrote it, or choose another directory with --data-dir"
+        )
+    updated.setdefault("version", "1")
+    if config.cluster_nodes and not config.cluster_id and "cluster.id" not in facts:
+        raise DataDirError(
+            f"the data directory {path} belongs to no cluster yet; set cluster.id to a name of your choice, the same "
+            "on every node of cluster.nodes"
+        )
+    cluster_id = updated.setdefault("cluster.id", config.cluster_id or _new_cluster_id())
+    if config.cluster_id and config.cluster_id != cluster_id:
+        raise DataDirError(
+            f"the data directory {path} belongs to the cluster {cluster_id}, but cluster.id is {config.cluster_id}; "
+            "remove the setting, or choose another directory with --data-dir"
+        )
+    node_id = updated.setdefault("node.id", facts.get("broker.id", str(config.node_id)))
+    if node_id != str(config.node_id):
+        raise DataDirError(
+            f"the data directory {path} belongs to node {node_id}, but node.id is {config.node_id}; "
+            f"set node.id={node_id}, or choose another directory with --data-dir"
+        )
+    asked = config.offsets_topic_num_partitions
+    present = _partitions_in(fs, path)
+    if config.cluster_nodes and present <= asked:
+        present = asked  # a node has only its own of them, so their number does not tell
+    partitions = updated.setdefault(_PARTITIONS_KEY, str(present or asked))
+    # The default asks for nothing: a directory keeps the number it has, one from Kafka for instance its 50.
+    if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:
+        raise DataDirError(
+            f"the data directory {path} has {partitions} offsets partitions, which cannot change any more; "
+            f"set {_PARTITIONS_KEY}={partitions}, or choose another directory with --data-dir"
+        )
+    return updated
+
+
+def _partitions_in(fs: FileSystem, path: Path) -> int:
+    """How many partitions the offsets log of a directory from Kafka has; 0 if it has none."""
+    numbers = [found for name in fs.listdir(path) if (found := offsets_partition(name)) is not None]
+    return max(numbers) + 1 if numbers else 0
+
+
+def _new_cluster_id() -> str:
+    """22 characters of URL-safe base 64, as Kafka makes them."""
+    while (made := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+        pass  # a leading dash looks like an option on a command line
+    return made

@@ -1,0 +1,42 @@
+"""Names of files and directories in a data directory. Each occurs as a literal here and nowhere else.
+
+Kafka's own: `meta.properties`, `.lock`, `cleaner-offset-checkpoint`, and `<topic>-<partition>` for a log
+(`coordinator.core.topics.names`). The names inside a log's directory belong to `coordinator.storage.log`.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+from coordinator.core.topics.names import OFFSETS_TOPIC, partition_directory
+
+LOCK_NAME: Final = ".lock"
+META_NAME: Final = "meta.properties"
+CATALOGUE_NAME: Final = "topics.json"
+PRODUCER_IDS_NAME: Final = "producer-ids.json"
+PRODUCERS_NAME: Final = "topic-producers.json"
+CLEANER_CHECKPOINT_NAME: Final = "cleaner-offset-checkpoint"
+RECOVERY_CHECKPOINT_NAME: Final = "recovery-checkpoint"
+SNAPSHOT_NAME: Final = "live-state"
+WORKERS_DIR: Final = "workers"
+HISTORY_DIR: Final = "history"
+MARKS_NAME: Final = "marks.json"
+COMPACTION_DIR: Final = "compaction"  # requests, answers, and the jobs with their plans
+JOBS_DIR: Final = "jobs"
+DAEMON_NAME: Final = "daemon.json"
+REQUEST_NAME: Final = "request.json"
+
+_OFFSETS_LOG: Final = re.compile(rf"{OFFSETS_TOPIC}-(\d{{1,9}})")
+
+
+def offsets_log_dir(data_dir: Path, partition: int) -> Path:
+    """Return the directory of one partition of the offsets log."""
+    return data_dir / partition_directory(OFFSETS_TOPIC, partition)
+
+
+def offsets_partition(directory: str) -> int | None:
+    """Return the partition whose log lies in a directory of this name; None if it is no offsets log."""
+    found = _OFFSETS_LOG.fullmatch(directory)
+    return int(found[1]) if found else None

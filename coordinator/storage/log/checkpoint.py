@@ -1,0 +1,80 @@
+"""What a log remembers beside its records: where it starts, and up to where it was known to be on disk.
+
+A small text file in the log's directory, replaced in one step. The start moves when records are deleted, and must not
+move back after a crash. The recovery point says which records were durable at some moment: damage below it is loss and
+is refused at start, damage beyond it may be no more than the torn tail of a crash. After an orderly stop the file also
+names the size of the newest segment; if that still fits, nothing was written since and there is nothing to check.
+
+It also lists the segments (`inventory.py`). Every value is an integer, and keys that are not known are left alone, so
+that an earlier version can read what a later one wrote; what it writes has no list.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
+
+NO_EPOCHS: Final = -1  # there is no leader-epoch-checkpoint; else a CRC-32
+_VERSION: Final = 1
+_SEGMENT: Final = "segment."
+
+
+class Listed(NamedTuple):
+    """A segment that the log has, and how many bytes of its file are settled."""
+
+    base_offset: int
+    size_bytes: int
+
+
+class Checkpoint(NamedTuple):
+    """The facts of one moment. `clean_*` are -1 unless the log was closed in order."""
+
+    log_start_offset: int = 0
+    recovery_point: int = 0
+    clean_segment: int = -1
+    clean_size: int = -1
+    leader_epochs: int = NO_EPOCHS  # Kafka's file of leader epochs, when the segments were listed
+    segments: tuple[Listed, ...] = ()  # in order; empty: nothing is known of them
+
+    def write(self, fs: FileSystem, directory: Path) -> None:
+        """Durable on return."""
+        facts = {
+            "version": _VERSION,
+            "log.start.offset": self.log_start_offset,
+            "recovery.point": self.recovery_point,
+            "clean.segment": self.clean_segment,
+            "clean.size": self.clean_size,
+            "leader.epochs": self.leader_epochs,
+            **{f"{_SEGMENT}{base_offset}": size for base_offset, size in self.segments},
+        }
+        text = "".join(f"{key}={value}\n" for key, value in facts.items())
+        write_atomically(fs, directory / RECOVERY_CHECKPOINT_NAME, text.encode())
+
+    @classmethod
+    def read(cls, fs: FileSystem, directory: Path) -> Checkpoint | None:
+        """None if there is none: a new log, or one that came from Kafka."""
+        path = directory / RECOVERY_CHECKPOINT_NAME
+        if not fs.exists(path):
+            return None
+        try:
+            lines = read_whole(fs, path).decode().splitlines()
+            facts = {key: int(value) for key, _, value in (line.partition("=") for line in lines)}
+            if facts["version"] != _VERSION:
+                raise CorruptLogError(path, 0, f"format version {facts['version']} is not known to this program")
+            listed = (Listed(int(key[len(_SEGMENT) :]), facts[key]) for key in facts if key.startswith(_SEGMENT))
+            return cls(
+                facts["log.start.offset"],
+                facts["recovery.point"],
+                facts["clean.segment"],
+                facts["clean.size"],
+                facts.get("leader.epochs", NO_EPOCHS),
+                tuple(sorted(listed)),
+            )
+        except (KeyError, ValueError) as error:
+            raise CorruptLogError(
+                path, 0, "not a checkpoint; remove the file to start without it (deleted records may reappear)"
+            ) from error

@@ -1,0 +1,181 @@
+"""The sparse indexes of a segment: where in the file an offset is, and which offset a moment in time has.
+
+Kafka's formats: `.index` holds pairs (int32 offset relative to the segment's base, int32 position in the file), and
+`.timeindex` pairs (int64 timestamp, int32 relative offset), each in growing order, one pair for about every
+`log.index.interval.bytes` of log. A lookup finds the last entry at or below what is sought; the segment then walks a
+few kilobytes of log from there.
+
+An index only saves time. Its truth is the log: it is held in memory, written without haste, and rebuilt from the log
+whenever the file is missing, torn, out of order or points beyond the log. So nothing here needs to be durable.
+Thread rule: one thread appends, any thread looks up; cutting replaces the buffer, so a reader keeps what it had.
+"""
+
+from __future__ import annotations
+
+import struct
+from bisect import bisect_right
+from itertools import pairwise
+from pathlib import Path
+from typing import ClassVar, Final
+
+from coordinator.storage.log.fs import FileSystem
+
+MAX_RELATIVE_OFFSET: Final = 2**31 - 1
+
+
+class IndexDamagedError(Exception):
+    """The file is not a sound index; build it again from the log."""
+
+
+class EntryTable:
+    """Entries of one fixed width, both columns growing, as they are in the file."""
+
+    ENTRY: ClassVar[struct.Struct]
+
+    __slots__ = ("_data", "_saved_bytes")
+
+    def __init__(self, data: bytes | bytearray = b"", *, saved_bytes: int = 0) -> None:
+        self._data = bytearray(data)
+        self._saved_bytes = saved_bytes  # how much of `_data` the file holds
+
+    def __len__(self) -> int:
+        return len(self._data) // self.ENTRY.size
+
+    def entry(self, number: int) -> tuple[int, int]:
+        first, second = self.ENTRY.unpack_from(self._data, number * self.ENTRY.size)
+        return first, second
+
+    def entries(self) -> list[tuple[int, int]]:
+        return [(first, second) for first, second in self.ENTRY.iter_unpack(bytes(self._data))]
+
+    def last(self) -> tuple[int, int] | None:
+        count = len(self)
+        return self.entry(count - 1) if count else None
+
+    def _append(self, first: int, second: int) -> None:
+        self._data += self.ENTRY.pack(first, second)
+
+    def _floor(self, column: int, value: int) -> tuple[int, int] | None:
+        """The last entry whose `column` is at or below `value`."""
+        data = self._data  # a cut replaces the buffer: this lookup keeps the one it began with
+        width = self.ENTRY.size
+        unpack = self.ENTRY.unpack_from
+        number = bisect_right(range(len(data) // width), value, key=lambda i: unpack(data, i * width)[column]) - 1
+        if number < 0:
+            return None
+        first, second = unpack(data, number * width)
+        return first, second
+
+    def _keep(self, count: int) -> None:
+        self._data = self._data[: count * self.ENTRY.size]
+        self._saved_bytes = min(self._saved_bytes, len(self._data))
+
+    @property
+    def unsaved_bytes(self) -> int:
+        return len(self._data) - self._saved_bytes
+
+    def save(self, fs: FileSystem, path: Path, *, durable: bool = False) -> None:
+        """Bring the file up to date; an empty table makes an empty file, as Kafka's tools expect."""
+        file = fs.open(path, create=True)
+        try:
+            if file.size() != self._saved_bytes:
+                file.truncate(self._saved_bytes)
+            if self.unsaved_bytes:
+                file.pwrite(bytes(self._data[self._saved_bytes :]), self._saved_bytes)
+            self._saved_bytes = len(self._data)
+            if durable:
+                file.fsync()
+        finally:
+            file.close()
+
+    @classmethod
+    def _read(cls, fs: FileSystem, path: Path) -> bytes:
+        if not fs.exists(path):
+            raise IndexDamagedError(f"{path.name} is missing")
+        file = fs.open(path)
+        try:
+            data = file.pread(file.size(), 0)
+        finally:
+            file.close()
+        if len(data) % cls.ENTRY.size:
+            raise IndexDamagedError(f"{path.name} ends inside an entry")
+        columns = list(cls.ENTRY.iter_unpack(data))
+        for (a, b), (c, d) in pairwise(columns):
+            if c <= a or d <= b:
+                raise IndexDamagedError(f"{path.name} is out of order")
+        return data
+
+
+class OffsetIndex(EntryTable):
+    """Offsets relative to the segment's base -> positions in its file."""
+
+    ENTRY = struct.Struct(">ii")
+
+    __slots__ = ()
+
+    @classmethod
+    def load(cls, fs: FileSystem, path: Path, *, log_bytes: int) -> OffsetIndex:
+        """Read and check the file; IndexDamagedError says what is wrong with it."""
+        data = cls._read(fs, path)
+        table = cls(data, saved_bytes=len(data))
+        last = table.last()
+        if last is not None and (last[1] >= log_bytes or table.entry(0)[0] < 0 or table.entry(0)[1] < 0):
+            raise IndexDamagedError(f"{path.name} points outside the log")
+        return table
+
+    def append(self, relative_offset: int, position: int) -> None:
+        """The batch that ends at `relative_offset` begins at `position`."""
+        self._append(relative_offset, position)
+
+    def position_of(self, relative_offset: int) -> int:
+        """A position at or before the batch that holds this offset, and close to it."""
+        found = self._floor(0, relative_offset)
+        return found[1] if found else 0
+
+    def floor_position(self, position: int) -> int:
+        """The start of a batch at or before this position, and close to it."""
+        found = self._floor(1, position)
+        return found[1] if found else 0
+
+    def cut(self, relative_offset: int, position: int) -> None:
+        """Forget the entries at or beyond this offset or position."""
+        count = len(self)
+        while count and (self.entry(count - 1)[0] >= relative_offset or self.entry(count - 1)[1] >= position):
+            count -= 1
+        self._keep(count)
+
+
+class TimeIndex(EntryTable):
+    """(timestamp, relative offset): nothing up to that offset is younger than the timestamp."""
+
+    ENTRY = struct.Struct(">qi")
+
+    __slots__ = ()
+
+    @classmethod
+    def load(cls, fs: FileSystem, path: Path, *, max_relative_offset: int) -> TimeIndex:
+        """Read and check the file; IndexDamagedError says what is wrong with it."""
+        data = cls._read(fs, path)
+        table = cls(data, saved_bytes=len(data))
+        last = table.last()
+        if last is not None and (last[1] > max_relative_offset or table.entry(0)[1] < 0):
+            raise IndexDamagedError(f"{path.name} points outside the log")
+        return table
+
+    def maybe_append(self, timestamp: int, relative_offset: int) -> None:
+        """Add an entry if it says something new: timestamps and offsets only grow."""
+        last = self.last()
+        if (timestamp > last[0] and relative_offset > last[1]) if last else timestamp >= 0:  # -1: no timestamp
+            self._append(timestamp, relative_offset)
+
+    def offset_before(self, timestamp: int) -> int:
+        """A relative offset before which no record is as young as `timestamp`."""
+        found = self._floor(0, timestamp)
+        return found[1] if found else 0
+
+    def cut(self, relative_offset: int) -> None:
+        """Forget the entries at or beyond this offset."""
+        count = len(self)
+        while count and self.entry(count - 1)[1] >= relative_offset:
+            count -= 1
+        self._keep(count)

@@ -1,0 +1,104 @@
+"""The segments that a log has, as its checkpoint lists them: a start refuses when one is missing or has lost bytes.
+
+Offsets alone do not tell a missing segment: compaction leaves gaps, and retention moves the beginning. So
+`recovery-checkpoint` lists the first offset of each segment and how many bytes of its file were settled. It is written
+whenever the set changes, and in an order that a crash cannot turn into a false refusal:
+
+* A segment is listed after its name is durable, and only when everything below it is settled: a failed write is cut
+  back without the list.
+* Retention and truncation write the list before they remove a file.
+* A replacement of segments rewrites the list before its intent is forgotten, at the start that repeats it as well.
+
+A directory without a list (written by an earlier version, or by Kafka) is taken as it is. So is one that a Kafka has
+served since: it may have rolled, merged and deleted segments. A Kafka makes `leader-epoch-checkpoint` when it loads a
+log and adds its epoch when it becomes the leader (org.apache.kafka `LeaderEpochFileCache.assign`), and nothing here
+writes that file, so the list counts only while the file is what it was.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Final
+
+from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
+from coordinator.storage.log.checkpoint import NO_EPOCHS, Checkpoint, Listed
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.fs import FileSystem, read_whole
+from coordinator.storage.log.segment import Segment, segment_path
+from coordinator.storage.log.swap import Intent
+
+_EPOCHS_NAME: Final = "leader-epoch-checkpoint"
+
+
+def leader_epochs(fs: FileSystem, directory: Path) -> int:
+    """A checksum of Kafka's file of leader epochs; `NO_EPOCHS` where there is none."""
+    path = directory / _EPOCHS_NAME
+    return zlib.crc32(read_whole(fs, path)) if fs.exists(path) else NO_EPOCHS
+
+
+def inventory(segments: Sequence[Segment], log_start_offset: int, recovery_point: int) -> tuple[Listed, ...]:
+    """The list of these segments: those that may not vanish, with the bytes that may not be cut from them."""
+    finished = [
+        Listed(segment.base_offset, segment.size_bytes if segment.next_offset <= recovery_point else 0)
+        for segment, successor in pairwise(segments)
+        if segment.base_offset <= recovery_point and successor.base_offset > log_start_offset
+    ]
+    newest = segments[-1]
+    return (*finished, Listed(newest.base_offset, 0)) if newest.base_offset <= recovery_point else tuple(finished)
+
+
+def refuse_loss(fs: FileSystem, directory: Path, bases: Sequence[int], checkpoint: Checkpoint) -> None:
+    """CorruptLogError if a listed segment is missing from these, or shorter than it was. Nothing was changed yet."""
+    start = checkpoint.log_start_offset
+    listed = dict(checkpoint.segments)
+    known = sorted({*listed, *bases})
+    missing = [base for base, successor in pairwise(known) if base not in bases and successor > start]
+    if known[-1] not in bases:
+        missing.append(known[-1])
+    if missing:
+        raise CorruptLogError(segment_path(directory, missing[0]), -1, _missing(missing, known))
+    for base in bases:
+        size = _size(fs, segment_path(directory, base)) if listed.get(base) else 0
+        if size < listed.get(base, 0):
+            raise CorruptLogError(
+                segment_path(directory, base),
+                size,
+                f"the file ends, but it had {listed[base]} bytes, all of them on disk; restore it from a copy, or "
+                f"remove {RECOVERY_CHECKPOINT_NAME} beside it to start without them",
+            )
+
+
+def _missing(missing: Sequence[int], known: Sequence[int]) -> str:
+    base = missing[0]
+    successor = next((other for other in known if other > base), None)
+    others = len(missing) - 1
+    return (
+        f"the file is missing, and with it the records from offset {base} "
+        + ("on" if successor is None else f"up to {successor}")
+        + (f"; {others} other segment{'s are' if others > 1 else ' is'} missing, too" if others else "")
+        + f"; restore from a copy, or remove {RECOVERY_CHECKPOINT_NAME} beside it to start without these records"
+    )
+
+
+def _size(fs: FileSystem, path: Path) -> int:
+    file = fs.open(path)
+    try:
+        return file.size()
+    finally:
+        file.close()
+
+
+def note_replaced(fs: FileSystem, directory: Path, intent: Intent) -> None:
+    """Bring the list up to date after a replacement was carried out at a start; durable on return."""
+    checkpoint = Checkpoint.read(fs, directory)
+    if checkpoint is None or not checkpoint.segments:
+        return
+    listed = dict(checkpoint.segments)
+    for name in intent.removes:
+        if name.endswith(".log"):
+            listed.pop(int(name[:20]), None)
+    listed.update((int(add.name[:20]), add.size_bytes) for add in intent.adds if add.name.endswith(".log"))
+    checkpoint._replace(segments=tuple(Listed(*one) for one in sorted(listed.items()))).write(fs, directory)

@@ -1,0 +1,455 @@
+"""One append-only log of record batches: a directory of segments, in Kafka's layout, with three numbers.
+
+`log_start_offset` is where it begins, `log_end_offset` the next offset to be given, and `high_watermark` divides what
+is settled from what is not: below it are records that readers may see and that a crash will not take; between it and
+the end are records on their way to the disk. Only the owner of durability (the flusher) moves it.
+
+Threads: appending, flushing, cutting, rolling and deleting belong to one writer thread at a time. Reading may happen
+in any thread, beside the writer. Segments are held in a tuple that is replaced, never changed; a reader goes on with
+the one it began with, and a deleted segment's file stays open until its last reader lets go.
+
+Promises: what `flush` returned for survives a power cut. After a failed write or sync `cut_back` removes everything
+beyond the high watermark, from memory and disk, and moves to a new segment; nothing is taken before it succeeded.
+"""
+
+from __future__ import annotations
+
+import errno
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from operator import attrgetter
+from pathlib import Path
+from typing import NamedTuple, Self
+
+from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
+from coordinator.storage.log import swap
+from coordinator.storage.log.checkpoint import Checkpoint
+from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
+from coordinator.storage.log.fs import NO_ROOM, FileSystem, RealFileSystem
+from coordinator.storage.log.inventory import inventory
+from coordinator.storage.log.recovery import NO_EVIDENCE, Evidence, RecoveryReport, recover, segment_bases
+from coordinator.storage.log.segment import Entry, Segment, segment_path
+from coordinator.storage.log.staging import PreparedSwap, Replaced, SwapRefusedError
+from protocol.record_batch import BatchHeader, read_header, read_records
+
+_base_offset = attrgetter("base_offset")
+
+
+class LogConfig(NamedTuple):
+    """When a segment is full (Kafka's segment.bytes and segment.ms), and how dense its indexes are."""
+
+    segment_bytes: int = 100 << 20
+    segment_ms: int = 7 * 24 * 3600 * 1000  # in record time: between a segment's first batch and the new one
+    index_interval_bytes: int = 4096
+
+
+class Log:
+    """See the module. `recovery` says what opening it found."""
+
+    def __init__(
+        self,
+        directory: Path,
+        config: LogConfig,
+        fs: FileSystem,
+        segments: Sequence[Segment],
+        checkpoint: Checkpoint,
+        leader_epochs: int,
+        recovery: RecoveryReport,
+    ) -> None:
+        self.directory = directory
+        self.config = config
+        self.fs = fs
+        self.recovery = recovery
+        self.segments: tuple[Segment, ...] = tuple(segments)
+        self.log_start_offset = max(checkpoint.log_start_offset, segments[0].base_offset)
+        self.log_end_offset = max(segments[-1].next_offset, self.log_start_offset)
+        self.high_watermark = self.log_end_offset  # whatever was recovered is durable, and nobody else has a copy
+        self._synced_offset = self.log_end_offset  # everything below is on the device
+        self._synced_position = segments[-1].size_bytes  # the same, in the newest segment's file
+        self._checkpoint = checkpoint
+        self._leader_epochs = leader_epochs
+        self.owes_checkpoint = False  # a new segment is not in it yet, or there was no room for it
+        self._closed = False
+        self._is_suspect = False  # a write or sync failed: nothing goes on before `cut_back`
+        self._swap: swap.Intent | None = None  # decided, and not yet forgotten by the disk
+        self._swap_is_applied = False
+        self._swap_in_doubt = False  # a crash might carry out a replacement that was given up
+
+    def __repr__(self) -> str:
+        return (
+            f"<Log {self.directory.name} {self.log_start_offset}..{self.high_watermark}..{self.log_end_offset} "
+            f"{len(self.segments)} segments>"
+        )
+
+    @classmethod
+    def open(
+        cls,
+        directory: Path,
+        config: LogConfig | None = None,
+        fs: FileSystem | None = None,
+        evidence: Evidence = NO_EVIDENCE,
+    ) -> Self:
+        """Open or create a log. CorruptLogError: durable records are damaged or gone, see `recovery.py`."""
+        config = config or LogConfig()
+        fs = fs or RealFileSystem()
+        found = recover(directory, config.index_interval_bytes, fs, evidence)
+        log = cls(directory, config, fs, found.segments, found.checkpoint, found.leader_epochs, found.report)
+        if log.log_end_offset:
+            try:
+                log.save_checkpoint()  # all of it is on the device now: the next start need not do this again
+            except OSError as error:
+                if error.errno not in NO_ROOM:
+                    log.abandon()
+                    raise
+                log.owes_checkpoint = True
+                found.report.unsaved.append(RECOVERY_CHECKPOINT_NAME)
+            except BaseException:
+                log.abandon()
+                raise
+        return log
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(segment.size_bytes for segment in self.segments)
+
+    @property
+    def synced_offset(self) -> int:
+        """Every record below it is on the device."""
+        return self._synced_offset
+
+    # writing: the writer thread
+
+    def append(self, batch: bytes | bytearray, last_offset: int, max_timestamp: int) -> None:
+        """Write one batch that carries the next offsets. Durable after `flush`; on OSError call `cut_back`."""
+        self.append_all((Entry(batch, last_offset, max_timestamp),))
+
+    def append_all(self, entries: Sequence[Entry]) -> None:
+        """Write these batches in order, rolling where a segment is full; one system call per segment."""
+        with self._suspect_if_it_fails():
+            self._append_all(entries)
+
+    @contextmanager
+    def _suspect_if_it_fails(self) -> Iterator[None]:
+        """After a failed sync the next one would succeed and have saved nothing: whoever asks, it must not be asked."""
+        if self._is_suspect:
+            raise OSError(errno.EIO, "an earlier write failed and was not cut back yet", str(self.directory))
+        try:
+            yield
+        except BaseException:
+            self._is_suspect = True
+            raise
+
+    def _append_all(self, entries: Sequence[Entry]) -> None:
+        config = self.config
+        segment = self.segments[-1]
+        run: list[Entry] = []
+        run_bytes = 0
+        next_offset = self.log_end_offset
+        for entry in entries:
+            batch, last_offset, _ = entry
+            base_offset = int.from_bytes(batch[:8], "big")
+            if base_offset != next_offset or last_offset < base_offset:
+                raise LogError(f"{self.directory.name}: a batch {base_offset}..{last_offset}, due is {next_offset}")
+            if segment.must_roll(run, run_bytes, entry, config.segment_bytes, config.segment_ms):
+                self._write(segment, run)
+                run, run_bytes = [], 0
+                segment = self._roll()
+            run.append(entry)
+            run_bytes += len(batch)
+            next_offset = last_offset + 1
+        self._write(segment, run)
+
+    def _write(self, segment: Segment, run: Sequence[Entry]) -> None:
+        if run:
+            segment.append(run)
+            self.log_end_offset = segment.next_offset
+
+    def flush(self) -> None:
+        """Return when every record appended so far is on the device."""
+        with self._suspect_if_it_fails():
+            if self._synced_offset != self.log_end_offset:
+                self.segments[-1].file.fdatasync()  # the older ones were synced when they were finished
+                self._note_synced()
+
+    def _note_synced(self) -> None:
+        self._synced_offset = self.log_end_offset
+        self._synced_position = self.segments[-1].size_bytes
+
+    def roll(self) -> Segment:
+        """Finish the newest segment and begin another; returns it. An empty one is as good as new."""
+        with self._suspect_if_it_fails():
+            return self._roll()
+
+    def _roll(self) -> Segment:
+        newest = self.segments[-1]
+        if newest.size_bytes == 0:
+            return newest
+        newest.finish()
+        self._note_synced()
+        segment = Segment.create(self.fs, self.directory, self.log_end_offset, self.config.index_interval_bytes)
+        self.fs.fsync_dir(self.directory)
+        self.segments = (*self.segments, segment)
+        self._synced_position = 0
+        self.owes_checkpoint = True
+        return segment
+
+    def cut_back(self) -> None:
+        """After a failed write or sync: remove everything beyond the high watermark, then begin a new segment.
+
+        Raises OSError while the disk still refuses; call it again later, and append nothing before it returned. What
+        is below the high watermark but not synced (policy `interval`) is checked and written once more.
+        """
+        self._remove_from(self.high_watermark)
+        newest = self.segments[-1]
+        position = min(self._synced_position, newest.size_bytes)
+        if position < newest.size_bytes:
+            newest.check_from(position)
+            newest.rewrite(position)
+        newest.file.fsync()
+        kept = {segment.base_offset for segment in self.segments}
+        for base in segment_bases(self.fs.listdir(self.directory)):
+            if base not in kept and base > newest.base_offset:  # a roll that failed half-way
+                self.fs.unlink(segment_path(self.directory, base))
+        self.fs.fsync_dir(self.directory)
+        self._note_synced()
+        self._roll()
+        self._is_suspect = False
+
+    def truncate_to(self, offset: int) -> None:
+        """Remove every record from `offset` on, durably. A batch that holds the offset goes as a whole."""
+        offset = max(offset, self.log_start_offset)
+        if offset >= self.log_end_offset:
+            return
+        self.finish_swap()  # doing it again later would bring back what is cut now
+        with self._suspect_if_it_fails():
+            if offset < self._checkpoint.recovery_point:
+                # Not `offset`: compaction may have left a gap before it, and recovery finds the end of the last batch.
+                holds_it = bisect_right(self.segments, offset, key=_base_offset) - 1
+                self._write_checkpoint(recovery_point=self.segments[holds_it].base_offset)
+            self.high_watermark = min(self.high_watermark, offset)
+            self._remove_from(offset)
+            self.high_watermark = min(self.high_watermark, self.log_end_offset)
+            self.segments[-1].file.fsync()
+            self.fs.fsync_dir(self.directory)
+            self._note_synced()
+
+    def _remove_from(self, offset: int) -> None:
+        """Drop segments that begin beyond `offset` and cut the one that holds it."""
+        while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
+            gone = self.segments[-1]
+            self.segments = self.segments[:-1]
+            gone.delete()
+            self._synced_position = self.segments[-1].size_bytes  # finished, hence synced, before its successor
+        newest = self.segments[-1]
+        position = newest.locate(offset)
+        next_offset = self._end_before(newest, position, offset)
+        newest.cut(position, next_offset)
+        self._synced_position = min(self._synced_position, position)
+        self._synced_offset = min(self._synced_offset, next_offset)
+        self.log_end_offset = next_offset
+
+    def _end_before(self, segment: Segment, position: int, offset: int) -> int:
+        """The next offset of a segment cut at `position`: `offset`, or less where a batch holds it inside."""
+        if position == segment.size_bytes:
+            return offset
+        return min(offset, int.from_bytes(segment.file.pread(8, position), "big"))
+
+    def delete_up_to(self, offset: int) -> int:
+        """Move the start to `offset` (at most the high watermark), durably, and drop segments that end before it.
+
+        Returns how many segments went. The newest stays: `roll` first to let all of them go.
+        """
+        offset = min(offset, self.high_watermark)
+        if offset <= self.log_start_offset:
+            return 0
+        self.finish_swap()  # doing it again later would miss what goes now
+        self._write_checkpoint(log_start_offset=offset)  # first: a crash while files go must not bring records back
+        self.log_start_offset = offset
+        segments = self.segments
+        count = 0
+        while count + 1 < len(segments) and segments[count + 1].base_offset <= offset:
+            count += 1
+        self.segments = segments[count:]
+        for segment in segments[:count]:
+            segment.delete()
+        if count:
+            self.fs.fsync_dir(self.directory)
+        return count
+
+    def replace_segments(self, prepared: PreparedSwap, at_step: swap.AtStep = swap.no_step) -> None:
+        """Put prepared segments in the place of the log's first ones, durably; then call `finish_swap`.
+
+        Readers that have begun go on with the segments they have. SwapRefusedError: these are not the log's first
+        segments any more, or not all of it is settled. An OSError before the commit point leaves everything as it was;
+        one behind it is told as well, but the replacement stands (`is_swapping`), and `finish_swap` does the rest.
+        """
+        if self._is_suspect:
+            raise OSError(errno.EIO, "an earlier write failed and was not cut back yet", str(self.directory))
+        self.finish_swap()
+        count = len(prepared.replaces)
+        old = self.segments
+        facts = tuple([Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in old[:count]])
+        if not count or facts != prepared.replaces or len(old) == count or old[count].base_offset > self.high_watermark:
+            raise SwapRefusedError(f"{self.directory.name} has changed since the replacement of segments was prepared")
+        try:
+            swap.commit(self.fs, self.directory, at_step)
+        except OSError:
+            self._swap_in_doubt = True
+            self._give_up_swap()
+            raise
+        self._swap, self._swap_is_applied = prepared.intent, False
+        self.segments = (*prepared.segments, *old[count:])
+        self._apply_swap(prepared.intent, at_step)
+
+    def _apply_swap(self, intent: swap.Intent, at_step: swap.AtStep) -> None:
+        if not self._swap_is_applied:
+            swap.apply(self.fs, self.directory, intent, at_step, verify=False)
+            self._swap_is_applied = True
+
+    @property
+    def is_swapping(self) -> bool:
+        """Whether a replacement of segments has been decided and is not yet forgotten: `finish_swap` does that."""
+        return self._swap is not None
+
+    @property
+    def owes_swap(self) -> bool:
+        """Whether `finish_swap` has anything to do, if only to be sure that a replacement was given up."""
+        return self._swap is not None or self._swap_in_doubt
+
+    def finish_swap(self, at_step: swap.AtStep = swap.no_step) -> None:
+        """Complete and forget a replacement of segments; does nothing if there is none."""
+        if self._swap is not None:
+            self._apply_swap(self._swap, at_step)
+            self._write_checkpoint()
+            swap.finish(self.fs, self.directory, at_step)
+            self._swap = None
+        if self._swap_in_doubt:
+            swap.withdraw(self.fs, self.directory)
+            self._swap_in_doubt = False
+
+    def _give_up_swap(self) -> None:
+        with suppress(OSError):  # whoever must be sure tries it again
+            swap.withdraw(self.fs, self.directory)
+            self._swap_in_doubt = False
+
+    def save_checkpoint(self) -> None:
+        """Note durably how far the log is synced; called now and then, so that damage below it can be told later."""
+        if self._closed:
+            return
+        self.owes_checkpoint = False
+        if self._checkpoint_now() != self._checkpoint._replace(clean_segment=-1, clean_size=-1):
+            self._write_checkpoint()
+        self.segments[-1].save_indexes()
+
+    def _checkpoint_now(
+        self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
+    ) -> Checkpoint:
+        newest = self.segments[-1]
+        start = self.log_start_offset if log_start_offset is None else log_start_offset
+        # what is synced but not settled may yet be cut back
+        point = min(self._synced_offset, self.high_watermark) if recovery_point is None else recovery_point
+        clean_facts = (newest.base_offset, newest.size_bytes) if clean else (-1, -1)
+        return Checkpoint(start, point, *clean_facts, self._leader_epochs, inventory(self.segments, start, point))
+
+    def _write_checkpoint(
+        self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
+    ) -> None:
+        checkpoint = self._checkpoint_now(log_start_offset=log_start_offset, recovery_point=recovery_point, clean=clean)
+        checkpoint.write(self.fs, self.directory)
+        self._checkpoint = checkpoint
+
+    def close(self) -> None:
+        """Flush, note that the end is in order, and let go of the files. A second call does nothing."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.flush()
+            self.segments[-1].save_indexes(durable=True, final=True)
+            self._write_checkpoint(clean=True)
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Let go of the files and write nothing: the disk refuses, or a test crashes. Recovery sorts it out."""
+        self._closed = True
+        for segment in self.segments:
+            segment.file.close()
+
+    def delete(self) -> None:
+        """Remove the log with its directory. It is first renamed to `<name>-delete`, in one durable step."""
+        self.abandon()
+        gone = self.directory.with_name(self.directory.name + "-delete")
+        if self.fs.is_dir(gone):
+            remove_tree(self.fs, gone)
+        self.fs.rename(self.directory, gone)
+        self.fs.fsync_dir(gone.parent)
+        remove_tree(self.fs, gone)
+
+    # reading: any thread
+
+    def read(self, offset: int, max_bytes: int, *, min_one: bool = True, up_to_offset: int | None = None) -> bytes:
+        """Whole batches from the one that holds `offset` on, as a Fetch answers them; empty at the end.
+
+        Only batches that lie below `up_to_offset` (by default the high watermark) are served, from one segment at a
+        time, at most `max_bytes` of them; with `min_one` at least the first, however large.
+        """
+        end = self.log_end_offset
+        if not self.log_start_offset <= offset <= end:
+            raise OffsetOutOfRangeError(offset, self.log_start_offset, end)
+        limit = self.high_watermark if up_to_offset is None else min(up_to_offset, end)
+        segments = self.segments
+        for number in range(max(0, bisect_right(segments, offset, key=_base_offset) - 1), len(segments)):
+            if offset >= limit or segments[number].base_offset >= limit:
+                break
+            data = segments[number].read(offset, max_bytes, min_one=min_one, limit_offset=limit)
+            if data is not None:
+                return data
+        return b""
+
+    def batches(self, from_offset: int = 0, *, chunk_bytes: int = 1 << 20) -> Iterator[tuple[BatchHeader, bytes]]:
+        """Every batch from the one that holds `from_offset` on, checksums verified; CorruptLogError where one fails."""
+        from_offset = max(from_offset, self.log_start_offset)
+        for segment in self.segments:
+            if segment.next_offset > from_offset:
+                for batch in segment.batches(from_offset, segment.size_bytes, chunk_bytes):
+                    yield read_header(batch), batch
+
+    def offset_for_timestamp(self, timestamp: int) -> tuple[int, int] | None:
+        """(timestamp, offset) of the first record at least as young as `timestamp`, below the high watermark."""
+        for segment in self.segments:
+            if segment.max_timestamp >= timestamp:
+                start = segment.base_offset + segment.time_index.offset_before(timestamp)
+                found = self._first_record(segment, start, timestamp)
+                if found:
+                    return found
+        return None
+
+    def max_timestamp_offset(self) -> tuple[int, int] | None:
+        """(timestamp, offset) of the youngest record; the first of them if several share the timestamp."""
+        youngest = max(self.segments, key=attrgetter("max_timestamp"))  # max() keeps the first of equals
+        if youngest.max_timestamp < 0:
+            return None
+        return self.offset_for_timestamp(youngest.max_timestamp)
+
+    def _first_record(self, segment: Segment, offset: int, timestamp: int) -> tuple[int, int] | None:
+        start, limit = self.log_start_offset, self.high_watermark
+        for batch in segment.batches(offset, segment.size_bytes, 64 << 10):
+            header = read_header(batch)
+            if header.base_offset >= limit:
+                return None
+            if header.max_timestamp < timestamp:
+                continue
+            for record in read_records(batch, 0, header):
+                if record.timestamp_ms >= timestamp and start <= record.offset < limit:
+                    return record.timestamp_ms, record.offset
+        return None
+
+
+def remove_tree(fs: FileSystem, directory: Path) -> None:
+    """Remove a log's directory and the files in it; it holds no directories."""
+    for name in fs.listdir(directory):
+        fs.unlink(directory / name)
+    fs.rmdir(directory)
+    fs.fsync_dir(directory.parent)

@@ -1,0 +1,430 @@
+"""One segment: a file of record batches named after its first offset, with its two sparse indexes beside it.
+
+The segment knows where whole batches begin and end, and nothing of what they hold. One thread appends; any thread
+reads, because a batch counts only once `size_bytes` and `next_offset` include it, and bytes below them never change.
+Offsets within a segment grow but may have gaps: compaction keeps the offsets of the batches that survive.
+
+`scan` is how a file is believed after a crash: batch after batch, each with its size, its format, its place in the
+order of offsets and its CRC-32C, up to the first that does not hold.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import google_crc32c
+
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.fs import File, FileSystem
+from coordinator.storage.log.index import MAX_RELATIVE_OFFSET, IndexDamagedError, OffsetIndex, TimeIndex
+
+BATCH_HEADER_BYTES: Final = 61
+SIZE_PREFIX_BYTES: Final = 12  # base offset and length: what the length does not count
+_CRC_FROM: Final = 21  # the checksum covers everything from the attributes on
+_NO_TIMESTAMP: Final = -1
+_SCAN_CHUNK: Final = 1 << 20
+_WALK_CHUNK: Final = 8 << 10
+
+_PREFIX = struct.Struct(">qi")  # base offset, length
+_EXTENT = struct.Struct(">qi11xi")  # base offset, length, last offset delta
+_FACTS = struct.Struct(">qi4xbIHi8xq")  # base offset, length, magic, crc, attributes, last offset delta, max timestamp
+
+
+class Entry(NamedTuple):
+    """A batch to append, with the facts the log needs of it, so that it need not parse what its caller just built."""
+
+    batch: bytes | bytearray
+    last_offset: int
+    max_timestamp: int
+
+
+class Damage(NamedTuple):
+    """Where a scan stopped before the end of the file, and why."""
+
+    position: int
+    reason: str
+
+
+class Extent(NamedTuple):
+    """One whole batch in a file."""
+
+    position: int
+    size: int
+    base_offset: int
+    last_offset: int
+
+
+def segment_path(directory: Path, base_offset: int, suffix: str = ".log") -> Path:
+    """`00000000000000000042.log`: Kafka's name for a segment file."""
+    return directory / f"{base_offset:020d}{suffix}"
+
+
+def whole_batches(
+    file: File, position: int, end: int, chunk_bytes: int = _SCAN_CHUNK
+) -> Iterator[tuple[int, bytes, int, int]]:
+    """(position in the file, buffer, where in the buffer, size) of each batch that lies whole before `end`."""
+    chunk_bytes = max(chunk_bytes, _WALK_CHUNK)
+    buffer = b""
+    start = position  # of `buffer` in the file
+    while end - position >= SIZE_PREFIX_BYTES:
+        at = position - start
+        if at + SIZE_PREFIX_BYTES > len(buffer):
+            buffer, start, at = file.pread(min(chunk_bytes, end - position), position), position, 0
+            if len(buffer) < SIZE_PREFIX_BYTES:
+                return
+        size = SIZE_PREFIX_BYTES + int(_PREFIX.unpack_from(buffer, at)[1])
+        if size < BATCH_HEADER_BYTES or position + size > end:
+            return
+        if at + size > len(buffer):
+            buffer, start, at = file.pread(min(max(chunk_bytes, size), end - position), position), position, 0
+            if len(buffer) < size:
+                return
+        yield position, buffer, at, size
+        position += size
+
+
+def fault_in_batch(buffer: bytes, at: int, size: int, least_offset: int) -> str | None:
+    """Why these bytes are not a sound batch whose first offset is at or beyond `least_offset`; None if they are."""
+    base_offset, _, magic, crc, _, last_delta, _ = _FACTS.unpack_from(buffer, at)
+    if magic != 2:
+        return f"record batch format {magic} (only format 2 is known)"
+    if base_offset < least_offset:
+        return f"offset {base_offset} where {least_offset} or more is due"
+    if last_delta < 0:
+        return f"last offset delta {last_delta}"
+    if google_crc32c.value(buffer[at + _CRC_FROM : at + size]) != crc:
+        return "checksum does not match"
+    return None
+
+
+class Segment:
+    """A segment file in use. Only the newest of a log is appended to."""
+
+    __slots__ = (
+        "_bytes_since_index",
+        "_fs",
+        "_index_interval",
+        "_rolling_timestamp",
+        "base_offset",
+        "file",
+        "index",
+        "max_timestamp",
+        "max_timestamp_offset",
+        "next_offset",
+        "path",
+        "size_bytes",
+        "time_index",
+    )
+
+    def __init__(self, fs: FileSystem, path: Path, file: File, index_interval_bytes: int) -> None:
+        self._fs = fs
+        self.path = path
+        self.file = file
+        self._index_interval = index_interval_bytes
+        self.base_offset = int(path.stem)
+        self._reset()
+
+    def _reset(self) -> None:
+        self.index = OffsetIndex()
+        self.time_index = TimeIndex()
+        self.size_bytes = 0
+        self.next_offset = self.base_offset
+        self.max_timestamp = _NO_TIMESTAMP
+        self.max_timestamp_offset = self.base_offset
+        self._rolling_timestamp = _NO_TIMESTAMP  # of the first batch: the age of a segment counts from it
+        self._bytes_since_index = 0
+
+    def __repr__(self) -> str:
+        return f"<Segment {self.path.name} {self.base_offset}..{self.next_offset} {self.size_bytes} bytes>"
+
+    @property
+    def first_timestamp(self) -> int:
+        """The latest of the first batch: the age of a segment counts from it. -1: there is none."""
+        return self._rolling_timestamp
+
+    # opening
+
+    @classmethod
+    def create(cls, fs: FileSystem, directory: Path, base_offset: int, index_interval_bytes: int) -> Segment:
+        """A new, empty segment; its name is durable after the directory's sync."""
+        path = segment_path(directory, base_offset)
+        file = fs.open(path, create=True)
+        try:
+            if file.size():
+                file.truncate(0)  # a leftover that never became part of the log
+                file.fsync()
+        except OSError:
+            file.close()
+            raise
+        return cls(fs, path, file, index_interval_bytes)
+
+    @classmethod
+    def open(cls, fs: FileSystem, path: Path, index_interval_bytes: int) -> Segment:
+        """An existing file, nothing of it believed yet: call `load` or `scan` next."""
+        return cls(fs, path, fs.open(path), index_interval_bytes)
+
+    @classmethod
+    def open_staged(cls, fs: FileSystem, path: Path, suffix: str, index_interval_bytes: int) -> Segment:
+        """A finished file that is to become `path`: it and its indexes still have `suffix` behind their names. Loaded.
+
+        Errors as `load`.
+        """
+        segment = cls(fs, path, fs.open(path.with_name(path.name + suffix)), index_interval_bytes)
+        try:
+            segment.load(suffix)
+        except BaseException:
+            segment.file.close()
+            raise
+        return segment
+
+    def load(self, suffix: str = "") -> None:
+        """Believe a file that was synced when it was finished: its indexes, and the few batches behind their end.
+
+        IndexDamagedError: an index does not fit, because it or the log is damaged; `scan` builds it, or tells.
+        """
+        self._reset()
+        size = self.file.size()
+        if size == 0:
+            return
+        index = OffsetIndex.load(self._fs, self.path.with_suffix(".index" + suffix), log_bytes=size)
+        last = index.last()
+        start = last[1] if last else 0
+
+        def note(position: int, *_: int) -> None:
+            if position - start > self._index_interval:
+                raise IndexDamagedError(f"{self.path.stem}.index stops short of the end of the log")
+
+        end, damage = self._check_batches(start, size, self.base_offset, note)
+        if damage:
+            raise IndexDamagedError(f"{self.path.stem}.index does not fit the log")  # or the log is damaged: scan tells
+        last_offset = self._last_offset_before(start, end)
+        time_index = TimeIndex.load(
+            self._fs, self.path.with_suffix(".timeindex" + suffix), max_relative_offset=last_offset - self.base_offset
+        )
+        youngest = time_index.last()
+        if youngest is None:
+            raise IndexDamagedError(f"{self.path.stem}.timeindex is empty")
+        self.index, self.time_index = index, time_index
+        self.max_timestamp, self.max_timestamp_offset = youngest[0], self.base_offset + youngest[1]
+        self._rolling_timestamp = int(_FACTS.unpack(self.file.pread(_FACTS.size, 0))[-1])
+        self._bytes_since_index = size - start
+        self.next_offset = last_offset + 1
+        self.size_bytes = size
+
+    def scan(self) -> Damage | None:
+        """Read the whole file, build the indexes anew, and stop at the first byte that is not a sound batch.
+
+        Afterwards the segment ends there; the file itself is not touched. Returns why it stopped early, if it did.
+        """
+        self._reset()
+        _, damage = self._check_batches(0, self.file.size(), self.base_offset, self._note)
+        return damage
+
+    def _check_batches(
+        self, position: int, size: int, least_offset: int, note: Callable[[int, int, int, int], None]
+    ) -> tuple[int, Damage | None]:
+        """Check each batch from `position` on; (where the sound ones end, why not at `size`)."""
+        for found, buffer, at, batch_size in whole_batches(self.file, position, size):
+            fault = fault_in_batch(buffer, at, batch_size, least_offset)
+            if fault:
+                return found, Damage(found, fault)
+            base_offset, _, _, _, _, last_delta, max_timestamp = _FACTS.unpack_from(buffer, at)
+            last_offset = base_offset + last_delta
+            if last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
+                return found, Damage(found, f"offset {last_offset} is too far from the segment's first")
+            note(found, batch_size, last_offset, max_timestamp)
+            least_offset = last_offset + 1
+            position = found + batch_size
+        if position == size:
+            return position, None
+        return position, Damage(position, f"{size - position} bytes that are no whole batch")
+
+    def _last_offset_before(self, position: int, end: int) -> int:
+        last_offset = self.base_offset - 1
+        for _, buffer, at, _ in whole_batches(self.file, position, end):
+            base_offset, _, last_delta = _EXTENT.unpack_from(buffer, at)
+            last_offset = base_offset + last_delta
+        return last_offset
+
+    # writing: one thread
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """Write these batches in one go. After an OSError the file holds anything from `size_bytes` on: cut it."""
+        if len(entries) == 1:
+            self.file.pwrite(entries[0].batch, self.size_bytes)
+        else:
+            self.file.pwrite(b"".join([entry.batch for entry in entries]), self.size_bytes)
+        position = self.size_bytes
+        for batch, last_offset, max_timestamp in entries:
+            self._note(position, len(batch), last_offset, max_timestamp)
+            position = self.size_bytes
+
+    def _note(self, position: int, size: int, last_offset: int, max_timestamp: int) -> None:
+        if position == 0:
+            self._rolling_timestamp = max_timestamp
+        if max_timestamp > self.max_timestamp:
+            self.max_timestamp, self.max_timestamp_offset = max_timestamp, last_offset
+        if self._bytes_since_index > self._index_interval:
+            self.index.append(last_offset - self.base_offset, position)
+            self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+            self._bytes_since_index = 0
+        self._bytes_since_index += size
+        self.next_offset = last_offset + 1
+        self.size_bytes = position + size  # last: from here on readers see the batch
+
+    def must_roll(
+        self, run: Sequence[Entry], run_bytes: int, entry: Entry, segment_bytes: int, segment_ms: int
+    ) -> bool:
+        """Whether a batch belongs into the next segment, when `run` is about to be written to this one.
+
+        By size, by age in record time, or because the index cannot reach so far. An empty segment takes any batch.
+        """
+        if run:
+            oldest = self._rolling_timestamp if self.size_bytes else run[0].max_timestamp
+        elif self.size_bytes:
+            oldest = self._rolling_timestamp
+        else:
+            return False
+        return (
+            self.size_bytes + run_bytes + len(entry.batch) > segment_bytes
+            or entry.last_offset - self.base_offset > MAX_RELATIVE_OFFSET
+            or (oldest >= 0 and entry.max_timestamp - oldest > segment_ms)
+        )
+
+    def finish(self) -> None:
+        """Make everything durable, indexes too: nobody will write to this segment any more."""
+        self.file.fdatasync()
+        self.save_indexes(durable=True, final=True)
+
+    def save_indexes(self, *, durable: bool = False, final: bool = False, suffix: str = "") -> None:
+        """Bring the index files up to date; a finished segment's last time entry is its youngest record."""
+        if final and self.size_bytes:
+            self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
+        self.index.save(self._fs, self.path.with_suffix(".index" + suffix), durable=durable)
+        self.time_index.save(self._fs, self.path.with_suffix(".timeindex" + suffix), durable=durable)
+
+    def cut(self, position: int, next_offset: int) -> None:
+        """Drop every batch from `position` on, here and in the file; durable after `file.fsync`."""
+        self.file.truncate(position)
+        relative = next_offset - self.base_offset
+        self.index.cut(relative, position)
+        self.time_index.cut(relative)
+        last = self.index.last()
+        start = last[1] if last else 0
+        youngest = self.time_index.last()
+        if youngest:
+            self.max_timestamp, self.max_timestamp_offset = youngest[0], self.base_offset + youngest[1]
+        else:
+            self.max_timestamp, self.max_timestamp_offset = _NO_TIMESTAMP, self.base_offset
+        for _, buffer, at, _ in whole_batches(self.file, start, position):  # what the indexes do not cover yet
+            base_offset, _, _, _, _, last_delta, max_timestamp = _FACTS.unpack_from(buffer, at)
+            if max_timestamp > self.max_timestamp:
+                self.max_timestamp, self.max_timestamp_offset = max_timestamp, base_offset + last_delta
+        if position == 0:
+            self._rolling_timestamp = _NO_TIMESTAMP
+        self._bytes_since_index = position - start
+        self.next_offset = next_offset
+        self.size_bytes = position
+
+    def check_from(self, position: int) -> None:
+        """CorruptLogError unless the bytes from `position` on, as the kernel has them, are sound batches."""
+        _, damage = self._check_batches(position, self.size_bytes, self.base_offset, lambda *_: None)
+        if damage:
+            raise CorruptLogError(self.path, damage.position, damage.reason)
+
+    def rewrite(self, position: int) -> None:
+        """Write the bytes from `position` on once more, so that a sync has something to do.
+
+        A failed sync may leave pages in the kernel's memory that it believes clean and the device never got.
+        """
+        for start in range(position, self.size_bytes, _SCAN_CHUNK):
+            self.file.pwrite(self.file.pread(min(_SCAN_CHUNK, self.size_bytes - start), start), start)
+
+    def delete(self) -> None:
+        """Remove the files; readers that hold the segment go on. The log first: an index alone is nothing."""
+        self._fs.unlink(self.path)
+        for suffix in (".index", ".timeindex"):
+            path = self.path.with_suffix(suffix)
+            if self._fs.exists(path):
+                self._fs.unlink(path)
+
+    # reading: any thread
+
+    def locate(self, offset: int) -> int:
+        """Where the first batch begins that holds `offset` or lies behind it; `size_bytes` if there is none."""
+        end = self.size_bytes
+        if offset >= self.next_offset:
+            return end
+        extent = self._first_extent(self.index.position_of(offset - self.base_offset), end, offset)
+        return extent.position if extent else end
+
+    def _first_extent(self, position: int, end: int, offset: int) -> Extent | None:
+        """The first batch from `position` on whose last offset is `offset` or more. Reads headers, not batches."""
+        buffer = b""
+        start = position
+        while end - position >= BATCH_HEADER_BYTES:
+            at = position - start
+            if at + _EXTENT.size > len(buffer):
+                buffer, start, at = self.file.pread(min(_WALK_CHUNK, end - position), position), position, 0
+                if len(buffer) < _EXTENT.size:
+                    return None  # cut meanwhile
+            base_offset, length, last_delta = _EXTENT.unpack_from(buffer, at)
+            if base_offset + last_delta >= offset:
+                return Extent(position, SIZE_PREFIX_BYTES + length, base_offset, base_offset + last_delta)
+            position += SIZE_PREFIX_BYTES + length
+        return None
+
+    def read(self, offset: int, max_bytes: int, *, min_one: bool, limit_offset: int) -> bytes | None:
+        """Whole batches from the one that holds `offset` on, all below `limit_offset`; None if there are none here.
+
+        At most `max_bytes`, but with `min_one` at least the first, however large: a consumer must get past it.
+        """
+        end = self.size_bytes  # read before `next_offset`, which the writer moves first: all bytes below are
+        if limit_offset < self.next_offset:
+            end = self.locate(limit_offset)
+        if offset >= self.next_offset:
+            return None
+        first = self._first_extent(self.index.position_of(offset - self.base_offset), end, offset)
+        if first is None:
+            return None
+        start = first.position
+        if end - start <= max_bytes:
+            return self.file.pread(end - start, start)
+        if first.size > max_bytes:
+            return self.file.pread(first.size, start) if min_one else b""
+        position = max(start, self.index.floor_position(start + max_bytes))
+        stop = self._last_boundary(position, start + max_bytes)
+        return self.file.pread(stop - start, start)
+
+    def _last_boundary(self, position: int, limit: int) -> int:
+        """The last start of a batch at or before `limit`; `position` is one."""
+        buffer = self.file.pread(limit - position, position) if limit - position <= _WALK_CHUNK else b""
+        start = position
+        while True:
+            at = position - start
+            if at + SIZE_PREFIX_BYTES > len(buffer):
+                buffer, start, at = self.file.pread(_WALK_CHUNK, position), position, 0
+                if len(buffer) < SIZE_PREFIX_BYTES:
+                    return position
+            size = SIZE_PREFIX_BYTES + int(_PREFIX.unpack_from(buffer, at)[1])
+            if position + size > limit:
+                return position
+            position += size
+
+    def batches(self, offset: int, end: int, chunk_bytes: int) -> Iterator[bytes]:
+        """Each batch from the one that holds `offset` on, checked; CorruptLogError where one is not sound."""
+        position = self.locate(offset)
+        least_offset = self.base_offset
+        for found, buffer, at, size in whole_batches(self.file, position, end, chunk_bytes):
+            fault = fault_in_batch(buffer, at, size, least_offset)
+            if fault:
+                raise CorruptLogError(self.path, found, fault)
+            base_offset, _, last_delta = _EXTENT.unpack_from(buffer, at)
+            least_offset = base_offset + last_delta + 1
+            yield buffer[at : at + size]
+            position = found + size
+        if position < end:
+            raise CorruptLogError(self.path, position, f"{end - position} bytes that are no whole batch")

@@ -1,0 +1,208 @@
+"""Getting ready to replace segments: copies beside the log, their indexes, the draft of the intent, open files.
+
+Everything slow happens here, away from the thread that writes: `stage` copies, checks, indexes and syncs (a child
+process does it), `prepare` opens the result; the writer then only renames, and exchanges a tuple
+(`Log.replace_segments`).
+
+Copies, not links: whoever made the outputs may still hold them open. What is hashed here is what will be live.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from coordinator.storage.log.errors import LogError
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.index import IndexDamagedError
+from coordinator.storage.log.segment import Segment
+from coordinator.storage.log.swap import (
+    CLEANED,
+    DRAFT_NAME,
+    INTENT_NAME,
+    Add,
+    AtStep,
+    Intent,
+    Step,
+    files_of,
+    fingerprint,
+    leftovers,
+    no_step,
+    read_intent,
+    remove_strays,
+    withdraw,
+    write_draft,
+)
+
+_CHUNK: Final = 1 << 20
+_RESERVE: Final = 64 << 20  # bytes that stay free for the log's own appends
+
+
+class SwapRefusedError(LogError):
+    """The replacement does not fit the log, or the copies are not what they should be. Nothing has changed."""
+
+
+class Source(NamedTuple):
+    """A finished file that is to become the segment `name`."""
+
+    path: Path
+    name: str
+    size_bytes: int
+    sha256: str
+
+
+class Replaced(NamedTuple):
+    """A segment as the replacement found it."""
+
+    base_offset: int
+    next_offset: int
+    size_bytes: int
+
+
+class PreparedSwap(NamedTuple):
+    """All that the writer thread needs."""
+
+    intent: Intent
+    replaces: tuple[Replaced, ...]  # the first segments of the log, all of them
+    segments: tuple[Segment, ...]  # loaded; their files still have the staged names
+
+    def close(self) -> None:
+        """Let go of the files; only if it was not used."""
+        for segment in self.segments:
+            segment.file.close()
+
+
+def stage(
+    fs: FileSystem,
+    directory: Path,
+    sources: Sequence[Source],
+    replaces: Sequence[int],
+    *,
+    plan_id: str,
+    clean_up_to: int,
+    index_interval_bytes: int,
+    at_step: AtStep = no_step,
+) -> Intent:
+    """Copy the sources beside the log, index them, write the draft. All of it durable on return.
+
+    `replaces` are the first offsets of the segments that go. Sources without a byte are left out: a log has no empty
+    segments but its newest. SwapRefusedError: a source is not what it should be. OSError as the disk gives it, ENOSPC
+    before the last space is gone; either way nothing is left behind that `unstage` would have to remove.
+    """
+    _clear(fs, directory, at_step)
+    needed = sum(source.size_bytes for source in sources)
+    free = fs.free_bytes(directory)
+    if free < needed + min(needed, _RESERVE):
+        raise OSError(
+            errno.ENOSPC, f"{needed} bytes of cleaned segments, and only {free} bytes are free", str(directory)
+        )
+    try:
+        adds: list[Add] = []
+        for source in sources:
+            if source.size_bytes:
+                adds += _stage_one(fs, directory, source, index_interval_bytes, at_step)
+        taken = {add.name for add in adds}
+        removes = tuple(name for base in replaces for name in files_of(base) if name not in taken)
+        intent = Intent(plan_id, clean_up_to, tuple(adds), removes)
+        write_draft(fs, directory, intent, at_step)
+        at_step(Step.STAGE_SYNC_NAMES)
+        fs.fsync_dir(directory)
+    except (OSError, SwapRefusedError):
+        with suppress(OSError):
+            remove_strays(fs, directory)
+        raise
+    return intent
+
+
+def unstage(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
+    """Remove what `stage` made, for a swap that will not be. OSError: an intent may still need it; try again."""
+    _clear(fs, directory, at_step)
+
+
+def prepare(
+    fs: FileSystem, directory: Path, replaces: Sequence[Replaced], plan_id: str, index_interval_bytes: int
+) -> PreparedSwap:
+    """Open what was staged for a plan. SwapRefusedError: it is not there, or not whole."""
+    intent = read_intent(fs, directory, DRAFT_NAME)
+    if intent is None or intent.plan_id != plan_id:
+        raise SwapRefusedError(f"{directory.name}: nothing is staged for the plan {plan_id}")
+    segments: list[Segment] = []
+    try:
+        for add in intent.adds:
+            if add.name.endswith(".log"):
+                segment = _open(fs, directory, add, index_interval_bytes)
+                segments.append(segment)
+    except BaseException:
+        for segment in segments:
+            segment.file.close()
+        raise
+    return PreparedSwap(intent, tuple(replaces), tuple(segments))
+
+
+def _open(fs: FileSystem, directory: Path, add: Add, index_interval_bytes: int) -> Segment:
+    try:
+        segment = Segment.open_staged(fs, directory / add.name, add.staged.removeprefix(add.name), index_interval_bytes)
+    except (IndexDamagedError, FileNotFoundError) as error:
+        raise SwapRefusedError(f"{add.staged} is not as it was staged: {error}") from None
+    if segment.size_bytes != add.size_bytes:
+        segment.file.close()
+        raise SwapRefusedError(f"{add.staged} has {segment.size_bytes} bytes, {add.size_bytes} were staged")
+    return segment
+
+
+def _clear(fs: FileSystem, directory: Path, at_step: AtStep) -> None:
+    """Remove strays; but first be sure that no intent, one that was withdrawn included, could still need them."""
+    names = fs.listdir(directory)
+    if INTENT_NAME in names:
+        raise SwapRefusedError(f"{directory.name}: a replacement is under way")
+    if leftovers(names):
+        withdraw(fs, directory)
+        remove_strays(fs, directory, at_step)
+
+
+def _stage_one(
+    fs: FileSystem, directory: Path, source: Source, index_interval_bytes: int, at_step: AtStep
+) -> list[Add]:
+    path = directory / (source.name + CLEANED)
+    _copy(fs, source, path, at_step)
+    segment = Segment(fs, directory / source.name, fs.open(path), index_interval_bytes)
+    try:
+        damage = segment.scan()
+        if damage:
+            raise SwapRefusedError(f"{source.path.name}: at byte {damage.position}: {damage.reason}")
+        at_step(Step.STAGE_INDEX)
+        segment.save_indexes(durable=True, final=True, suffix=CLEANED)
+    finally:
+        segment.file.close()
+    adds = [Add(source.name, path.name, source.size_bytes, source.sha256)]
+    for kind in ("index", "timeindex"):
+        name = f"{source.name[:20]}.{kind}"
+        adds.append(Add(name, name + CLEANED, *fingerprint(fs, directory / (name + CLEANED))))
+    return adds
+
+
+def _copy(fs: FileSystem, source: Source, path: Path, at_step: AtStep) -> None:
+    digest = hashlib.sha256()
+    position = 0
+    old = fs.open(source.path)
+    try:
+        new = fs.open(path, create=True)
+        try:
+            new.truncate(0)
+            while chunk := old.pread(_CHUNK, position):
+                at_step(Step.STAGE_COPY)
+                new.pwrite(chunk, position)
+                digest.update(chunk)
+                position += len(chunk)
+            if (position, digest.hexdigest()) != (source.size_bytes, source.sha256):
+                raise SwapRefusedError(f"{source.path.name} has changed since it was checked")
+            at_step(Step.STAGE_SYNC)
+            new.fsync()
+        finally:
+            new.close()
+    finally:
+        old.close()

@@ -1,0 +1,313 @@
+"""The partitions of the offsets log that a node owns: records gathered, made durable together, told of.
+
+An append only gathers; it gets the next offsets of its partition at once. When a flush round starts, what gathered for
+a partition since the last one becomes one record batch (several, where it is much), is written and synced, and
+`on_durable(partition, high_watermark)` says so. The records of one append are always in one batch: after a crash all of
+them are there, or none. A transactional append has a batch of its own, because the producer stands in the header.
+
+What fails is told by `on_failed(partition, from_offset, error)`: nothing from there on was kept, the next append gets
+that offset again. A refusal (queue full, disk still failing) is told the same way at the next turn of the loop; until
+then everything for that partition is refused with it, because the caller has already counted on the offsets. Records
+that are too large do not come here: the core refuses them before they take offsets. Callbacks run on the loop thread,
+never within `append`.
+
+Errors are the log's own, as Kafka's log would report them; the core turns them into what a client may see (4.6).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+
+from coordinator.config.config import Config
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.storage.log.flusher import EventLoop, Flusher, FlusherStats
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.log import Log, LogConfig
+from coordinator.storage.log.recovery import FindEvidence, no_evidence
+from coordinator.storage.log.segment import Entry
+from protocol.error_codes import ErrorCode
+from protocol.record_batch import ControlType, build_batch, build_control_batch
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Append, Producer
+
+OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, error
+
+LOG: Final = logging.getLogger("coordinator.offsets.offsets_log")
+
+MAX_BATCH_BYTES: Final = 1 << 20  # of records coalesced into one batch
+MAX_BATCH_RECORDS: Final = 10_000
+
+# NOT_ENOUGH_REPLICAS becomes COORDINATOR_NOT_AVAILABLE: the right node, not able to write at the moment; clients come
+# back to it. KAFKA_STORAGE_ERROR becomes NOT_COORDINATOR, as after a disk error in Kafka. Both are retriable.
+ERROR_BY_ERRNO: Final[Mapping[int, ErrorCode]] = {
+    errno.ENOSPC: ErrorCode.NOT_ENOUGH_REPLICAS,  # space may come back
+    errno.EDQUOT: ErrorCode.NOT_ENOUGH_REPLICAS,
+    errno.ENOBUFS: ErrorCode.NOT_ENOUGH_REPLICAS,  # log.max.queued.bytes: the disk does not keep up
+    errno.ESHUTDOWN: ErrorCode.NOT_LEADER_OR_FOLLOWER,  # spec 12.7: the partition is being given up
+}
+
+
+def error_code_of(error: Exception) -> ErrorCode:
+    """What an append that failed with `error` is answered with."""
+    number = error.errno if isinstance(error, OSError) else None
+    return ERROR_BY_ERRNO.get(number or 0, ErrorCode.KAFKA_STORAGE_ERROR)
+
+
+class _Chunk:
+    """Records that will be one batch."""
+
+    __slots__ = ("base_offset", "bytes", "marker", "producer", "records", "timestamp_ms")
+
+    def __init__(self, base_offset: int, producer: Producer | None, marker: bool | None) -> None:
+        self.base_offset = base_offset
+        self.records: list[tuple[bytes | None, bytes | None]] = []
+        self.bytes = 0
+        self.timestamp_ms = 0
+        self.producer = producer
+        self.marker = marker  # not records, but the end of the producer's transaction: committed or not
+
+    def build(self) -> Entry:
+        base_offset, timestamp_ms, producer = self.base_offset, self.timestamp_ms, self.producer
+        if producer is None:
+            batch = build_batch(self.records, base_offset=base_offset, timestamp_ms=timestamp_ms)
+        elif self.marker is None:
+            batch = build_batch(
+                self.records,
+                base_offset=base_offset,
+                timestamp_ms=timestamp_ms,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+                is_transactional=True,
+            )
+        else:
+            batch = build_control_batch(
+                ControlType.COMMIT if self.marker else ControlType.ABORT,
+                base_offset=base_offset,
+                timestamp_ms=timestamp_ms,
+                producer_id=producer.producer_id,
+                producer_epoch=producer.producer_epoch,
+            )
+        return Entry(batch, base_offset + max(len(self.records), 1) - 1, timestamp_ms)
+
+
+class _Refusal(NamedTuple):
+    """A partition refuses the append at `offset`, and all that come after it until the core has been told."""
+
+    offset: int
+    error: ErrorCode
+
+
+class _Partition:
+    """One partition: its log, the next offset to give, and what has gathered since the last round."""
+
+    __slots__ = ("_chunks", "log", "next_offset", "number", "refusing")
+
+    def __init__(self, number: int, log: Log) -> None:
+        self.number = number
+        self.log = log
+        self.next_offset = log.log_end_offset
+        self.refusing: _Refusal | None = None
+        self._chunks: list[_Chunk] = []
+
+    def gather(self, append: Append, timestamp_ms: int) -> None:
+        _, records, _, producer, marker, size = append
+        chunks = self._chunks
+        if (
+            chunks
+            and producer is None
+            and (chunk := chunks[-1]).producer is None
+            and chunk.bytes + size <= MAX_BATCH_BYTES
+            and len(chunk.records) + len(records) <= MAX_BATCH_RECORDS
+        ):
+            pass  # goes with what is there
+        else:
+            chunk = _Chunk(self.next_offset, producer, marker)
+            chunks.append(chunk)
+        chunk.records += records
+        chunk.bytes += size
+        chunk.timestamp_ms = timestamp_ms
+        self.next_offset += len(records) if marker is None else 1
+
+    def build(self) -> list[Entry]:
+        chunks, self._chunks = self._chunks, []
+        return [chunk.build() for chunk in chunks]
+
+    def discard(self) -> None:
+        self._chunks = []
+
+
+class OffsetsLog:
+    """The partitions of `__consumer_offsets` of one node, by number. Every method belongs to the loop thread."""
+
+    def __init__(
+        self,
+        logs: Mapping[int, Log],
+        config: Config,
+        loop: EventLoop,
+        on_durable: Callable[[int, int], None],
+        on_failed: OnFailed,
+        flusher: Callable[[Callable[..., None], Callable[..., None]], Flusher] | None = None,
+    ) -> None:
+        self.logs: Mapping[int, Log] = dict(logs)
+        self._partitions = {number: _Partition(number, log) for number, log in logs.items()}
+        self._loop = loop
+        self._tell_durable = on_durable
+        self._tell_failed = on_failed
+        self._failed: dict[int, int] = {}  # by partition: how often appends failed since the last that succeeded
+        self._waiting: list[tuple[int | None, asyncio.Future[None]]] = []
+        if flusher is not None:
+            self._flusher = flusher(self._on_durable, self._on_failed)
+            return
+        self._flusher = Flusher(
+            loop,
+            self._on_durable,
+            self._on_failed,
+            policy=config.log_flush_policy,
+            interval_ms=config.log_flush_interval_ms,
+            max_queued_bytes=config.log_max_queued_bytes,
+            name="offsets-writer",
+        )
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: Path,
+        config: Config,
+        fs: FileSystem,
+        *,
+        loop: EventLoop,
+        on_durable: Callable[[int, int], None],
+        on_failed: OnFailed,
+        owns: Callable[[int], bool] = lambda partition: True,
+        evidence: FindEvidence = no_evidence,
+    ) -> Self:
+        """Open or create the partitions that this node owns, saying what had to be cut.
+
+        `evidence` tells what else shows how far a log was on disk. CorruptLogError if durable records are damaged or
+        gone. The directories of other partitions are not touched.
+        """
+        log_config = LogConfig(
+            segment_bytes=config.offsets_topic_segment_bytes,
+            segment_ms=config.log_roll_ms,
+            index_interval_bytes=config.log_index_interval_bytes,
+        )
+        logs: dict[int, Log] = {}
+        try:
+            for partition in filter(owns, range(config.offsets_topic_num_partitions)):
+                directory = data_dir / f"{OFFSETS_TOPIC}-{partition}"
+                log = logs[partition] = Log.open(directory, log_config, fs, evidence(fs, directory, partition))
+                for message in log.recovery.messages():
+                    LOG.warning(message)
+        except BaseException:
+            for log in logs.values():
+                log.abandon()
+            raise
+        return cls(logs, config, loop, on_durable, on_failed)
+
+    def log(self, partition: int) -> Log:
+        return self.logs[partition]
+
+    def next_offset(self, partition: int) -> int:
+        """The offset that the next appended record gets."""
+        return self._partitions[partition].next_offset
+
+    @property
+    def stats(self) -> FlusherStats:
+        return self._flusher.stats
+
+    @property
+    def queued_bytes(self) -> int:
+        """Bytes on their way to the disk, bounded by log.max.queued.bytes."""
+        return self._flusher.queued_bytes
+
+    def append(self, append: Append, timestamp_ms: int) -> None:
+        """Give these records the partition's next offsets and gather them for the next round."""
+        part = self._partitions[append.partition]
+        if part.refusing is not None:
+            return
+        refusal = self._flusher.submit_pending(part.number, part.log, part, append.size)
+        if refusal is None:
+            part.gather(append, timestamp_ms)
+        else:
+            part.refusing = _Refusal(part.next_offset, error_code_of(refusal))
+            self._loop.call_soon(self._tell_refusal, part, part.refusing)
+
+    def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
+        if part.refusing is refusal:  # else a failure before this offset has swept it along
+            part.refusing = None
+            self._note_failure(part.number, refusal.offset, refusal.error)
+            self._tell_failed(part.number, refusal.offset, refusal.error)
+            self._wake_waiting()
+
+    def _on_durable(self, durable: list[tuple[int, int]]) -> None:
+        for partition, high_watermark in durable:
+            if self._failed:
+                self._note_success(partition)
+            try:
+                self._tell_durable(partition, high_watermark)
+            except Exception:  # a defect in the groups of one partition never stops the others
+                LOG.exception("partition %d: what is durable could not be applied", partition)
+        self._wake_waiting()
+
+    def _on_failed(self, partition: int, from_offset: int, error: Exception) -> None:
+        part = self._partitions[partition]
+        part.next_offset = from_offset
+        part.refusing = None
+        code = error_code_of(error)
+        self._note_failure(partition, from_offset, code)
+        self._tell_failed(partition, from_offset, code)
+        self._wake_waiting()
+
+    def _note_failure(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        """One line when appends begin to fail; `_note_success` says when it is over, and how often they failed."""
+        if partition not in self._failed:
+            LOG.error(
+                "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry. "
+                "The next line about it comes when appends succeed again",
+                partition, from_offset, error.name,
+            )  # fmt: skip
+        self._failed[partition] = self._failed.get(partition, 0) + 1
+
+    def _note_success(self, partition: int) -> None:
+        if failures := self._failed.pop(partition, 0):
+            LOG.warning("appends succeed again partition=%d failures=%d", partition, failures)
+
+    def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
+        """Run `act` in the thread that writes the logs, between two rounds; then `then(result, error)` on the loop."""
+        self._flusher.run(act, then)
+
+    async def drained(self, partition: int | None = None) -> None:
+        """Return when nothing of this partition (by default: of any) is on its way to the disk."""
+        if self._is_idle(partition):
+            return
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((partition, future))
+        await future
+
+    def _is_idle(self, partition: int | None) -> bool:
+        parts = self._partitions.values() if partition is None else (self._partitions[partition],)
+        return all(part.next_offset == part.log.high_watermark and part.refusing is None for part in parts)
+
+    def _wake_waiting(self) -> None:
+        for waiting in self._waiting[:]:
+            partition, future = waiting
+            if future.done():
+                self._waiting.remove(waiting)
+            elif self._is_idle(partition):
+                self._waiting.remove(waiting)
+                future.set_result(None)
+
+    async def close(self) -> None:
+        """Make durable what is queued, tell its fate, and close the logs in order. Blocks as long as the disk does."""
+        self._flusher.close()
+        for log in self.logs.values():
+            try:
+                log.close()
+            except OSError as error:  # the next start checks the log's end instead of trusting it
+                LOG.warning("%s: not closed in order: %s", log.directory.name, error)

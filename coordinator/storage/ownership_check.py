@@ -1,0 +1,58 @@
+"""Records in a data directory that another node owns: a sign that cluster.nodes was changed and the data stayed behind.
+
+Ownership is a rule over the ids of all nodes, so a node more or less gives partitions to other nodes. Their records do
+not follow by themselves. A node that started beside such records would let its cluster answer from empty logs, so it
+does not start; whoever changed the cluster moves the directories first.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from coordinator.core.topics.names import partition_directory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from coordinator.core.cluster import Cluster
+    from coordinator.core.topics.catalogue import Catalogue
+    from coordinator.storage.log.fs import FileSystem
+
+
+def foreign_logs(fs: FileSystem, data_dir: Path, catalogue: Catalogue, cluster: Cluster) -> str | None:
+    """The sentence for the user, or None if everything here belongs to this node. Raises OSError."""
+    present = set(fs.listdir(data_dir))
+    found = [
+        (directory, owner)
+        for directory, owner in _elsewhere(catalogue)
+        if directory in present and _has_records(fs, data_dir / directory)
+    ]
+    if not found:
+        return None
+    directory, owner = found[0]
+    more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+    return (
+        f"the data directory {data_dir} holds records of {directory}{more}, but with the nodes "
+        f"{', '.join(map(str, cluster.nodes))} that belongs to node {owner}; put cluster.nodes back, or stop all nodes "
+        "and move the directories to their new owners (docs/cluster.md says how)"
+    )
+
+
+def _elsewhere(catalogue: Catalogue) -> Iterator[tuple[str, int]]:
+    for topic in catalogue.topics.values():
+        for partition in topic.partitions:
+            if not partition.is_local:
+                yield partition_directory(topic.name, partition.index), partition.leader
+
+
+def _has_records(fs: FileSystem, directory: Path) -> bool:
+    for name in fs.listdir(directory) if fs.is_dir(directory) else ():
+        if name.endswith(".log"):
+            segment = fs.open(directory / name)
+            try:
+                if segment.size():
+                    return True
+            finally:
+                segment.close()
+    return False

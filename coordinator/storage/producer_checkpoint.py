@@ -1,0 +1,104 @@
+"""What is known of idempotent producers, kept across a restart: a checkpoint, so that a start reads less of the logs.
+
+Their sequence numbers stand in the batches themselves. A checkpoint (`topic-producers.json`) says for each partition
+what they were at an offset; a start believes it only where the log reaches that offset and the topic is the same, and
+reads the batches behind it. Without a checkpoint it reads them all: losing one costs time, never correctness.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from coordinator.core.topics.partition import Partition
+    from coordinator.core.topics.topics import Topics
+    from coordinator.storage.catalogue_store import TopicStore
+    from coordinator.storage.log.log import Log
+    from coordinator.storage.thread_pool import Pool
+
+LOG: Final = logging.getLogger("coordinator.topics")
+
+CHECKPOINT_BYTES: Final = 64 << 20  # what may be appended before the producers' state is written again
+CHECKPOINT_S: Final = 30.0  # how often that is looked at
+
+
+def replay_producers(partition: Partition, log: Log, checkpoint: Mapping[str, Any] | None, now_ms: int) -> None:
+    """Bring a partition's sequence numbers up to the end of its log, from its part of the checkpoint if that fits.
+
+    May run in another thread while nobody else sees the partition. Raises what reading a log raises.
+    """
+    from_offset = log.log_start_offset
+    if checkpoint is not None and checkpoint.get("id") == partition.topic.topic_id.hex():
+        offset = checkpoint.get("offset")
+        if isinstance(offset, int) and log.log_start_offset <= offset <= log.log_end_offset:
+            with contextlib.suppress(ValueError, TypeError, KeyError):
+                partition.sequences.restore(checkpoint["producers"], now_ms)
+                from_offset = offset
+    if from_offset < log.log_end_offset:
+        for header, _ in log.batches(from_offset):
+            if header.base_offset >= from_offset:
+                partition.sequences.replay(header, now_ms)
+
+
+class ProducerCheckpoint:
+    """The one of a node, kept up to date between `start` and `stop`; `save` writes it at once and blocks."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, store: TopicStore, topics: Topics, changer: Pool) -> None:
+        self._loop = loop
+        self._store = store
+        self._topics = topics
+        self._changer = changer
+        self._timer: asyncio.TimerHandle | None = None
+        self._written_bytes = 0  # how much had been produced when it was last written
+        self._is_stopped = False
+
+    def start(self) -> None:
+        """Look again in a while."""
+        if not self._is_stopped:
+            self._timer = self._loop.call_later(CHECKPOINT_S, self._look)
+
+    def stop(self) -> None:
+        self._is_stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def save(self) -> None:
+        try:
+            self._store.save_producers(self._content())
+        except OSError as error:
+            _warn(error)
+
+    def _look(self) -> None:
+        produced = self._topics.producing.bytes
+        if produced - self._written_bytes < CHECKPOINT_BYTES:
+            self.start()
+            return
+        self._written_bytes = produced
+        self._changer.run(partial(self._store.save_producers, self._content()), self._saved)
+
+    def _saved(self, _: None, error: BaseException | None) -> None:
+        if error is not None:
+            _warn(error)
+        self.start()
+
+    def _content(self) -> dict[str, dict[str, Any]]:
+        return {
+            partition.directory: {
+                "id": partition.topic.topic_id.hex(),
+                "offset": partition.high_watermark,
+                "producers": partition.sequences.to_rows(partition.high_watermark),
+            }
+            for topic in self._topics.catalogue.topics.values()
+            if not topic.is_internal
+            for partition in topic.partitions
+            if partition.high_watermark and not partition.is_offline
+        }
+
+
+def _warn(error: BaseException) -> None:
+    LOG.warning("the producers' state was not written (%s): the next start reads more of the logs", error)

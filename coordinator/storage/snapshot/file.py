@@ -1,0 +1,248 @@
+"""The file of one snapshot: what a partition's log leaves up to an offset, and which log that was.
+
+It lies in the partition's own directory, so it goes wherever the partition goes (to another worker, into a copy, away
+with it), under a name that neither Kafka nor a log of ours takes for one of its files. It is never trusted over the
+log: whatever does not fit, inside or beside it, is a `SnapshotError` that says what, and the log is read from its
+first record. So it may be deleted at any time, and is replaced in one step.
+
+    header   magic, version, partition, where the log began, the offset that this stands for, the last batch below it
+             (base offset, checksum, leader epoch), counts, where the transactions begin, size, checksum of the rest,
+             checksum of the header
+    blocks   one for each group (`coordinator.core.offsets.packed_groups`)
+    open     offsets of open transactions, as the log has them: producer id, log offset, key, value
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, NamedTuple
+
+import google_crc32c
+
+from coordinator.core.offsets.packed_groups import read_blocks
+from coordinator.core.offsets.raw_records import RawRecord
+from coordinator.core.offsets.replay import Base
+from coordinator.storage.file_names import SNAPSHOT_NAME
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.recovery import NO_EVIDENCE, Evidence
+
+DRAFT_NAME: Final = SNAPSHOT_NAME + ".tmp"
+
+_MAGIC: Final = b"KGC\x89\r\n\x1a\n"
+_VERSION: Final = 1
+# magic, version, partition, log start, next offset, base offset, checksum and leader epoch of the last batch,
+# unknown records, groups, offsets, where the open transactions begin, size of the file, checksum of what follows
+_HEADER: Final = struct.Struct("<8sIiqqqIiQQQQQI")
+_CRC: Final = struct.Struct("<I")
+_OPEN: Final = struct.Struct("<qqII")  # producer id, log offset, bytes of the key, bytes of the value
+_BODY_AT: Final = _HEADER.size + _CRC.size
+_CHUNK: Final = 1 << 20
+
+
+class SnapshotError(Exception):
+    """There is no snapshot, or it cannot be used: one clause that says why."""
+
+
+class NoSnapshotError(SnapshotError):
+    """There is none."""
+
+
+class GivenUpError(Exception):
+    """Writing a snapshot was given up: there is no time."""
+
+
+class LastBatch(NamedTuple):
+    """The batch right below an offset: another log that happens to reach as far has another one there."""
+
+    base_offset: int
+    crc: int
+    leader_epoch: int
+
+
+class Binding(NamedTuple):
+    """Which partition, and which log of it, a snapshot is of."""
+
+    partition: int
+    log_start_offset: int
+    next_offset: int  # it stands for everything below
+    last: LastBatch
+
+
+class Contents(NamedTuple):
+    """What is written: blocks, offsets of open transactions, and counts."""
+
+    blocks: Iterable[bytes]
+    open: dict[int, dict[bytes, RawRecord]]
+    unknown: int
+    groups: int
+    offsets: int
+
+
+def write(
+    fs: FileSystem,
+    directory: Path,
+    binding: Binding,
+    contents: Contents,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> int:
+    """Replace the snapshot of a partition, durably and in one step; returns its size in bytes.
+
+    `check` is called now and then and may raise, as anything here may: what was there before is then there still.
+    """
+    size = draft(fs, directory, binding, contents, check=check)
+    promote(fs, directory)
+    return size
+
+
+def draft(
+    fs: FileSystem,
+    directory: Path,
+    binding: Binding,
+    contents: Contents,
+    *,
+    check: Callable[[], None] = lambda: None,
+) -> int:
+    """Write what `promote` makes the snapshot; its content is durable on return, its name not yet."""
+    position, crc, open_at = _BODY_AT, 0, 0
+    file = fs.open(directory / DRAFT_NAME, create=True)
+    try:
+        file.truncate(0)
+        for piece in _gathered(contents.blocks):
+            check()
+            file.pwrite(piece, position)
+            crc = google_crc32c.extend(crc, piece)
+            position += len(piece)
+        open_at = position
+        for piece in _gathered(_open_records(contents.open)):
+            file.pwrite(piece, position)
+            crc = google_crc32c.extend(crc, piece)
+            position += len(piece)
+        header = _HEADER.pack(
+            _MAGIC,
+            _VERSION,
+            binding.partition,
+            binding.log_start_offset,
+            binding.next_offset,
+            *binding.last,
+            contents.unknown,
+            contents.groups,
+            contents.offsets,
+            open_at,
+            position,
+            crc,
+        )
+        file.pwrite(header + _CRC.pack(google_crc32c.value(header)), 0)
+        check()
+        file.fsync()
+    finally:
+        file.close()
+    return position
+
+
+def promote(fs: FileSystem, directory: Path) -> None:
+    """Make the draft the snapshot, durably."""
+    fs.rename(directory / DRAFT_NAME, directory / SNAPSHOT_NAME)
+    fs.fsync_dir(directory)
+
+
+def remove(fs: FileSystem, directory: Path) -> None:
+    """There is no snapshot any more, nor a draft of one."""
+    for name in (SNAPSHOT_NAME, DRAFT_NAME):
+        with suppress(FileNotFoundError):
+            fs.unlink(directory / name)
+
+
+def read_binding(fs: FileSystem, directory: Path) -> Binding:
+    """Which log a snapshot is of; only its header is read. SnapshotError, OSError."""
+    return _parse(_read(fs, directory, _BODY_AT))[0]
+
+
+def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
+    """The offset below which the records of a log were on disk, as its snapshot shows; 0 if it shows nothing."""
+    try:
+        binding = read_binding(fs, directory)
+    except (SnapshotError, OSError):
+        return NO_EVIDENCE
+    return Evidence(binding.next_offset, SNAPSHOT_NAME) if binding.partition == partition else NO_EVIDENCE
+
+
+def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
+    """The snapshot of a partition, checked in itself; whether it fits the log is for others. SnapshotError, OSError."""
+    data = _read(fs, directory)
+    binding, (unknown, groups, offsets, open_at, size, crc) = _parse(data)
+    if size != len(data) or _crc_of(data) != crc:
+        raise SnapshotError("it is damaged")
+    try:
+        blocks = {block.group_id: block for block in read_blocks(data, _BODY_AT, open_at)}
+        transactions = _read_open(data, open_at)
+    except (ValueError, struct.error) as error:
+        raise SnapshotError(f"it is damaged ({error})") from None
+    if len(blocks) != groups or sum(block.offsets for block in blocks.values()) != offsets:
+        raise SnapshotError("it does not hold what its header says")
+    return binding, Base(binding.next_offset, data, blocks, transactions, unknown)
+
+
+def _read(fs: FileSystem, directory: Path, size: int | None = None) -> bytes:
+    path = directory / SNAPSHOT_NAME
+    if not fs.exists(path):
+        raise NoSnapshotError("there is no snapshot")
+    file = fs.open(path)
+    try:
+        return file.pread(file.size() if size is None else size, 0)
+    finally:
+        file.close()
+
+
+def _parse(data: bytes) -> tuple[Binding, list[int]]:
+    """What the header says: the binding; unknown records, groups, offsets, where the open ones are, size, checksum."""
+    if len(data) < _BODY_AT or data[:8] != _MAGIC:
+        raise SnapshotError("the file is no snapshot")
+    header = data[: _HEADER.size]
+    if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:
+        raise SnapshotError("its header is damaged")
+    _, version, partition, start, next_offset, base_offset, batch_crc, epoch, *rest = _HEADER.unpack(header)
+    if version != _VERSION:
+        raise SnapshotError(f"it has the format version {version}, this program writes {_VERSION}")
+    return Binding(partition, start, next_offset, LastBatch(base_offset, batch_crc, epoch)), rest
+
+
+def _crc_of(data: bytes) -> int:
+    crc = 0
+    for position in range(_BODY_AT, len(data), _CHUNK):  # in pieces, so that other threads may run in between
+        crc = google_crc32c.extend(crc, data[position : position + _CHUNK])
+    return crc
+
+
+def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    waiting: list[bytes] = []
+    size = 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size >= _CHUNK:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def _open_records(transactions: dict[int, dict[bytes, RawRecord]]) -> Iterator[bytes]:
+    for producer_id, offsets in transactions.items():
+        for key, (value, log_offset) in offsets.items():
+            yield _OPEN.pack(producer_id, log_offset, len(key), len(value)) + key + value
+
+
+def _read_open(data: bytes, position: int) -> dict[int, dict[bytes, RawRecord]]:
+    found: dict[int, dict[bytes, RawRecord]] = {}
+    while position < len(data):
+        producer_id, log_offset, key_size, value_size = _OPEN.unpack_from(data, position)
+        position += _OPEN.size
+        key = data[position : position + key_size]
+        value = data[position + key_size : position + key_size + value_size]
+        position += key_size + value_size
+        found.setdefault(producer_id, {})[key] = (value, log_offset)
+    return found

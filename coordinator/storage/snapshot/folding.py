@@ -1,0 +1,159 @@
+"""A new snapshot from the last one and what the log has got since: for a child process, and for the end of a daemon.
+
+Nothing is taken from the coordinator's memory. What is read is bytes of files that never change any more (batches that
+are on disk), named by an `Order` that a daemon makes in no time; whoever carries it out needs neither its log objects
+nor its loop. If the last snapshot turns out not to fit, all of the log is read instead, as at a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.segment import fault_in_batch, whole_batches
+from coordinator.storage.snapshot import file
+from coordinator.storage.snapshot.file import Binding, SnapshotError
+from coordinator.storage.snapshot.loading import Loaded, beginning_of, follow, misfit
+from protocol.record_batch import BatchHeader, read_header
+
+if TYPE_CHECKING:
+    from coordinator.storage.log.fs import FileSystem
+    from coordinator.storage.log.log import Log
+    from coordinator.storage.log.segment import Segment
+
+
+_PARTS: Final = ("extents", "tail")
+
+
+class Extent(NamedTuple):
+    """A part of a segment's file: whole batches."""
+
+    name: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Make a snapshot of a partition for everything below `end_offset`."""
+
+    partition: int
+    directory: str
+    log_start_offset: int
+    end_offset: int
+    extents: tuple[Extent, ...]  # all of the log up to there
+    base_offset: int  # the last snapshot stands for this much; -1: there is none that fits
+    tail: tuple[Extent, ...]  # what the log has beyond that
+
+    @property
+    def tail_bytes(self) -> int:
+        """How much has to be read, if the last snapshot is as it should be."""
+        return sum(extent.end - extent.start for extent in (self.tail if self.base_offset >= 0 else self.extents))
+
+    def to_wire(self) -> dict[str, Any]:
+        """For a child."""
+        parts = {name: [tuple(extent) for extent in getattr(self, name)] for name in _PARTS}
+        return {**asdict(self), **parts}
+
+    @classmethod
+    def from_wire(cls, said: dict[str, Any]) -> Order:
+        """What `to_wire` made."""
+        parts = {name: tuple(Extent(*extent) for extent in said[name]) for name in _PARTS}
+        return cls(**{**said, **parts})
+
+
+def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[Order, tuple[Segment, ...]]:
+    """What a snapshot of everything on disk takes, and the segments that this speaks of. Reads little. OSError."""
+    segments = log.segments
+    end_offset = min(log.high_watermark, log.synced_offset)
+    base_offset = -1
+    try:
+        binding = file.read_binding(fs, log.directory)
+        if binding.partition == partition and not misfit(log, binding) and binding.next_offset <= end_offset:
+            base_offset = binding.next_offset
+    except SnapshotError:
+        pass
+    start = beginning_of(log, segments)
+    order = Order(
+        partition,
+        str(log.directory),
+        start,
+        end_offset,
+        _extents(segments, start, end_offset),
+        base_offset,
+        _extents(segments, base_offset, end_offset) if base_offset >= 0 else (),
+    )
+    return order, segments
+
+
+def _extents(segments: tuple[Segment, ...], offset: int, end_offset: int) -> tuple[Extent, ...]:
+    found = []
+    for segment in segments:
+        if segment.next_offset > offset and segment.base_offset < end_offset:
+            start, end = segment.locate(offset), segment.locate(end_offset)
+            if start < end:
+                found.append(Extent(segment.path.name, start, end))
+    return tuple(found)
+
+
+class Drafted(NamedTuple):
+    """What came of an order: a draft, beside the snapshot that it is to replace."""
+
+    offset: int
+    size_bytes: int
+    records: int  # read from the log
+    from_offset: int  # behind the last snapshot; -1: from the log's first record on
+    groups: int
+    offsets: int
+
+
+def draft(fs: FileSystem, order: Order, *, check: Callable[[], None] = lambda: None) -> Drafted:
+    """Carry an order out, but for the last step, `file.promote`. `check` is called often and may raise.
+
+    OSError, CorruptLogError, DecodeError, SnapshotError: there is no new snapshot.
+    """
+    directory = Path(order.directory)
+    loaded = _fold(fs, directory, order, check)
+    if loaded.last is None:
+        raise SnapshotError("the log is empty")
+    binding = Binding(order.partition, order.log_start_offset, order.end_offset, loaded.last)
+    size = file.draft(fs, directory, binding, loaded.contents(), check=check)
+    return Drafted(
+        order.end_offset, size, loaded.records, loaded.snapshot_offset, len(loaded.found), loaded.store.count
+    )
+
+
+def _fold(fs: FileSystem, directory: Path, order: Order, check: Callable[[], None]) -> Loaded:
+    if order.base_offset >= 0:
+        try:
+            binding, base = file.read(fs, directory)
+            if binding.next_offset == order.base_offset:
+                batches = _batches(fs, directory, order.tail)
+                return follow(batches, base, binding.last, end_offset=order.end_offset, check=check)
+        except SnapshotError:
+            pass  # it is damaged, or the log was compacted behind it
+    batches = _batches(fs, directory, order.extents)
+    return follow(batches, None, None, end_offset=order.end_offset, check=check)
+
+
+def _batches(fs: FileSystem, directory: Path, extents: tuple[Extent, ...]) -> Iterator[tuple[BatchHeader, bytes]]:
+    for name, start, end in extents:
+        path = directory / name
+        opened = fs.open(path)
+        try:
+            position, least_offset = start, 0
+            for found, buffer, at, size in whole_batches(opened, start, end):
+                fault = fault_in_batch(buffer, at, size, least_offset)
+                if fault:
+                    raise CorruptLogError(path, found, fault)
+                header = read_header(buffer, at)
+                least_offset = header.last_offset + 1
+                yield header, buffer[at : at + size]
+                position = found + size
+            if position != end:
+                raise CorruptLogError(path, position, f"{end - position} bytes that are no whole batch")
+        finally:
+            opened.close()

@@ -1,0 +1,293 @@
+"""The daemon's side of snapshots: partitions are loaded with their help, and new ones are made when it is time.
+
+Three occasions. A start that had to read much of a log keeps what came of it. While the daemon serves, a thread looks
+every few seconds how much each log has got since its last snapshot, or that a compaction has made that one useless, and
+has a child process make a new one. At a stop, with the logs closed, as many are made as the time for it allows; a
+partition that is left over is read from its last snapshot on, or from its log.
+
+All of it belongs into threads, but for `start`, `close` and the counters.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.replay import groups_of
+from coordinator.storage.snapshot import file
+from coordinator.storage.snapshot.file import GivenUpError, SnapshotError
+from coordinator.storage.snapshot.folding import Order, draft, order_for
+from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from coordinator.config.config import Config
+    from coordinator.core.shard import OffsetsPartition
+    from coordinator.processes.child_process import Children
+    from coordinator.storage.log.fs import FileSystem
+    from coordinator.storage.log.log import Log
+    from coordinator.storage.offsets_log import OffsetsLog
+
+LOG: Final = logging.getLogger("coordinator.snapshot")
+
+LOOK_S: Final = 5.0
+CHILD: Final = (sys.executable, "-m", "coordinator.storage.snapshot.child")
+CHILD_TIMEOUT_S: Final = 3600.0
+
+Facts = tuple[tuple[int, int, int], ...]  # of segments: base offset, next offset, size; no open file hangs on them
+
+
+@dataclass(slots=True)
+class SnapshotCounters:
+    """For metrics."""
+
+    from_snapshot: int = 0  # partitions that were loaded with the help of one
+    from_log: int = 0  # partitions that were read from their first record on
+    replayed_records: int = 0
+    written: int = 0
+    failed: int = 0
+
+
+class Snapshots:
+    """Of one node."""
+
+    def __init__(
+        self, config: Config, fs: FileSystem, offsets_log: OffsetsLog, *, child: Sequence[str] = CHILD
+    ) -> None:
+        self.counters = SnapshotCounters()
+        self._config = config
+        self._fs = fs
+        self._offsets_log = offsets_log
+        self._child = tuple(child)
+        self._children: Children | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._look: asyncio.Future[None] | None = None
+        self._is_closing = False
+        self._failed_at: dict[int, int] = {}  # by partition: how large its log was when a snapshot failed
+        self._seen: dict[int, Facts] = {}  # by partition: its closed segments, as they were at the last look
+        self._compacted: set[int] = set()  # partitions whose closed segments were replaced since their last snapshot
+        self._orders: list[Order] = []  # for the stop
+
+    # -- loading -------------------------------------------------------------------------------------------------
+
+    def in_thread_load(
+        self, partition: int, shard: OffsetsPartition, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool
+    ) -> tuple[Harvest, int]:
+        """Read a partition, and make of it what `core.loaded` takes: a harvest, and the offset behind the last record.
+        LogError, ProtocolError; GivenUpError."""
+
+        def check() -> None:
+            if given_up.is_set():
+                raise GivenUpError
+
+        log = self._offsets_log.log(partition)
+        loaded = load(
+            self._fs,
+            log,
+            partition,
+            chunk_bytes=self._config.offsets_load_buffer_size,
+            use_snapshot=use_snapshot,
+            check=check,
+        )
+        self.counters.replayed_records += loaded.records
+        if loaded.snapshot_offset >= 0:
+            self.counters.from_snapshot += 1
+        else:
+            self.counters.from_log += 1
+            if loaded.why_replayed.startswith("the snapshot"):
+                LOG.warning("partition=%d is read from its first record on: %s", partition, loaded.why_replayed)
+        tail_bytes = self._config.offsets_snapshot_tail_bytes
+        if (
+            use_snapshot
+            and tail_bytes
+            and loaded.tail_bytes >= max(tail_bytes // 4, self._config.offsets_snapshot_min_bytes)
+        ):
+            self._keep(partition, loaded)
+        check()
+        groups = groups_of(loaded.found, shard, wall_ms)
+        harvest = Harvest.of(groups, loaded.store, loaded.replay.unknown)
+        loaded.let_go()
+        return harvest, loaded.next_offset
+
+    def _keep(self, partition: int, loaded: Loaded) -> None:
+        log = self._offsets_log.log(partition)
+        binding = binding_of(log, partition, loaded)
+        if binding is None:
+            return
+        started = time.monotonic()
+        try:
+            size = keep(self._fs, log.directory, binding, loaded)
+        except OSError as error:
+            self._note_failure(partition, error)
+            return
+        self._note_written(partition, binding.next_offset, size, loaded.records, started)
+
+    # -- while it serves -----------------------------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Begin to look. Everything is loaded."""
+        for partition, log in self._offsets_log.logs.items():
+            self._note_compaction(partition, log)
+        if self._config.offsets_snapshot_tail_bytes:
+            self._life = loop.create_task(self._live(loop))
+
+    async def _live(self, loop: asyncio.AbstractEventLoop) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self._look = loop.run_in_executor(None, self.in_thread_look)
+            try:
+                await asyncio.shield(self._look)
+            except Exception:  # a defect here must not end the looking, let alone the daemon
+                LOG.exception("snapshots could not be looked after; please report this")
+
+    async def close(self) -> None:
+        """End a child that works; what it drafted is of no use."""
+        self._is_closing = True
+        if self._children is not None:
+            self._children.close()
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.wait([self._life])
+        if self._look is not None:  # it may be about to rename what its child has drafted
+            await asyncio.wait([self._look])
+
+    def _note_compaction(self, partition: int, log: Log) -> bool:
+        """Whether closed segments of a partition were replaced since its last snapshot.
+
+        That one may fit no longer, or have nothing behind it that it could be continued with; to know, one would have
+        to read the log.
+        """
+        closed = tuple([(one.base_offset, one.next_offset, one.size_bytes) for one in log.segments[:-1]])
+        seen = self._seen.get(partition, ())
+        if closed[: len(seen)] != seen:
+            self._compacted.add(partition)
+        self._seen[partition] = closed
+        return partition in self._compacted
+
+    def in_thread_look(self) -> None:
+        """Make a new snapshot of each partition that was compacted, or whose log has got enough since the last one."""
+        least = max(self._config.offsets_snapshot_tail_bytes, self._config.offsets_snapshot_min_bytes)
+        for partition, log in self._offsets_log.logs.items():
+            if self._is_closing:
+                return
+            if log.is_swapping:
+                continue
+            failed_at = self._failed_at.get(partition, 0)
+            was_compacted = self._note_compaction(partition, log) and not failed_at
+            if log.size_bytes < (self._config.offsets_snapshot_min_bytes if was_compacted else least):
+                continue
+            try:
+                order, segments = order_for(self._fs, log, partition)
+                if order.tail_bytes < least + failed_at and not was_compacted:
+                    continue
+                started = time.monotonic()
+                drafted = self._in_child(order)
+                now = log.segments
+                if now[: len(segments)] != segments:
+                    raise SnapshotError("its log was compacted meanwhile")  # what was read may be of two minds
+                file.promote(self._fs, log.directory)
+            except Exception as error:
+                if not self._is_closing:
+                    self._failed_at[partition] = self._failed_at.get(partition, 0) + least
+                    self._note_failure(partition, error)
+                continue
+            self._failed_at.pop(partition, None)
+            self._compacted.discard(partition)
+            self._note_written(partition, drafted["offset"], drafted["size_bytes"], drafted["records"], started)
+
+    def _in_child(self, order: Order) -> dict[str, Any]:
+        from coordinator.processes import frames
+        from coordinator.processes.child_process import Children  # late: nothing of this is needed for a start
+
+        if self._children is None:
+            self._children = Children()
+
+        def converse(stdin: IO[bytes], stdout: IO[bytes]) -> dict[str, Any]:
+            frames.write(stdin, order.to_wire())
+            said: dict[str, Any] = frames.read(stdout)
+            return said
+
+        said = self._children.run(self._child, converse, timeout_s=CHILD_TIMEOUT_S, name="the maker of a snapshot")
+        if "trouble" in said:
+            raise SnapshotError(said["trouble"])
+        drafted: dict[str, Any] = said["drafted"]
+        return drafted
+
+    # -- at a stop -----------------------------------------------------------------------------------------------
+
+    def prepare_stop(self) -> None:
+        """Note what is to be made at the stop: everything is on disk, nobody appends any more, the logs are open."""
+        if not self._config.offsets_snapshot_stop_ms:
+            return
+        least = max(self._config.offsets_snapshot_min_bytes, 1)
+        for partition, log in self._offsets_log.logs.items():
+            try:
+                order, _ = order_for(self._fs, log, partition)
+            except OSError as error:
+                self._note_failure(partition, error)
+                continue
+            if order.tail_bytes >= least or (self._note_compaction(partition, log) and log.size_bytes >= least):
+                self._orders.append(order)
+        self._orders.sort(key=lambda order: -order.tail_bytes)
+
+    async def at_stop(self, loop: asyncio.AbstractEventLoop, executor: Executor | None = None) -> None:
+        """Make what `prepare_stop` has noted, as far as there is time. The logs are closed."""
+        if self._orders:
+            await loop.run_in_executor(executor, self._in_thread_stop)
+
+    def _in_thread_stop(self) -> None:
+        started = time.monotonic()
+        deadline = started + self._config.offsets_snapshot_stop_ms / 1000
+
+        def check() -> None:
+            if time.monotonic() >= deadline:
+                raise GivenUpError
+
+        made = 0
+        for order in self._orders:
+            directory = Path(order.directory)
+            begun = time.monotonic()
+            try:
+                drafted = draft(self._fs, order, check=check)
+                file.promote(self._fs, directory)
+            except GivenUpError:
+                LOG.warning(
+                    "snapshots made=%d left_out=%d: offsets.snapshot.stop.ms=%d is over; the next start reads more",
+                    made,
+                    len(self._orders) - made,
+                    self._config.offsets_snapshot_stop_ms,
+                )
+                return
+            except Exception as error:
+                self._note_failure(order.partition, error)
+                continue
+            made += 1
+            self._note_written(order.partition, drafted.offset, drafted.size_bytes, drafted.records, begun)
+
+    # -- what is said --------------------------------------------------------------------------------------------
+
+    def _note_written(self, partition: int, offset: int, size_bytes: int, records: int, started: float) -> None:
+        self.counters.written += 1
+        LOG.info(
+            "snapshot partition=%d offset=%d size_bytes=%d records_read=%d ms=%d",
+            partition,
+            offset,
+            size_bytes,
+            records,
+            int((time.monotonic() - started) * 1000),
+        )
+
+    def _note_failure(self, partition: int, error: Exception) -> None:
+        self.counters.failed += 1
+        LOG.warning(
+            "no snapshot partition=%d: %s; the log has everything, the next start reads more of it", partition, error
+        )

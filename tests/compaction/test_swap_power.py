@@ -1,0 +1,245 @@
+"""A compaction on a file system that forgets: power cuts at any operation, failing operations, a full disk, mutants.
+
+Bytes are safe once their file was synced, names once their directory was; what was not may be there in any part and any
+order. After a cut the machine starts again, the compaction is repeated, and the directory must end as if nothing had
+happened. The plan's job is part of it: its outputs and its manifest are forgotten like everything else.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.compaction import swap_protocol
+from coordinator.compaction.offline import RefusedError
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.log import log as log_module
+from coordinator.storage.log import staging, swap
+from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.staging import SwapRefusedError
+from tests.compaction.swap_protocol_world import NOW_MS, build, compact, files_of, state_of
+from tests.storage.log.test_swap import DATA, ignoring, list_of_segments_not_synced
+from tests.support.lossy_fs import LossyFileSystem, MachineOffError
+
+DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
+DATA_DIR = DATA / "logs"
+
+
+class Machine:
+    """A disk with a data directory, and how that should look after its compaction."""
+
+    def __init__(self) -> None:
+        fs = LossyFileSystem(reorders_names=True)
+        fs.mkdir(DATA)
+        fs.fsync_dir(DATA.parent)
+        build(fs, DATA_DIR)
+        self.before = state_of(fs, DATA_DIR)
+        self.template = fs
+        fs = self.fresh()
+        start = fs.counts.total()
+        self.marks: dict[str, int] = {}
+        assert (
+            "compacted 2 partitions"
+            in compact(
+                fs, DATA_DIR, at_step=lambda step: self.marks.setdefault(step, fs.counts.total() - start) and None
+            )[-1]
+        )
+        self.operations = fs.counts.total() - start
+        self.expected = files_of(fs, DATA_DIR)
+        assert state_of(fs, DATA_DIR) == self.before
+
+    def fresh(self) -> LossyFileSystem:
+        """The disk as it was before the compaction, everything on it durable."""
+        survivor = self.template.crash(None)
+        self.template.is_off = False
+        return survivor
+
+    def broken(self, operation: int, seed: int) -> str | None:
+        """Cut the power there, start again, repeat: what does not hold, if anything."""
+        rng = random.Random(seed)
+        fs = self.fresh()
+        fs.crash_after(operation)
+        with suppress(MachineOffError):
+            compact(fs, DATA_DIR)
+        fs = fs.crash(rng if seed else None)
+        try:
+            if seed % 3 == 2:  # again, while it recovers
+                fs.crash_after(rng.randrange(60))
+                with suppress(MachineOffError):
+                    compact(fs, DATA_DIR)
+                fs = fs.crash(rng)
+            compact(fs, DATA_DIR)
+        except (CorruptLogError, RefusedError) as error:
+            return f"operation {operation}, seed {seed}: {error}"
+        return self.difference(fs, f"operation {operation}, seed {seed}")
+
+    def difference(self, fs: LossyFileSystem, when: str) -> str | None:
+        fs = fs.crash(None)  # what is durable counts
+        if state_of(fs, DATA_DIR) != self.before:
+            return f"{when}: the log says something else"
+        if files_of(fs, DATA_DIR) != self.expected:
+            return f"{when}: the directory is not as if nothing had happened"
+        return None
+
+
+@pytest.fixture(scope="module")
+def machine() -> Machine:
+    return Machine()
+
+
+def test_a_power_cut_at_any_operation_leaves_a_directory_that_ends_as_if_nothing_had_happened(
+    machine: Machine,
+) -> None:
+    dense = machine.marks[swap.Step.STAGE_COPY]
+    cases = [
+        (operation, seed)
+        for operation in range(machine.operations)
+        for seed in range(12 if DEEP else 3)
+        if DEEP or (operation >= dense and (seed or operation % 2)) or operation % 7 == seed
+    ]
+    found = [one for operation, seed in cases if (one := machine.broken(operation, seed))]
+    assert found == []
+    assert len(cases) > 500
+    print(f"{machine.operations} operations, {len(cases)} power cuts")
+
+
+OPERATIONS = (
+    "open",
+    "pwrite",
+    "pread",
+    "truncate",
+    "fsync",
+    "fdatasync",
+    "fsync_dir",
+    "rename",
+    "unlink",
+    "link",
+    "mkdir",
+)
+
+
+def test_any_operation_that_fails_leaves_the_log_as_it_was_or_as_it_should_be(machine: Machine) -> None:
+    """The disk refuses once or twice, the coordinator gives up and stops; the next start repeats it all."""
+    failures = 0
+    for operation in OPERATIONS:
+        fs = machine.fresh()
+        compact(fs, DATA_DIR)
+        calls = fs.counts[operation]
+        step = 1 if DEEP else max(1, calls // 25)
+        for skip in range(0, calls, step):
+            fs = machine.fresh()
+            fs.fail(operation, errno.EIO, skip=skip, times=1 + skip % 2)
+            try:
+                compact(fs, DATA_DIR)
+            except (OSError, RefusedError, SwapRefusedError):
+                failures += 1
+            fs.heal()
+            assert state_of(fs, DATA_DIR) == machine.before, (operation, skip)
+            fs = fs.crash(random.Random(skip))
+            compact(fs, DATA_DIR)
+            assert not machine.difference(fs, f"{operation} {skip}")
+    assert failures > 100
+
+
+@pytest.mark.parametrize("room", [0, 400, 1500, 3500])
+def test_a_disk_that_is_full_while_staging_leaves_nothing_behind_and_the_job_may_be_handed_over_later(
+    machine: Machine, room: int
+) -> None:
+    fs = machine.fresh()
+
+    def during(opened: Any) -> None:
+        fs.capacity = 0
+        fs.capacity = -fs.free_bytes(DATA_DIR) + room
+        plan_id = fs.listdir(DATA_DIR / "compaction" / "jobs")[0]
+        with pytest.raises(OSError, match=r"free|no space") as caught:
+            opened.hand_over(plan_id, now_ms=NOW_MS + 1)
+        assert caught.value.errno == errno.ENOSPC
+        for name in fs.listdir(DATA_DIR):
+            assert not fs.is_dir(DATA_DIR / name) or not swap.leftovers(fs.listdir(DATA_DIR / name))
+        assert state_of(fs, DATA_DIR) == machine.before
+        fs.heal()
+
+    compact(fs, DATA_DIR, during=during)
+    assert not machine.difference(fs, "after a full disk")
+
+
+MUTANTS: dict[str, tuple[Any, str, Callable[[Any], Any]]] = {
+    "no commit point": (swap, "commit", lambda _: lambda fs, directory, *_: fs.unlink(directory / swap.DRAFT_NAME)),
+    "copies are not synced": (staging, "_copy", lambda real: ignoring("fsync", real)),
+    "indexes are not synced": (staging, "_stage_one", lambda real: _without_index_sync(real)),
+    "the draft is not synced": (staging, "write_draft", lambda real: ignoring("fsync", real)),
+    "the commit is not synced": (swap, "commit", lambda real: ignoring("fsync_dir", real)),
+    "the renames are not synced": (log_module.swap, "apply", lambda real: ignoring("fsync_dir", real)),
+    "the intent is forgotten before the checkpoint is written": (
+        swap_protocol,
+        "note_clean",
+        lambda real: _too_late(real),
+    ),
+    "the redo does not come before the logs are opened": (
+        swap_protocol.redo,
+        "is_needed",
+        lambda _: lambda names: False,
+    ),
+}
+
+
+def _too_late(real: Callable[..., None]) -> Callable[..., None]:
+    def note_clean(fs: LossyFileSystem, data_dir: Path, partition: int, *args: Any) -> None:
+        swap.finish(fs, offsets_log_dir(data_dir, partition))
+        real(fs, data_dir, partition, *args)
+
+    return note_clean
+
+
+def _without_index_sync(real: Callable[..., Any]) -> Callable[..., Any]:
+    def stage_one(fs: LossyFileSystem, *args: Any) -> Any:
+        copy = staging._copy
+
+        def synced_copy(*arguments: Any) -> None:
+            fs.ignored.discard("fsync")
+            copy(*arguments)
+            fs.ignored.add("fsync")
+
+        staging._copy = synced_copy
+        try:
+            return real(fs, *args)
+        finally:
+            staging._copy = copy
+            fs.ignored.discard("fsync")
+
+    return stage_one
+
+
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_a_hand_over_that_leaves_out_one_precaution_is_caught(
+    machine: Machine, mutant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module, name, make = MUTANTS[mutant]
+    monkeypatch.setattr(module, name, make(getattr(module, name)))
+    if mutant == "the renames are not synced":
+        list_of_segments_not_synced(monkeypatch)
+    first = machine.marks[swap.Step.STAGE_SYNC_NAMES]
+    cases = [(operation, seed) for operation in range(first, machine.operations) for seed in range(1, 8)]
+    random.Random(1).shuffle(cases)
+    for number, (operation, seed) in enumerate(cases):
+        broken = machine.broken(operation, seed)
+        if broken:
+            print(f"{mutant}: caught by case {number}: {broken}")
+            return
+    raise AssertionError("not caught")
+
+
+def test_the_state_that_is_compared_tells_a_lost_commit(machine: Machine) -> None:
+    """The comparison itself can fail."""
+    fs = machine.fresh()
+    log = log_module.Log.open(DATA_DIR / "__consumer_offsets-0", None, fs)
+    log.truncate_to(log.log_end_offset - 1)
+    log.close()
+    assert state_of(fs, DATA_DIR) != machine.before

@@ -1,0 +1,128 @@
+"""Every rebalance leaves one record that says, in plain words, why it happened."""
+
+from __future__ import annotations
+
+from coordinator.config.config import Config
+from coordinator.core.group.history import Cause, Outcome
+from protocol.error_codes import ErrorCode
+from tests.support.cluster import Cluster
+
+
+def test_the_record_names_the_culprit_and_how_long_each_phase_took(cluster: Cluster) -> None:
+    a, b = cluster.stable_group(client_id="orders-app")
+    cluster.advance("10s", heartbeating=[a])
+    cluster.advance("2s")
+    a.join()
+    cluster.advance("1s")
+    a.sync()
+    record = cluster.rebalances[-1]
+    assert record is cluster.group().rebalances[-1]
+    assert (record.trigger.cause, record.trigger.member_id) == (Cause.SESSION_EXPIRED, b.member_id)
+    assert (record.join_ms, record.sync_ms, record.outcome) == (2_000, 1_000, Outcome.STABLE)
+    assert record.text() == (
+        "Group g left generation 1 because a member fell silent for its session timeout"
+        f" ({b.member_id}, client orders-app@/127.0.0.1). 1 member joined within 2000 ms;"
+        " generation 2 was stable after another 1000 ms."
+    )
+
+
+def test_who_did_not_come_back_is_named(cluster: Cluster) -> None:
+    a, b = cluster.stable_group()
+    a.join()
+    cluster.advance("60s", heartbeating=[b])
+    a.sync()
+    record = cluster.rebalances[-1]
+    assert (record.trigger.cause, record.not_back) == (Cause.LEADER_REJOINED, (b.member_id,))
+    assert f"without {b.member_id}; generation 2 was stable" in record.text()
+
+
+def test_of_many_who_did_not_come_back_ten_are_named(cluster: Cluster) -> None:
+    members = cluster.stable_group(members=14)
+    members[0].join()
+    cluster.advance("60s", heartbeating=members[1:], every="9s")
+    members[0].sync()
+    assert "and 3 more;" in cluster.rebalances[-1].text()
+
+
+def test_what_clients_call_themselves_is_kept_in_short(cluster: Cluster) -> None:
+    """Records are kept for long after a member is gone, for every group."""
+    name = "n" * 255
+    members = cluster.stable_group(members=12, client_id=name, instance_ids=["i" * 30_000])
+    members[1].join()
+    cluster.advance("60s", heartbeating=members[2:], every="9s")
+    record = cluster.rebalances[-1]
+    kept = (*record.trigger[1:], *record.not_back)
+    assert max(map(len, kept)) <= 255 and sum(map(len, kept)) < 2_000
+    assert record.trigger.member_id[-36:] in {member.member_id[-36:] for member in members}
+    assert record.text().isascii()
+
+
+def test_the_reason_a_client_gives_is_kept(cluster: Cluster) -> None:
+    a, _ = cluster.stable_group()
+    cluster.join(member_id=a.member_id, protocols=a.protocols, reason="rebalance enforced by user")
+    running = cluster.group().rebalance
+    assert running is not None
+    assert running.text().endswith('giving as its reason "rebalance enforced by user"; members are rejoining.')
+
+
+def test_a_rebalance_that_the_next_one_cuts_short_says_so(cluster: Cluster) -> None:
+    a, b = cluster.stable_group()
+    a.join()
+    b.join()
+    b.leave()
+    assert cluster.rebalances[-1].outcome is Outcome.INTERRUPTED
+    assert "before it was stable" in cluster.rebalances[-1].text()
+
+
+def test_leaving_an_empty_group_behind_is_recorded_too(cluster: Cluster) -> None:
+    (a,) = cluster.stable_group(members=1)
+    a.leave()
+    record = cluster.rebalances[-1]
+    assert (record.trigger.cause, record.outcome) == (Cause.MEMBER_LEFT, Outcome.EMPTY)
+    assert record.text().endswith("0 members joined within 0 ms; generation 2 is empty.")
+
+
+def test_every_cause_is_told_apart_and_counted() -> None:
+    cluster = Cluster()
+    a, b, c = cluster.stable_group(members=3, instance_ids=[None, None, "S0"])
+    a.join()  # the leader
+    b.join()
+    c.join()
+    a.sync()
+    cluster.advance("60s", heartbeating=[a, b, c])  # b and the static c never sync
+    with cluster.log_held():
+        a.join()
+        a.sync()
+        cluster.fail_appends(ErrorCode.MESSAGE_TOO_LARGE)
+    assert a.last_sync.error is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert cluster.core.metrics.rebalances_by_cause == {
+        "MEMBER_JOINED": 1,
+        "LEADER_REJOINED": 1,
+        "NO_SYNC": 1,
+        "APPEND_FAILED": 1,
+    }
+
+
+def test_the_newest_records_are_kept() -> None:
+    cluster = Cluster(Config(group_max_rebalance_history=2))
+    (a,) = cluster.stable_group(members=1)
+    for _ in range(4):
+        a.join()
+        a.sync()
+    assert [record.generation for record in cluster.group().rebalances or ()] == [4, 5]
+    assert len(cluster.rebalances) == 5
+
+
+def test_no_record_needs_to_be_kept() -> None:
+    cluster = Cluster(Config(group_max_rebalance_history=0))
+    cluster.stable_group(members=1)
+    assert cluster.group().rebalances is None
+    assert len(cluster.rebalances) == 1
+
+
+def test_the_reprs_are_for_people(cluster: Cluster) -> None:
+    a, _ = cluster.stable_group(instance_ids=["S0"])
+    assert "Stable consumer/range G1" in repr(cluster.group())
+    assert "instance='S0'" in repr(cluster.group().members[a.member_id])
+    assert "active" in repr(cluster.core.partition(0))
+    assert "<Rebalance Group g left" in repr(cluster.rebalances[0])

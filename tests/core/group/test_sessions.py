@@ -1,0 +1,189 @@
+"""Sessions end when a member is silent for its session timeout, and heartbeats cost the wheel nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.core.group.heartbeat import HeartbeatMemo
+from coordinator.core.group.history import Cause
+from protocol.error_codes import ErrorCode
+from tests.support.cluster import Cluster, Member
+
+
+def test_a_heartbeat_moves_the_deadline_and_leaves_the_wheel_alone(cluster: Cluster) -> None:
+    a, _ = cluster.stable_group()
+    session = cluster.group().members[a.member_id].session
+    assert session is not None
+    armed_for = session.fires_at_ms
+    cluster.advance("1s")
+    a.heartbeat()
+    assert session.fires_at_ms == armed_for
+    assert cluster.group().members[a.member_id].session_deadline_ms == cluster.clock.now_ms + 10_000
+
+
+def test_a_new_member_that_falls_silent_is_removed_after_its_session_timeout_not_after_five_minutes(
+    cluster: Cluster,
+) -> None:
+    member = cluster.member()
+    member.join()  # waits with 300 s
+    cluster.advance("3s")
+    assert member.generation == 1
+    cluster.advance(9_999)
+    assert len(cluster.group().members) == 1
+    cluster.advance(1)
+    assert cluster.state() == "Empty"
+
+
+def test_a_session_timeout_that_became_shorter_counts_from_the_next_sign_of_life(cluster: Cluster) -> None:
+    a, b = cluster.stable_group(session_timeout="60s")
+    b.join(protocols=[("range", b"other")], session_timeout="6s")
+    a.join()
+    cluster.settle([a, b])
+    cluster.advance(5_999, heartbeating=[a])
+    assert cluster.state() == "Stable"
+    cluster.advance(1)
+    assert list(cluster.group().members) == [a.member_id]
+
+
+@pytest.mark.parametrize("heartbeats", [0, 1, 7])
+def test_the_session_ends_exactly_one_timeout_after_the_last_sign_of_life(cluster: Cluster, heartbeats: int) -> None:
+    a, b = cluster.stable_group(members=2)
+    for _ in range(heartbeats):
+        cluster.advance("3s")
+        a.heartbeat()
+        b.heartbeat()
+    last_ms = cluster.clock.now_ms
+    cluster.advance("30s", heartbeating=[a])
+    running = cluster.group().rebalance
+    assert running is not None
+    assert (running.trigger.cause, running.trigger.member_id) == (Cause.SESSION_EXPIRED, b.member_id)
+    assert running.started_ms == last_ms + 10_000
+
+
+def test_a_member_that_waits_for_an_answer_starts_its_session_with_the_answer(cluster: Cluster) -> None:
+    a, b = cluster.stable_group(rebalance_timeout="100s")
+    b.join(protocols=[("range", b"other")])
+    cluster.advance("50s", heartbeating=[a])  # its timer has fired meanwhile, and ended
+    a.join()
+    answered_ms = cluster.clock.now_ms
+    cluster.settle([a, b])
+    cluster.advance(9_999, heartbeating=[a])
+    assert b.member_id in cluster.group().members
+    cluster.advance(1)
+    assert cluster.clock.now_ms == answered_ms + 10_000
+    assert b.member_id not in cluster.group().members
+
+
+def test_while_preparing_a_member_that_has_not_rejoined_still_needs_heartbeats(cluster: Cluster) -> None:
+    a, b = cluster.stable_group()
+    a.join()
+    cluster.advance(9_999)
+    assert a.last_join.is_parked
+    cluster.advance(1)
+    assert a.generation == 2
+    assert b.heartbeat().error is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+def test_a_parked_sync_keeps_a_member_alive(cluster: Cluster) -> None:
+    a, b = cluster.stable_group()
+    a.join()
+    b.join()
+    b.sync()
+    cluster.advance("50s", heartbeating=[a])
+    assert b.last_sync.is_parked
+    a.sync()
+    assert b.last_sync.error is ErrorCode.NONE
+
+
+def test_everybody_silent_is_removed_and_the_group_is_empty(cluster: Cluster) -> None:
+    cluster.stable_group(members=5)
+    cluster.advance("10s")
+    assert (cluster.state(), cluster.group().generation) == ("Empty", 2)
+    assert cluster.core.metrics.expired_sessions == 5
+
+
+def test_after_a_restart_every_session_begins_anew(cluster: Cluster) -> None:
+    a, _ = cluster.stable_group()
+    cluster.advance("9s")
+    cluster.crash_and_recover()
+    cluster.advance(9_999)
+    assert len(cluster.group().members) == 2
+    a.heartbeat()
+    cluster.advance(1)
+    assert list(cluster.group().members) == [a.member_id]
+
+
+def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
+    a, b = cluster.stable_group(instance_ids=["S0", "S1"])
+    beat = cluster.heartbeat
+    assert beat("", "x", 0).error is ErrorCode.INVALID_GROUP_ID
+    assert beat("other", "x", 0).error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert beat("g", "x", 0, instance_id="S9").error is ErrorCode.UNKNOWN_MEMBER_ID
+    assert beat("g", b.member_id, 0, instance_id="S0").error is ErrorCode.FENCED_INSTANCE_ID
+    assert beat("g", a.member_id, 0, instance_id="S0").error is ErrorCode.ILLEGAL_GENERATION
+    assert beat("g", a.member_id, 1).error is ErrorCode.NONE  # a static member may leave its instance out
+
+
+class TestTheMemo:
+    """A heartbeat recognised by its bytes does exactly what the long way does, or declines."""
+
+    @pytest.fixture
+    def group(self, cluster: Cluster) -> tuple[Cluster, Member, Member, HeartbeatMemo]:
+        a, b = cluster.stable_group(instance_ids=["S0"])
+        a.heartbeat()
+        memo = cluster.core.heartbeat_memo("g", a.member_id, "S0", 1)
+        assert memo is not None
+        return cluster, a, b, memo
+
+    def test_it_renews_the_session(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+        cluster, a, b, memo = group
+        for _ in range(10):
+            cluster.advance("5s", heartbeating=[b])
+            assert memo.renew(cluster.clock.now_ms)
+        assert a.member_id in cluster.group().members
+        cluster.advance("10s", heartbeating=[b])
+        assert a.member_id not in cluster.group().members
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_it_declines_while_the_group_prepares(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+        cluster, _, b, memo = group
+        b.join(protocols=[("range", b"other")])
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_it_declines_in_another_generation(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+        cluster, a, b, memo = group
+        b.join(protocols=[("range", b"other")])
+        a.join()
+        cluster.settle([a, b])
+        assert cluster.state() == "Stable"
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_it_declines_for_a_member_that_was_replaced(
+        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+    ) -> None:
+        cluster, _, _, memo = group
+        cluster.member(instance_id="S0").join()
+        assert cluster.state() == "Stable"
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_it_declines_once_the_coordinator_has_gone(
+        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+    ) -> None:
+        cluster, _, _, memo = group
+        cluster.shutdown()
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_it_declines_when_the_timer_would_have_to_be_moved_earlier(
+        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+    ) -> None:
+        cluster, a, _, memo = group
+        cluster.group().members[a.member_id].session_timeout_ms = 1
+        assert not memo.renew(cluster.clock.now_ms)
+
+    def test_there_is_none_for_a_heartbeat_that_would_fail(self, cluster: Cluster) -> None:
+        a, b = cluster.stable_group(instance_ids=["S0"])
+        memo = cluster.core.heartbeat_memo
+        assert memo("other", a.member_id, None, 1) is None
+        assert memo("g", "x", None, 1) is None
+        assert memo("g", a.member_id, None, 2) is None
+        assert memo("g", b.member_id, "S0", 1) is None

@@ -1,0 +1,103 @@
+"""Raw records become cold groups, the same as if each had been decoded and put into the store."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from coordinator.core.offsets.committed import GroupOffsets
+from coordinator.core.offsets.packed_groups import encode_block, read_blocks
+from coordinator.core.offsets.packing import Frozen, freeze
+from coordinator.core.offsets.raw_records import RawRecord, committed_offset, offset_key, raw_text
+from coordinator.core.offsets.store import OffsetStore
+from protocol.errors import DecodeError
+from protocol.messages.offsets_log import OffsetValue
+from protocol.offsets_records import encode_group_key, encode_offset_key, encode_offset_value
+
+NAMES = st.sampled_from(["", "g", "group", "grüße", "\N{REPLACEMENT CHARACTER}"])
+NUMBERS = st.integers(-(2**63), 2**63 - 1)
+VALUES = st.builds(
+    OffsetValue,
+    offset=NUMBERS,
+    leader_epoch=st.integers(-1, 9),
+    metadata=st.sampled_from(["", "", "", "meta"]),
+    commit_timestamp_ms=NUMBERS,
+    expire_timestamp_ms=st.sampled_from([-1, -1, -1, 7]),
+).map(encode_offset_value)
+OLD_AND_AS_LONG_AS_A_PLAIN_ONE = struct.pack(">hqh4sq", 0, 5, 4, b"meta", 9)
+KEYS = st.builds(encode_offset_key, NAMES, NAMES, st.integers(-1, 3))
+OFFSETS = st.dictionaries(
+    KEYS,
+    st.tuples(st.one_of(VALUES, st.just(OLD_AND_AS_LONG_AS_A_PLAIN_ONE)), st.integers(0, 2**63 - 1)),
+    max_size=30,
+)
+GROUPS = st.dictionaries(NAMES, st.tuples(st.binary(max_size=5), st.integers(0, 99)), max_size=3)
+
+PLAIN = encode_offset_value(OffsetValue(offset=5, leader_epoch=1, metadata="", commit_timestamp_ms=9))
+
+
+def thawed(frozen: Frozen, offsets: dict[bytes, RawRecord]) -> OffsetStore:
+    store = OffsetStore()
+    store.adopt(frozen.data, frozen.positions, frozen.count)
+    for key in frozen.left:
+        store.put(*offset_key(key), committed_offset(*offsets[key]))
+    return store
+
+
+def decoded(offsets: dict[bytes, RawRecord]) -> dict[str, GroupOffsets]:
+    found: dict[str, GroupOffsets] = {}
+    for key, (value, log_offset) in offsets.items():
+        group_id, topic, partition = offset_key(key)
+        found.setdefault(group_id, {}).setdefault(topic, {})[partition] = committed_offset(value, log_offset)
+    return found
+
+
+@given(OFFSETS, GROUPS, st.sets(NAMES, max_size=2), st.sampled_from([0, 1, 4, 4096]))
+@example({encode_offset_key("g", "t", 0): (OLD_AND_AS_LONG_AS_A_PLAIN_ONE, 1)}, {}, set(), 9)
+def test_what_is_frozen_is_what_each_record_says(
+    offsets: dict[bytes, RawRecord], groups: dict[str, RawRecord], warm: set[str], at_most: int
+) -> None:
+    records = {encode_group_key(group_id): record for group_id, record in groups.items()}
+    frozen = freeze(offsets, records, {raw_text(group_id) for group_id in warm}, at_most)
+    wanted = decoded(offsets)
+    cold = {
+        group_id: topics
+        for group_id, topics in wanted.items()
+        if group_id not in warm and sum(map(len, topics.values())) <= at_most
+    }
+    assert sorted(frozen.positions) == sorted(cold)
+    assert sorted(frozen.names) == sorted(map(raw_text, cold))
+    assert {offset_key(key).group for key in frozen.left} == wanted.keys() - cold.keys()
+
+    blocks = {block.group_id: block for block in read_blocks(frozen.data, 0, len(frozen.data))}
+    assert {group_id: block.position for group_id, block in blocks.items()} == frozen.positions
+    for group_id, block in blocks.items():
+        value, record_offset = groups.get(group_id, (None, -1))
+        again = encode_block(group_id, value, record_offset, cold[group_id])
+        assert frozen.data[block.position : block.position + block.size] == again
+
+    store = thawed(frozen, offsets)
+    assert store.count == len(offsets)
+    assert {group_id: store.of_group(group_id) for group_id in store.group_ids()} == wanted
+
+
+def test_a_key_that_goes_on_behind_its_partition_is_left_alone() -> None:
+    longer = encode_offset_key("g", "t", 0) + b"more"
+    offsets = {
+        longer: (PLAIN, 1),
+        encode_offset_key("g", "t", 1): (PLAIN, 2),
+        encode_offset_key("g", "u", 0): (PLAIN, 3),
+    }
+    frozen = freeze(offsets, {}, (), 4096)
+    assert frozen.left == [longer]
+    assert frozen.names == [raw_text("g")]
+    assert thawed(frozen, offsets).of_group("g") == decoded(offsets)["g"]
+
+
+@pytest.mark.parametrize("key", [b"\0\1\0\1g", b"\0\1\0\1\xff\0\1t" + bytes(4)], ids=["ends early", "no text"])
+def test_a_key_that_cannot_be_understood_fails_the_load(key: bytes) -> None:
+    with pytest.raises(DecodeError):
+        freeze({key: (PLAIN, 1)}, {}, (), 4096)

@@ -1,0 +1,158 @@
+"""The document of the catalogue, topic names, and the directories they become."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.config.config import Config
+from coordinator.core.cluster import Cluster
+from coordinator.core.topics import names
+from coordinator.core.topics.catalogue import Catalogue, CatalogueError, DeletedTopic, TopicFacts, parse_document
+from coordinator.core.topics.tail_cache import TailBudget
+
+LEGAL = st.text("abcXYZ019._-", min_size=1, max_size=249).filter(lambda name: name not in (".", ".."))
+CONFIGS = st.dictionaries(st.sampled_from(["retention.ms", "segment.bytes"]), st.integers(1024, 1 << 30).map(str))
+
+
+def catalogue() -> Catalogue:
+    return Catalogue(Config(), TailBudget(0, 0), Cluster.alone(1))
+
+
+@given(
+    st.dictionaries(LEGAL, st.tuples(st.integers(1, 5), CONFIGS), max_size=6),
+    st.lists(st.tuples(LEGAL, st.integers(1, 9)), max_size=3),
+)
+def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]], gone: list[tuple[str, int]]) -> None:
+    written = catalogue()
+    for number, (name, (partitions, configs)) in enumerate(topics.items()):
+        if not names.is_internal(name):
+            written.add(written.make(name, number.to_bytes(16, "big"), partitions, configs))
+    written.lineage, written.revision = "c0ffee", 41
+    written.deleted = [DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone]
+    written.node_configs = {"": {"max.groups": "5"}, "1": {"group.max.size": "7"}} if gone else {}
+    facts, deleted, lineage, revision, node_configs = parse_document(written.document())
+    assert facts == [
+        TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
+        for topic in written.topics.values()
+    ]
+    assert deleted == written.deleted
+    assert (lineage, revision) == ("c0ffee", 41)
+    assert node_configs == written.node_configs
+
+
+def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
+    known = catalogue()
+    for name in ("a", "b"):
+        known.add(known.make(name, name.encode() * 16, 1, {}))
+    new = known.make("c", b"c" * 16, 2, {})
+    document = known.document(
+        add=[new], without=[known.topics["a"]], partitions={"b": 7}, configs={"b": {"retention.ms": "1"}}
+    )
+    facts, deleted, *_ = parse_document(document)
+    assert facts == [
+        TopicFacts("b", b"b" * 16, 7, {"retention.ms": "1"}),
+        TopicFacts("c", b"c" * 16, 2, {}),
+    ]
+    assert [row.name for row in deleted] == ["a"]
+    assert set(known.topics) == {"a", "b"}
+    assert len(document.splitlines()) < 12, "one line for each topic"
+
+
+def test_assignments_are_in_the_document_which_older_servers_must_then_refuse() -> None:
+    known = catalogue()
+    known.add(known.make("a", b"a" * 16, 2, {}))
+    assert '"version": 1' in known.document(), "nothing that an older server does not know"
+    known.add(known.make("b", b"b" * 16, 2, {}, {0: 3, 1: 1}))
+    document = known.document(partitions={"b": 3}, assigned={"b": {0: 3, 1: 1, 2: 2}})
+    assert '"version": 2' in document
+    assert parse_document(document).assignments() == {"b": {0: 3, 1: 1, 2: 2}}
+    assert parse_document(known.document()).assignments() == {"b": {0: 3, 1: 1}}
+
+
+@pytest.mark.parametrize("assigned", [{"2": 1}, {"-1": 1}, {"x": 1}, {"0": "1"}, {"0": None}, [1], 7])
+def test_an_assignment_that_makes_no_sense_is_damage(assigned: object) -> None:
+    row = {"name": "a", "id": "61" * 16, "partitions": 2, "configs": {}, "assigned": assigned}
+    with pytest.raises(CatalogueError, match="damaged"):
+        parse_document(json.dumps({"version": 2, "topics": [row], "deleted": []}))
+
+
+GOOD = catalogue().document()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        GOOD[:-4],
+        GOOD.replace('"version": 1', '"version": 3'),
+        json.dumps({"version": 1, "topics": [{"name": "a"}], "deleted": []}),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "zz", "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "00", "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "../a", "id": "00" * 16, "partitions": 1, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {"version": 1, "topics": [{"name": "a", "id": "00" * 16, "partitions": 0, "configs": {}}], "deleted": []}
+        ),
+        json.dumps(
+            {
+                "version": 1,
+                "topics": [{"name": "a", "id": "00" * 16, "partitions": 1, "configs": {}}] * 2,
+                "deleted": [],
+            }
+        ),
+    ],
+)
+def test_a_damaged_document_is_refused(text: str) -> None:
+    with pytest.raises(CatalogueError):
+        parse_document(text)
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "..."])
+def test_legal_names(name: str) -> None:
+    assert names.why_invalid(name) is None
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "a b", "a\n", "é", "x" * 250, "a\0"])
+def test_illegal_names(name: str) -> None:
+    assert names.why_invalid(name)
+
+
+@given(LEGAL, st.integers(0, 1 << 31))
+def test_a_directory_name_is_read_back(name: str, partition: int) -> None:
+    assert names.parse_partition_directory(names.partition_directory(name, partition)) == (name, partition)
+
+
+@given(LEGAL, st.integers(0, 1 << 31), st.binary(min_size=16, max_size=16))
+def test_the_name_of_a_deleted_directory_fits_and_is_no_partitions(name: str, partition: int, topic_id: bytes) -> None:
+    directory = names.deleted_directory(name, partition, topic_id)
+    assert len(directory) <= 255
+    assert directory.endswith("-delete")
+    assert names.parse_partition_directory(directory) is None
+    assert directory != names.deleted_directory(name, partition + 1, topic_id)
+
+
+@pytest.mark.parametrize("directory", ["orders", "orders-", "orders-x", "-1", "orders-01", ".lock", "orders-1-delete"])
+def test_other_directories_are_no_partitions(directory: str) -> None:
+    assert names.parse_partition_directory(directory) is None
+
+
+def test_collisions_are_found_and_forgotten() -> None:
+    known = catalogue()
+    topic = known.make("a.b_c", b"1" * 16, 1, {})
+    known.add(topic)
+    assert known.colliding("a_b.c") == "a.b_c"
+    assert known.colliding("a.b_c") is None
+    assert known.colliding("a-b.c") is None
+    known.remove(topic)
+    assert known.colliding("a_b.c") is None

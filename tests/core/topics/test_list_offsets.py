@@ -1,0 +1,197 @@
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: what can be asked about offsets, and how the first one moves."""
+
+from __future__ import annotations
+
+import pytest
+
+from coordinator.core.topics.effects import TrimLog
+from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.server.api import delete_records as delete_records_api
+from coordinator.server.api import list_offsets as list_offsets_api
+from coordinator.server.api import offset_for_leader_epoch as epoch_api
+from protocol.error_codes import ErrorCode
+from protocol.messages.delete_records import DeleteRecordsPartition, DeleteRecordsRequest, DeleteRecordsTopic
+from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from protocol.messages.offset_for_leader_epoch import (
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderPartition,
+    OffsetForLeaderTopic,
+)
+from tests.support.memory_log import MemoryLog
+from tests.support.topics_wire import TIMESTAMP, batch, fetch, list_offsets, produce, send_fetch
+from tests.support.topics_world import UNANSWERED, TopicsWorld
+
+LATEST, EARLIEST, MAX, LOCAL, TIERED = -1, -2, -3, -4, -5
+SIZE = len(batch())
+
+
+@pytest.fixture
+def world() -> TopicsWorld:
+    world = TopicsWorld(segment_bytes=3 * SIZE)
+    world.create("orders")
+    for number in range(10):
+        produce(world, batch(timestamp=TIMESTAMP + number * 10))
+    return world
+
+
+def ask(world: TopicsWorld, timestamp: int, **about: int) -> tuple[int, int, int, int]:
+    [answer] = list_offsets(world, [timestamp], **about)  # type: ignore[arg-type]
+    return answer.error_code, answer.offset, answer.timestamp, answer.leader_epoch
+
+
+def test_latest_and_earliest(world: TopicsWorld) -> None:
+    assert ask(world, LATEST) == (0, 10, -1, 0)
+    assert ask(world, EARLIEST) == (0, 0, -1, 0)
+    assert ask(world, LOCAL) == (0, 0, -1, 0)
+
+
+def test_by_timestamp_the_first_record_that_is_young_enough(world: TopicsWorld) -> None:
+    assert ask(world, TIMESTAMP + 41) == (0, 5, TIMESTAMP + 50, 0)
+    assert ask(world, TIMESTAMP + 50) == (0, 5, TIMESTAMP + 50, 0)
+    assert ask(world, 0) == (0, 0, TIMESTAMP, 0)
+
+
+def test_by_timestamp_beyond_the_newest_record_there_is_none(world: TopicsWorld) -> None:
+    assert ask(world, TIMESTAMP + 91) == (0, -1, -1, -1)
+
+
+def test_the_record_with_the_newest_timestamp_need_not_be_the_last(world: TopicsWorld) -> None:
+    produce(world, batch(timestamp=TIMESTAMP + 500))
+    produce(world, batch(timestamp=TIMESTAMP + 5))
+    assert ask(world, MAX) == (0, 10, TIMESTAMP + 500, 0)
+
+
+def test_an_empty_partition_has_no_newest_record() -> None:
+    world = TopicsWorld()
+    world.create("orders")
+    assert ask(world, MAX) == (0, -1, -1, -1)
+    assert ask(world, LATEST) == (0, 0, -1, 0)
+
+
+@pytest.mark.parametrize(
+    ("version", "refused"),
+    [(1, {MAX, LOCAL, TIERED, -6}), (6, {MAX, LOCAL, TIERED}), (7, {LOCAL, TIERED}), (8, {TIERED, -6, -(1 << 40)})],
+)
+def test_timestamps_that_a_version_does_not_know_are_refused(
+    world: TopicsWorld, version: int, refused: set[int]
+) -> None:
+    for timestamp in (LATEST, EARLIEST, *refused):
+        [answer] = list_offsets(world, [timestamp], version=version)
+        assert answer.error_code == (ErrorCode.UNSUPPORTED_VERSION if timestamp in refused else ErrorCode.NONE)
+
+
+def test_unknown_partitions_and_epochs_are_told(world: TopicsWorld) -> None:
+    known, unknown = list_offsets(world, [LATEST, LATEST])
+    assert (known.error_code, unknown.error_code) == (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert (unknown.offset, unknown.timestamp) == (-1, -1)
+    assert ask(world, LATEST, leader_epoch=0)[0] == ErrorCode.NONE
+    assert ask(world, LATEST, leader_epoch=4)[0] == ErrorCode.UNKNOWN_LEADER_EPOCH
+
+
+def test_a_partition_asked_for_twice_is_an_invalid_request(world: TopicsWorld) -> None:
+    asked = ListOffsetsPartition(partition_index=0, timestamp=LATEST)
+    request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=[asked, asked])])
+    answer = world.call(list_offsets_api.API, request, 5)
+    assert [each.error_code for each in answer.topics[0].partitions] == [ErrorCode.INVALID_REQUEST] * 2
+
+
+def test_the_offsets_log_has_offsets_too(world: TopicsWorld) -> None:
+    log = MemoryLog()
+    world.topics.add_internal(OFFSETS_TOPIC, b"i" * 16, [log])
+    log.append(batch(), 0, TIMESTAMP)
+    log.high_watermark = 1
+    [answer] = list_offsets(world, [LATEST], topic=OFFSETS_TOPIC)
+    assert answer.offset == 1
+
+
+# -- OffsetForLeaderEpoch ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [2, 3, 4])
+@pytest.mark.parametrize(
+    ("partition", "current", "epoch", "expected"),
+    [
+        (0, -1, 0, (0, 0, 10)),
+        (0, 0, 0, (0, 0, 10)),
+        (0, -1, 1, (0, -1, -1)),
+        (0, -1, -1, (0, -1, -1)),
+        (0, 3, 0, (ErrorCode.UNKNOWN_LEADER_EPOCH, -1, -1)),
+        (5, -1, 0, (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)),
+    ],
+)
+def test_the_one_epoch_ends_where_the_partition_ends(
+    world: TopicsWorld, version: int, partition: int, current: int, epoch: int, expected: tuple[int, int, int]
+) -> None:
+    asked = OffsetForLeaderPartition(partition=partition, current_leader_epoch=current, leader_epoch=epoch)
+    request = OffsetForLeaderEpochRequest(topics=[OffsetForLeaderTopic(topic="orders", partitions=[asked])])
+    [answer] = world.call(epoch_api.API, request, version).topics[0].partitions
+    assert (answer.error_code, answer.leader_epoch, answer.end_offset) == expected
+
+
+# -- DeleteRecords -----------------------------------------------------------------------------------------------
+
+
+def deletion(offset: int, *, topic: str = "orders", partition: int = 0) -> DeleteRecordsRequest:
+    return DeleteRecordsRequest(
+        topics=[
+            DeleteRecordsTopic(
+                name=topic, partitions=[DeleteRecordsPartition(partition_index=partition, offset=offset)]
+            )
+        ]
+    )
+
+
+def delete(world: TopicsWorld, offset: int, version: int = 2, **about: int | str) -> tuple[int, int]:
+    answer = world.call(delete_records_api.API, deletion(offset, **about), version)  # type: ignore[arg-type]
+    [partition] = answer.topics[0].partitions
+    return partition.error_code, partition.low_watermark
+
+
+def test_deleted_records_are_gone(world: TopicsWorld) -> None:
+    assert delete(world, 4) == (0, 4)
+    assert fetch(world, 3).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    answer = fetch(world, 4)
+    assert (answer.error_code, answer.log_start_offset, answer.high_watermark) == (0, 4, 10)
+    assert ask(world, EARLIEST)[1] == 4
+    assert produce(world).log_start_offset == 4
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_minus_one_deletes_everything(world: TopicsWorld, version: int) -> None:
+    assert delete(world, -1, version) == (0, 10)
+    assert ask(world, EARLIEST)[1] == ask(world, LATEST)[1] == 10
+
+
+def test_what_is_gone_already_stays_gone(world: TopicsWorld) -> None:
+    delete(world, 6)
+    assert delete(world, 2) == (0, 6)
+
+
+def test_the_answer_waits_until_it_is_true(world: TopicsWorld) -> None:
+    world.hold.add(TrimLog)
+    ticket = world.send(delete_records_api.API, deletion(4), 2)
+    assert world.answer(ticket) is UNANSWERED
+    world.release(TrimLog)
+    assert world.answer(ticket).topics[0].partitions[0].low_watermark == 4
+
+
+def test_records_of_a_topic_with_an_empty_cleanup_policy_can_be_deleted(world: TopicsWorld) -> None:
+    world.create("kept", cleanup_policy="")
+    assert delete(world, 0, topic="kept") == (0, 0)
+
+
+def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
+    world.create("compacted", cleanup_policy="compact")
+    world.topics.add_internal(OFFSETS_TOPIC, b"i" * 16, [MemoryLog()])
+    assert delete(world, 11) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+    assert delete(world, -2) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+    assert delete(world, 0, partition=3) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1)
+    assert delete(world, 0, topic="compacted") == (ErrorCode.POLICY_VIOLATION, -1)
+    assert delete(world, 0, topic=OFFSETS_TOPIC) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
+
+
+def test_a_fetch_waiting_at_an_offset_that_is_deleted_is_told(world: TopicsWorld) -> None:
+    ticket = send_fetch(world, 9, min_bytes=1000)
+    assert world.answer(ticket) is UNANSWERED
+    delete(world, -1)
+    assert world.answer(ticket).responses[0].partitions[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE

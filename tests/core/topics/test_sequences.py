@@ -1,0 +1,136 @@
+"""Idempotent producers against a model: what is accepted is exactly what continues, what repeats is found again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.core.topics import sequences as module
+from coordinator.core.topics.sequences import Sequences, sequence_after
+from protocol.error_codes import ErrorCode
+from protocol.record_batch import BatchHeader, ControlType, build_batch, build_control_batch, read_header
+
+LAST = 2**31 - 1
+
+
+def header(sequence: int, count: int = 1, *, producer: int = 7, epoch: int = 0, base_offset: int = 0) -> BatchHeader:
+    batch = build_batch(
+        [(None, b"v")] * count,
+        timestamp_ms=1,
+        base_offset=base_offset,
+        producer_id=producer,
+        producer_epoch=epoch,
+        base_sequence=sequence,
+    )
+    return read_header(batch)
+
+
+def test_numbers_wrap() -> None:
+    assert sequence_after(LAST, 1) == 0
+    assert sequence_after(LAST - 1, 3) == 1
+    assert sequence_after(5, 2) == 7
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.booleans()), max_size=60), st.integers(0, LAST))
+def test_against_a_model(steps: list[tuple[int, int, bool]], start: int) -> None:
+    sequences = Sequences()
+    written: list[tuple[int, int, int]] = []  # first sequence, count, base offset
+    undos: list[Any] = []
+    offset = 0
+    next_sequence = start
+    for kind, count, fails in steps:
+        if kind <= 1 or not written:  # what comes next
+            first, size = next_sequence, count
+        elif kind == 2:  # a repetition of one of the last batches
+            first, size, _ = written[-min(count, len(written))]
+        else:  # a gap
+            first, size = sequence_after(next_sequence, count), 1
+        asked = header(first, size, base_offset=offset)
+        verdict = sequences.check(asked)
+        known = {(f, s): o for f, s, o in written[-5:]}
+        if (first, size) in known:
+            assert verdict.duplicate_of is not None
+            assert verdict.duplicate_of.base_offset == known[first, size]
+        elif first == next_sequence or not written:
+            assert verdict.error is ErrorCode.NONE
+            assert verdict.duplicate_of is None
+            undo = sequences.record(asked, offset, 0)
+            if fails and written:
+                undos.append(undo)
+                sequences.undo(undos.pop())
+                continue
+            written.append((first, size, offset))
+            next_sequence = sequence_after(first, size)
+            offset += size
+        else:
+            assert verdict.error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+            assert verdict.reason
+
+
+def test_several_batches_are_taken_back_in_reverse_order() -> None:
+    sequences = Sequences()
+    for number in range(6):
+        sequences.record(header(number), number, 0)
+    before = sequences.to_rows(1 << 40)
+    undos = [sequences.record(header(6), 6, 0), sequences.record(header(7), 7, 0)]
+    undos.append(sequences.record(header(0, epoch=1), 8, 0))
+    undos.append(sequences.record(header(3, producer=9), 9, 0))
+    for undo in reversed(undos):
+        sequences.undo(undo)
+    assert sequences.to_rows(1 << 40) == before
+
+
+def test_a_checkpoint_holds_what_is_durable_only() -> None:
+    sequences = Sequences()
+    for number in range(3):
+        sequences.record(header(number), number, 0)
+    sequences.record(header(0, producer=8), 3, 0)
+    assert sequences.to_rows(2) == [[7, 0, [[0, 0, 0, 0], [1, 1, 1, 1]]]]
+    restored = Sequences()
+    restored.restore(sequences.to_rows(2), 0)
+    assert restored.check(header(1)).duplicate_of is not None
+    assert restored.check(header(2)).error is ErrorCode.NONE
+
+
+@pytest.mark.parametrize("rows", [[[1]], [["a", 0, []]], [[1, 0, [[1, 2]]]], 5, [None]])
+def test_a_damaged_checkpoint_is_an_error_and_changes_nothing(rows: Any) -> None:
+    sequences = Sequences()
+    sequences.record(header(0), 0, 0)
+    with pytest.raises((ValueError, TypeError)):
+        sequences.restore(rows, 0)
+    assert sequences.check(header(1)).error is ErrorCode.NONE
+    assert len(sequences) == 1
+
+
+def test_replay_leaves_out_what_is_not_a_producers_batch() -> None:
+    sequences = Sequences()
+    sequences.replay(read_header(build_batch([(None, b"v")], timestamp_ms=1)), 0)
+    sequences.replay(
+        read_header(build_control_batch(ControlType.COMMIT, producer_id=4, producer_epoch=0, timestamp_ms=1)), 0
+    )
+    assert len(sequences) == 0
+    sequences.replay(header(5, base_offset=40), 0)
+    duplicate = sequences.check(header(5)).duplicate_of
+    assert duplicate is not None
+    assert duplicate.base_offset == 40
+
+
+def test_producers_expire_in_the_order_of_their_last_batch() -> None:
+    sequences = Sequences()
+    sequences.record(header(0, producer=1), 0, 100)
+    sequences.record(header(0, producer=2), 1, 200)
+    sequences.record(header(1, producer=1), 2, 300)
+    assert sequences.expire(99) == 0
+    assert sequences.expire(200) == 1
+    assert [row[0] for row in sequences.to_rows(1 << 40)] == [1]
+
+
+def test_the_number_of_producers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_PRODUCERS", 3)
+    sequences = Sequences()
+    for producer in range(5):
+        sequences.record(header(0, producer=producer), producer, 0)
+    assert [row[0] for row in sequences.to_rows(1 << 40)] == [2, 3, 4]

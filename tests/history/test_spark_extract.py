@@ -1,0 +1,209 @@
+"""Extraction and questions with Spark say and write what the same without Spark says and writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from coordinator.cli.main import main
+from coordinator.history.extract import ExtractError, extract
+from coordinator.history.questions import Selection, rate, stalled
+from coordinator.history.rebalances import Kind, changes
+from coordinator.history.source import Source
+from coordinator.history.spark_extract import extract_with_spark
+from coordinator.history.spark_fleet import Fleet, commit_counts, rates, rebalance_counts, standstills
+from coordinator.history.tables import GroupHistory, load_group
+from coordinator.spark import spark_session
+from coordinator.storage.history_marks import Mark, mark_of, read_marks, write_marks
+from tests.compaction.logs import OFFSETS, LogWriter, Segment, seeded
+from tests.history.test_extraction import content
+from tests.history.worlds import GROUPS, data_dir, write_segments
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.integration, pytest.mark.spark]
+
+MANY = 1000
+
+
+def written(seed: int, count: int = 120) -> list[Segment]:
+    return LogWriter().write(seeded(seed, count, OFFSETS)).segments
+
+
+def test_spark_writes_the_files_of_a_run_without_it(tmp_path: Path, spark: SparkSession) -> None:
+    segments = written(5)
+    plain = data_dir(tmp_path / "plain", segments)
+    done = extract(plain)
+    source = data_dir(tmp_path / "spark", segments)
+    assert len(extract_with_spark(source, spark)) == len(done) > 3
+    assert content(source.history_dir) == content(plain.history_dir)
+    assert extract_with_spark(source, spark) == []
+
+
+def test_a_damaged_segment_stops_its_own_partition_and_what_came_before_is_kept(
+    tmp_path: Path, spark: SparkSession
+) -> None:
+    segments = written(6)
+    source = data_dir(tmp_path / "data", segments, partition=1)
+    write_segments(source.data_dir / "__consumer_offsets-0", segments)
+    source = Source.of(source.data_dir)
+    whole = replace(source, history_dir=tmp_path / "whole")
+    extract(whole)
+    bad = source.data_dir / "__consumer_offsets-1" / segments[2].name
+    bad.write_bytes(segments[2].data[:-1] + bytes([segments[2].data[-1] ^ 1]))
+    with pytest.raises(ExtractError, match=f"{segments[2].name}.*damaged"):
+        extract_with_spark(source, spark)
+    assert mark_of(source.history_dir, 0) == segments[-1].base_offset
+    assert mark_of(source.history_dir, 1) == segments[2].base_offset
+    bad.write_bytes(segments[2].data)
+    extract_with_spark(source, spark)
+    assert content(source.history_dir) == content(whole.history_dir)
+
+
+@pytest.fixture(scope="module")
+def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> Source:
+    """A log with transactions, of which the first segments are extracted."""
+    segments = written(7, 200)
+    assert len(segments) > 6
+    source = data_dir(tmp_path_factory.mktemp("half"), segments)
+    extract(source)
+    marks = read_marks(source.history_dir)
+    assert marks is not None
+    middle = len(segments) // 2
+    mark = Mark(segments[middle].base_offset, segments[middle - 1].base_offset)
+    write_marks(source.history_dir, marks.with_mark(0, mark))  # files beyond the mark are left, and do not count
+    return source
+
+
+@pytest.fixture(scope="module")
+def groups(half_extracted: Source) -> dict[str, GroupHistory]:
+    found = {group: load_group(half_extracted, group) for group in (*GROUPS, "alone")}
+    assert all(past.extracted_to for past in found.values())
+    return found
+
+
+def selections(groups: dict[str, GroupHistory]) -> list[Selection]:
+    times = sorted(time for past in groups.values() for time in past.commits.timestamp_ms.tolist())
+    third = len(times) // 3
+    return [Selection(), Selection(("t",), (), times[third]), Selection((), (1,), times[third], times[2 * third])]
+
+
+def test_commits_of_all_groups_are_counted_as_those_of_each(
+    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+) -> None:
+    fleet = Fleet(spark, (half_extracted,))
+    for selection in selections(groups):
+        answer = fleet.ask(lambda *given, selection=selection: commit_counts(*given, selection, MANY))
+        expected = {}
+        for group, past in groups.items():
+            own = past.commits
+            mask = selection.mask(own) & own.counted & ~own.is_tombstone
+            if mask.any():
+                times = own.timestamp_ms[mask]
+                partitions = len(set(own.key[mask].tolist()))
+                expected[group] = (int(mask.sum()), partitions, int(times.min()), int(times.max()))
+        found = {row["group"]: (row["commits"], row["partitions"], row["first_ms"], row["last_ms"]) for row in answer}
+        assert found == expected
+
+
+def test_rates_of_all_groups_are_those_of_each(
+    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+) -> None:
+    window_ms = 60_000
+    fleet = Fleet(spark, (half_extracted,))
+    for selection in selections(groups)[1:]:
+        answer = fleet.ask(lambda *given, selection=selection: rates(*given, selection, window_ms, MANY))
+        expected = {}
+        for group, past in groups.items():
+            one = rate(past.commits, selection, window_ms)
+            if one.keys:
+                sums, counts = one.progress.sum(axis=0), one.commits.sum(axis=0)
+                peak = max(int(total) for total, count in zip(sums, counts, strict=True) if count)
+                expected[group] = (int(counts.sum()), int(sums.sum()), peak)
+        assert {row["group"]: (row["commits"], row["progress"], row["peak"]) for row in answer} == expected
+
+
+def test_standstills_of_all_groups_are_those_of_each(
+    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+) -> None:
+    newest = max(int(past.commits.timestamp_ms.max()) for past in groups.values() if len(past.commits))
+    fleet = Fleet(spark, (half_extracted,))
+    for selection, for_ms in zip(selections(groups), (1000, 3_600_000, 60_000), strict=True):
+        answer = fleet.ask(
+            lambda *given, selection=selection, for_ms=for_ms: standstills(*given, selection, for_ms, newest, MANY)
+        )
+        expected = {
+            (group, each.topic, each.partition): (each.kind.value, each.offset, each.since_ms, each.commits_since)
+            for group, past in groups.items()
+            for each in stalled(past.commits, selection, for_ms, newest)
+        }
+        assert {
+            (row["group"], row["topic"], row["partition"]): (
+                row["how"],
+                row["offset"],
+                row["since_ms"],
+                row["commits_since"],
+            )
+            for row in answer
+        } == expected
+        assert expected or selection.since_ms
+
+
+def test_rebalances_of_all_groups_are_those_of_each(
+    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+) -> None:
+    answer = Fleet(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
+    expected = {}
+    for group, past in groups.items():
+        times = [each.record.timestamp_ms for each in changes(past.records) if each.kind is Kind.REBALANCED]
+        if times:
+            expected[group] = (len(times), max(times), len(past.records[-1].members))
+    assert {row["group"]: (row["rebalances"], row["last_ms"], row["members"]) for row in answer} == expected
+    assert expected
+
+
+def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, spark: SparkSession) -> None:
+    source = data_dir(tmp_path, written(8, 40))
+    extract(source)
+    asked: list[int] = []
+
+    def question(fleet: Fleet, marks: object) -> list[dict[str, object]]:
+        asked.append(1)
+        if len(asked) == 1:
+            moved = read_marks(source.history_dir)
+            assert moved is not None
+            write_marks(source.history_dir, moved.with_mark(7, Mark(1)))
+        return []
+
+    assert Fleet(spark, (source,)).ask(question) == []
+    assert len(asked) == 2
+
+
+def test_the_command_answers_for_all_groups_and_names_what_a_task_could_not_read(
+    half_extracted: Source, spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spark, "stop", lambda: None)  # the command's own session, if it were not the tests'
+    monkeypatch.setattr(spark_session, "open_session", lambda _: spark)
+    words = ["--all-groups", "--data-dir", str(half_extracted.data_dir)]
+    for question in (["commits"], ["rate", "--window", "1h"], ["stalled", "--for", "1s"], ["rebalances"]):
+        assert main(["history", *question, *words]) == 0
+        table = capsys.readouterr().out.splitlines()
+        assert table[1].split()[0] == "GROUP"
+        assert len(table) > 4 and max(len(line.rstrip()) for line in table) <= 100
+        assert main(["history", *question, *words, "--json"]) == 0
+        assert {row["group"] for row in json.loads(capsys.readouterr().out)} <= {*GROUPS, "alone"}
+    *_, damaged, _ = sorted((half_extracted.data_dir / "__consumer_offsets-0").glob("*.log"))
+    data = damaged.read_bytes()
+    damaged.write_bytes(data[:70] + bytes([data[70] ^ 1]) + data[71:])
+    try:
+        assert main(["history", "commits", *words]) == 1
+    finally:
+        damaged.write_bytes(data)
+    err = capsys.readouterr().err
+    assert f"{damaged}: the batch at byte 0 is damaged" in err
+    assert err.count("\n") == 1

@@ -1,0 +1,23 @@
+"""Buckets: a value is in the first whose bound it does not pass, and a weight stands for that many values."""
+
+from __future__ import annotations
+
+import math
+
+from coordinator.metrics.histogram import Distribution
+
+
+def test_a_value_that_equals_a_bound_is_within_it() -> None:
+    values = Distribution((1.0, 2.0))
+    for value in (0.5, 1.0, 1.5, 2.0, 7.0):
+        values.observe(value)
+    assert values.buckets() == [(1.0, 2), (2.0, 4), (math.inf, 5)]
+    assert (values.count, values.sum, values.longest) == (5, 12.0, 7.0)
+
+
+def test_a_weight_counts_as_so_many_values() -> None:
+    values = Distribution((1.0,))
+    values.observe(0.5, 16)
+    values.observe(3.0, 1)
+    assert values.buckets() == [(1.0, 16), (math.inf, 17)]
+    assert values.sum == 11.0

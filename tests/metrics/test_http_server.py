@@ -1,0 +1,215 @@
+"""The HTTP port over real sockets: what it answers, and that nobody can hold it up."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import socket
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
+from prometheus_client.parser import text_string_to_metric_families as parse_classic
+
+from coordinator.metrics import http_server
+from coordinator.metrics.health import Histogram, Sample, ServerStatus
+from coordinator.metrics.http_server import HttpServer
+from tests.support.wire import is_closed
+
+pytestmark = pytest.mark.integration
+
+FIGURES = (
+    Sample("kafka_groups", "Groups by state.", "gauge", 3, {"state": "stable"}),
+    Sample("kafka_commits_total", "Offsets committed.", "counter", 7),
+    Sample("kafka_groups", "Groups by state.", "gauge", 1, {"state": "empty"}),
+    Histogram("kafka_flush_seconds", "Time of a flush.", [(0.001, 2), (0.1, 5), (math.inf, 6)], 0.75),
+)
+
+
+@dataclass
+class Daemon:
+    """A stand-in for the daemon: a status that tests set, and the address of its HTTP port."""
+
+    status: ServerStatus = field(default_factory=lambda: ServerStatus(True, "ready", FIGURES))
+    error: Exception | None = None
+    host: str = ""
+    port: int = 0
+
+    def read_status(self) -> ServerStatus:
+        if self.error is not None:
+            raise self.error
+        return self.status
+
+    def get(self, path: str, accept: str = "*/*", method: str = "GET") -> tuple[int, str, str]:
+        request = urllib.request.Request(
+            f"http://{self.host}:{self.port}{path}", headers={"Accept": accept}, method=method
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:
+                return answer.status, answer.headers["Content-Type"], answer.read().decode()
+        except urllib.error.HTTPError as answer:
+            with answer:
+                return answer.code, answer.headers["Content-Type"] or "", answer.read().decode()
+
+    def connect(self) -> socket.socket:
+        return socket.create_connection((self.host, self.port), timeout=10)
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    daemon = Daemon()
+    server = HttpServer("127.0.0.1:0", daemon.read_status)
+    daemon.host, daemon.port = server.start()
+    yield daemon
+    server.close()
+
+
+def test_a_daemon_that_still_loads_is_alive_but_not_ready_and_says_why(daemon: Daemon) -> None:
+    daemon.status = ServerStatus(False, "loading 3 of 8 partitions")
+    assert daemon.get("/healthz")[::2] == (200, "ok\n")
+    assert daemon.get("/readyz")[::2] == (503, "loading 3 of 8 partitions\n")
+    daemon.status = ServerStatus(True, "")
+    assert daemon.get("/readyz")[::2] == (200, "ready\n")
+
+
+def test_figures_are_served_as_families_in_the_classic_text_format(daemon: Daemon) -> None:
+    code, kind, body = daemon.get("/metrics")
+    assert code == 200
+    assert kind.startswith("text/plain")
+    families = {family.name: family for family in parse_classic(body)}
+    assert families["kafka_groups"].type == "gauge"
+    assert families["kafka_groups"].documentation == "Groups by state."
+    assert {s.labels["state"]: s.value for s in families["kafka_groups"].samples} == {"stable": 3, "empty": 1}
+    assert families["kafka_commits"].type == "counter"
+    assert [(s.name, s.value) for s in families["kafka_commits"].samples] == [("kafka_commits_total", 7)]
+    flush = [(s.name, s.labels.get("le"), s.value) for s in families["kafka_flush_seconds"].samples]
+    assert flush == [
+        ("kafka_flush_seconds_bucket", "0.001", 2),
+        ("kafka_flush_seconds_bucket", "0.1", 5),
+        ("kafka_flush_seconds_bucket", "+Inf", 6),
+        ("kafka_flush_seconds_count", None, 6),
+        ("kafka_flush_seconds_sum", None, 0.75),
+    ]
+
+
+def test_who_asks_for_openmetrics_gets_openmetrics(daemon: Daemon) -> None:
+    _, kind, body = daemon.get("/metrics", accept="application/openmetrics-text; version=1.0.0")
+    assert kind.startswith("application/openmetrics-text")
+    assert {family.name for family in parse_openmetrics(body)} == {
+        "kafka_groups",
+        "kafka_commits",
+        "kafka_flush_seconds",
+    }
+
+
+def test_each_scrape_sees_the_figures_of_its_own_moment(daemon: Daemon) -> None:
+    assert 'kafka_groups{state="stable"} 3.0' in daemon.get("/metrics")[2]
+    daemon.status = ServerStatus(
+        True, "", [Sample("kafka_groups", "Groups by state.", "gauge", 4, {"state": "stable"})]
+    )
+    assert 'kafka_groups{state="stable"} 4.0' in daemon.get("/metrics")[2]
+
+
+def test_a_label_may_hold_any_text(daemon: Daemon) -> None:
+    daemon.status = ServerStatus(True, "", [Sample("g", "Help.", "gauge", 1, {"name": 'a"b\\c\nd'})])
+    (family,) = parse_classic(daemon.get("/metrics")[2])
+    assert family.samples[0].labels == {"name": 'a"b\\c\nd'}
+
+
+def test_other_paths_and_methods_are_told_what_there_is(daemon: Daemon) -> None:
+    code, _, body = daemon.get("/metric")
+    assert code == 404
+    assert "/metrics" in body
+    assert "/readyz" in daemon.get("/")[2]
+    assert daemon.get("/healthz?probe=1")[0] == 200
+    assert daemon.get("/healthz", method="HEAD")[::2] == (200, "")
+    assert daemon.get("/healthz", method="POST")[0] == 501
+
+
+def test_a_status_that_cannot_be_read_is_an_error_and_not_a_hang_up(
+    daemon: Daemon, caplog: pytest.LogCaptureFixture
+) -> None:
+    daemon.error = RuntimeError("the loop is gone")
+    for path in ("/healthz", "/readyz", "/metrics"):
+        assert daemon.get(path)[::2] == (500, "status unknown: the loop is gone\n")
+    assert "the status of the daemon could not be read" in caplog.text
+
+
+@pytest.mark.parametrize("silent", [24, 200])
+def test_connections_that_send_nothing_and_come_back_keep_no_probe_waiting(daemon: Daemon, silent: int) -> None:
+    with contextlib.ExitStack() as opened:
+        for _ in range(3):  # each time more come, and those that were hung up on come back
+            for number in range(silent):
+                client = opened.enter_context(daemon.connect())
+                if number % 2:
+                    client.sendall(b"GET /healthz HTTP/1.1\r\nX: ")
+            assert daemon.get("/healthz")[::2] == (200, "ok\n")
+            assert daemon.get("/readyz")[0] == 200
+
+
+def test_clients_that_do_not_read_their_answers_keep_no_probe_waiting(daemon: Daemon) -> None:
+    many = [Sample("g", "Help.", "gauge", n, {"name": f"{n:0100}"}) for n in range(5000)]
+    daemon.status = ServerStatus(True, "", many)
+    with contextlib.ExitStack() as opened:
+        for _ in range(20):
+            client = opened.enter_context(socket.socket())
+            client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            client.connect((daemon.host, daemon.port))
+            client.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+        assert daemon.get("/healthz")[::2] == (200, "ok\n")
+
+
+def test_the_oldest_silent_connection_gives_way_to_a_new_one(daemon: Daemon) -> None:
+    with contextlib.ExitStack() as opened:
+        oldest, *_, newest = [opened.enter_context(daemon.connect()) for _ in range(http_server.MAX_CONNECTIONS + 1)]
+        assert oldest.recv(1) == b""
+        newest.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert newest.recv(100).startswith(b"HTTP/1.0 200")
+
+
+def test_a_request_in_parts_is_answered_and_one_without_an_end_is_hung_up_on(daemon: Daemon) -> None:
+    with daemon.connect() as slow, daemon.connect() as endless:
+        for part in (b"GET /hea", b"lthz HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
+            slow.sendall(part)
+        assert b"200 OK" in slow.recv(1000)
+        with contextlib.suppress(OSError):
+            endless.sendall(b"GET /" + b"x" * 70_000)
+        assert is_closed(endless)
+
+
+def test_a_client_that_never_finishes_its_request_is_hung_up_on(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_server, "LIFETIME_S", 0.2)
+    with daemon.connect() as slow:
+        slow.sendall(b"GET /healthz HTTP/1.0\r\nX: ")
+        assert slow.recv(100) == b""  # the socket's own timeout is much longer: this is the server's doing
+
+
+def test_garbage_is_answered_with_an_error_and_the_next_client_is_served(daemon: Daemon) -> None:
+    with daemon.connect() as rude:
+        rude.sendall(b"\x00\x00\x00\x10\x00\x12\x00\x03\r\n\r\n")
+        assert b"400" in rude.recv(1000)
+    assert daemon.get("/healthz")[0] == 200
+
+
+def test_a_port_in_use_is_an_os_error(daemon: Daemon) -> None:
+    second = HttpServer(f"127.0.0.1:{daemon.port}", daemon.read_status)
+    with pytest.raises(OSError, match="in use"):
+        second.start()
+    second.close()
+
+
+def test_after_close_nobody_listens_and_closing_again_is_harmless() -> None:
+    daemon = Daemon()
+    server = HttpServer("127.0.0.1:0", daemon.read_status)
+    daemon.host, daemon.port = server.start()
+    idle = daemon.connect()
+    server.close()
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        daemon.connect()
+    idle.close()

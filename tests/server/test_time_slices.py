@@ -1,0 +1,200 @@
+"""Turns: long work stops when its time is over, whatever is left comes with the next round of the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from coordinator.core.effects import Effects, Reply, Ticket
+from coordinator.server.api.chunked_responses import PER_PIECE
+from coordinator.server.api.node import Node
+from coordinator.server.runtime import REPLIES_AT_ONCE
+from coordinator.server.time_slices import AT_ONCE_S, TURN_S, Turns
+from protocol.api_keys import ApiKey
+from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.support.edge import Edge
+from tests.support.manual_loop import ManualLoop
+
+
+class World:
+    def __init__(self) -> None:
+        self.loop = ManualLoop()
+        self.ended_turns = 0
+        self.broken: list[Exception] = []
+        self.did: list[str] = []
+        self.turns = Turns(self.loop.call_soon, self.loop.clock, self._after, self.broken.append)
+
+    def _after(self) -> None:
+        self.ended_turns += 1
+
+    def work(self, name: str, steps: int, step_s: float) -> Iterator[None]:
+        for number in range(steps):
+            self.loop.now += step_s
+            self.did.append(f"{name}{number}")
+            yield
+
+    def round(self) -> int:
+        """One round of the event loop; how many steps were taken in it."""
+        before = len(self.did)
+        callbacks, self.loop._ready = self.loop._ready, type(self.loop._ready)()
+        for callback, args in callbacks:
+            callback(*args)
+        return len(self.did) - before
+
+
+def test_a_turn_ends_with_the_step_in_which_its_time_is_over() -> None:
+    world = World()
+    world.turns.add(world.work("a", 10, TURN_S / 3.5))
+    assert [world.round() for _ in range(4)] == [4, 4, 2, 0]
+    assert world.ended_turns == 3
+
+
+def test_a_long_step_is_a_turn_of_its_own() -> None:
+    world = World()
+    world.turns.add(world.work("a", 3, TURN_S * 5))
+    assert [world.round() for _ in range(3)] == [1, 1, 1]
+
+
+def test_several_works_take_their_steps_by_turns() -> None:
+    world = World()
+    world.turns.add(world.work("a", 2, 0))
+    world.turns.add(world.work("b", 3, 0))
+    world.round()
+    assert world.did == ["a0", "b0", "a1", "b1", "b2"]
+
+
+def test_a_work_that_breaks_stops_no_other() -> None:
+    world = World()
+
+    def breaks() -> Iterator[None]:
+        yield
+        raise ZeroDivisionError
+
+    world.turns.add(breaks())
+    world.turns.add(world.work("b", 3, 0))
+    world.round()
+    assert [type(error) for error in world.broken] == [ZeroDivisionError]
+    assert world.did == ["b0", "b1", "b2"]
+
+
+def test_at_the_end_everything_is_done_at_once() -> None:
+    world = World()
+    world.turns.add(world.work("a", 5, TURN_S))
+    world.turns.finish()
+    assert len(world.did) == 5
+    assert not world.turns
+
+
+# -- on a connection -------------------------------------------------------------------------------------------------
+
+
+def list_very_many(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    node.reply(ticket, ListGroupsResponse(groups=[ListedGroup(group_id=f"g{n}") for n in range(PER_PIECE * 20)]))
+
+
+def answer(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    node.reply(ticket, MetadataResponse(cluster_id="c"))
+
+
+def test_a_long_answer_keeps_its_place_among_the_answers_of_its_connection() -> None:
+    edge = Edge({ApiKey.LIST_GROUPS: list_very_many, ApiKey.METADATA: answer})
+    peer, other = edge.peer(), edge.peer()
+    peer.send(MetadataRequest(), ListGroupsRequest(), MetadataRequest(), ListGroupsRequest())
+    other.send(MetadataRequest())
+    assert [type(each) for each in peer.answers] == [MetadataResponse], "the long one has not been encoded yet"
+    assert len(other.answers) == 1, "and nobody waits for it"
+    edge.loop.run_ready()
+    kinds = [type(each) for each in peer.answers]
+    assert kinds == [MetadataResponse, ListGroupsResponse, MetadataResponse, ListGroupsResponse]
+    assert len(peer.answers[1].groups) == PER_PIECE * 20
+
+
+def test_a_connection_that_closes_while_its_answer_is_encoded_is_done_with() -> None:
+    edge = Edge({ApiKey.LIST_GROUPS: list_very_many, ApiKey.METADATA: answer})
+    peer = edge.peer()
+    peer.send(ListGroupsRequest())
+    peer.connection.abort()
+    edge.loop.run_ready()
+    assert not peer.answers
+    assert not edge.runtime.turns
+
+
+def list_a_name_too_long(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    groups = [ListedGroup(group_id="g") for _ in range(PER_PIECE * 3)]
+    groups[-1].group_id = "g" * 40_000
+    node.reply(ticket, ListGroupsResponse(groups=groups))
+
+
+def test_a_long_answer_that_does_not_fit_the_version_costs_its_connection_and_no_other() -> None:
+    edge = Edge({ApiKey.LIST_GROUPS: list_a_name_too_long, ApiKey.METADATA: answer})
+    peer, other = edge.peer(), edge.peer()
+    peer.send(ListGroupsRequest(), version=0)
+    edge.loop.run_ready()
+    assert peer.transport.is_closed
+    other.send(MetadataRequest())
+    assert len(other.answers) == 1
+
+
+def test_very_many_replies_of_one_event_are_given_in_turns_and_all_of_them() -> None:
+    parked: list[Ticket] = []
+
+    def park(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        parked.append(ticket)
+        if len(parked) > REPLIES_AT_ONCE:
+            node.execute(Effects(tuple(Reply(each, MetadataResponse()) for each in parked)))
+
+    edge = Edge({ApiKey.METADATA: park})
+    peers = [edge.peer() for _ in range(REPLIES_AT_ONCE + 1)]
+    edge.runtime.core = edge.runtime.topics = _Nothing()  # type: ignore[assignment]
+    for peer in peers:
+        peer.send(MetadataRequest())
+    assert sum(len(peer.answers) for peer in peers) == 0
+    edge.loop.run_ready()
+    assert all(len(peer.answers) == 1 for peer in peers)
+
+
+class _Nothing:
+    """A core and topics without timers, work or faults."""
+
+    has_work = is_troubled = False
+
+    def next_deadline_ms(self) -> None:
+        return None
+
+    def take_faults(self) -> list[str]:
+        return []
+
+    def take_broken_partitions(self) -> list[int]:
+        return []
+
+
+def test_those_who_work_at_once_share_the_time_of_one_round() -> None:
+    world = World()
+    ends = world.turns.begin()
+    assert ends == world.loop.now + AT_ONCE_S
+    world.loop.now += AT_ONCE_S / 2
+    assert world.turns.begin() == ends, "the next one has what the first left"
+    world.turns.spent()
+    assert world.turns.begin() == 0
+    world.round()
+    assert world.turns.begin() > world.loop.now, "in the next round there is time again"
+
+
+def test_each_round_has_a_whole_turn_of_its_own() -> None:
+    world = World()
+    world.turns.begin()
+    world.loop.now += AT_ONCE_S / 2
+    world.round()
+    assert world.turns.begin() == world.loop.now + AT_ONCE_S
+
+
+def test_nobody_works_at_once_while_others_wait_for_their_turn() -> None:
+    world = World()
+    world.turns.add(world.work("a", 2, TURN_S))
+    assert world.turns.begin() == 0
+    world.round()
+    assert world.turns.begin() == 0
+    world.round()
+    world.round()
+    assert world.turns.begin() > world.loop.now

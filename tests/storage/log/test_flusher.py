@@ -1,0 +1,443 @@
+"""Group commit: what shares a sync, in which order fates are told, and what happens when the disk refuses."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coordinator.storage.log.flusher import Flusher
+from coordinator.storage.log.log import Log, LogConfig
+from coordinator.storage.log.segment import Entry
+from coordinator.storage.log.writer import Pool
+from tests.storage.log.batches import bytes_of, entry, stored
+from tests.support.lossy_fs import LossyFileSystem
+from tests.support.manual_loop import ManualLoop, ManualWorker, settle
+
+DATA = Path("/data")
+
+
+class World:
+    """A flusher on a manual loop, and what it told."""
+
+    def __init__(self, *, logs: int = 2, segment_bytes: int = 1 << 20, **settings: Any) -> None:
+        self.fs = LossyFileSystem()
+        self.fs.mkdir(DATA)
+        self.fs.fsync_dir(Path("/"))
+        self.logs = {
+            f"t-{number}": Log.open(DATA / f"t-{number}", LogConfig(segment_bytes=segment_bytes), self.fs)
+            for number in range(logs)
+        }
+        self.loop = ManualLoop()
+        self.worker = ManualWorker()
+        self.told: list[Any] = []
+        self.flusher = Flusher(
+            self.loop,
+            self.told.append,
+            lambda log_id, from_offset, error: self.told.append((log_id, from_offset, error.args[0])),
+            worker=self.worker,
+            clock=self.loop.clock,
+            helpers=0,
+            **settings,
+        )
+
+    def submit(self, name: str, *entries: Entry) -> list[OSError | None]:
+        return [self.flusher.submit(name, self.logs[name], *one) for one in entries]
+
+    def settle(self) -> None:
+        settle(self.loop, self.worker)
+
+    def take_told(self) -> list[Any]:
+        told, self.told[:] = self.told[:], []
+        return told
+
+
+def test_everything_submitted_in_one_turn_shares_one_write_and_one_sync() -> None:
+    world = World()
+    before = world.fs.counts.copy()
+    entries = [entry(offset) for offset in range(100)]
+    assert world.submit("t-0", *entries) == [None] * 100
+    world.settle()
+    assert world.take_told() == [[("t-0", 100)]]
+    assert world.fs.counts - before == {"pwrite": 1, "fdatasync": 1}
+    assert stored(world.logs["t-0"]) == bytes_of(entries)
+    assert (world.flusher.stats.rounds, world.flusher.stats.batches, world.flusher.stats.syncs) == (1, 100, 1)
+
+
+def test_nothing_is_told_before_the_writer_returned() -> None:
+    world = World()
+    world.submit("t-0", entry(0))
+    world.loop.run_ready()
+    assert world.told == []
+    assert world.logs["t-0"].high_watermark == 0
+    world.worker.run()
+    assert world.told == []
+    world.loop.run_ready()
+    assert world.told == [[("t-0", 1)]]
+
+
+def test_what_gathers_during_a_round_shares_the_next_one_which_starts_at_once() -> None:
+    world = World()
+    world.submit("t-0", entry(0))
+    world.loop.run_ready()
+    world.submit("t-0", entry(1))
+    world.submit("t-0", entry(2))
+    world.worker.run()
+    world.loop.run_ready()
+    assert len(world.worker.jobs) == 1  # no further turn of the loop was needed
+    world.settle()
+    assert world.take_told() == [[("t-0", 1)], [("t-0", 3)]]
+    assert world.flusher.stats.rounds == 2
+
+
+def test_logs_of_one_round_are_told_together() -> None:
+    world = World()
+    world.submit("t-1", entry(0), entry(1))
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert world.take_told() == [[("t-1", 2), ("t-0", 1)]]
+
+
+class Gathering:
+    """Records that become a batch late."""
+
+    def __init__(self) -> None:
+        self.gathered: list[Entry] = []
+        self.discards = 0
+
+    def build(self) -> Sequence[Entry]:
+        built, self.gathered = self.gathered, []
+        return built
+
+    def discard(self) -> None:
+        self.discards += 1
+        self.gathered = []
+
+
+def test_pending_records_are_built_when_their_round_starts() -> None:
+    world = World()
+    pending = Gathering()
+    world.submit("t-0", entry(0))
+    world.loop.run_ready()
+    assert world.flusher.submit_pending("t-0", world.logs["t-0"], pending, 10) is None
+    pending.gathered.append(entry(1, count=2))
+    assert world.flusher.submit_pending("t-0", world.logs["t-0"], pending, 10) is None
+    pending.gathered.append(entry(3))
+    world.settle()
+    assert world.take_told() == [[("t-0", 1)], [("t-0", 4)]]
+    assert pending.gathered == []
+
+
+def test_more_than_the_bound_is_refused_at_once_and_accepted_again_later() -> None:
+    size = len(entry(0).batch)
+    world = World(max_queued_bytes=3 * size)
+    *accepted, refusal = world.submit("t-0", *[entry(offset) for offset in range(4)])
+    assert accepted == [None] * 3
+    assert refusal is not None
+    assert refusal.errno == errno.ENOBUFS
+    world.loop.run_ready()
+    assert world.submit("t-1", entry(0))[0] is not None  # what is being written counts too
+    world.settle()
+    assert world.flusher.queued_bytes == 0
+    assert world.submit("t-0", entry(3)) == [None]
+
+
+def test_a_batch_larger_than_the_bound_is_taken_when_nothing_waits() -> None:
+    world = World(max_queued_bytes=10)
+    assert world.submit("t-0", entry(0)) == [None]
+
+
+@pytest.mark.parametrize("operation", ["pwrite", "fdatasync"])
+def test_a_failed_round_is_cut_back_and_told_and_what_waited_behind_it_fails_too(operation: str) -> None:
+    world = World()
+    log = world.logs["t-0"]
+    world.submit("t-0", entry(0))
+    world.settle()
+    world.take_told()
+
+    world.fs.fail(operation, name="0.log")
+    world.submit("t-0", entry(1), entry(2))
+    world.submit("t-1", entry(0))
+    world.loop.run_ready()
+    world.submit("t-0", entry(3))
+    world.settle()
+    assert world.take_told() == [[("t-1", 1)], ("t-0", 1, errno.EIO)]
+    assert (log.log_end_offset, log.high_watermark) == (1, 1)
+    assert [segment.base_offset for segment in log.segments] == [0, 1]
+    assert world.flusher.queued_bytes == 0
+
+    again = entry(1, value=b"again")
+    assert world.submit("t-0", again) == [None]
+    world.settle()
+    assert world.take_told() == [[("t-0", 2)]]
+    crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
+    assert stored(crashed) == bytes_of([entry(0), again])
+
+
+def test_pending_records_behind_a_failure_are_discarded() -> None:
+    world = World()
+    pending = Gathering()
+    world.fs.fail("fdatasync")
+    world.submit("t-0", entry(0))
+    world.loop.run_ready()
+    pending.gathered.append(entry(1))
+    world.flusher.submit_pending("t-0", world.logs["t-0"], pending, 10)
+    world.settle()
+    assert world.take_told() == [("t-0", 0, errno.EIO)]
+    assert pending.discards == 1
+    assert world.flusher.queued_bytes == 0
+
+
+def test_a_full_disk_fails_appends_and_service_resumes_by_itself() -> None:
+    world = World(logs=1)
+    log = world.logs["t-0"]
+    world.submit("t-0", entry(0))
+    world.settle()
+    world.take_told()
+    world.fs.capacity = 0
+    world.submit("t-0", entry(1))
+    world.settle()
+    assert world.take_told() == [("t-0", 1, errno.ENOSPC)]
+    (refusal,) = world.submit("t-0", entry(1))  # the new segment's predecessor could not be finished
+    assert refusal is not None
+    assert refusal.errno == errno.ENOSPC
+    for _ in range(20):
+        world.loop.advance(1)
+        world.settle()
+    assert world.flusher.is_refusing("t-0")
+    assert world.take_told() == []  # told once
+
+    world.fs.heal()
+    world.loop.advance(5)
+    world.settle()
+    assert not world.flusher.is_refusing("t-0")
+    assert world.submit("t-0", entry(1)) == [None]
+    world.settle()
+    assert world.take_told() == [[("t-0", 2)]]
+    assert stored(log) == bytes_of([entry(0), entry(1)])
+
+
+def test_a_cut_that_fails_is_tried_ever_more_slowly_while_appends_are_refused() -> None:
+    world = World(logs=1)
+    world.fs.fail("fdatasync")
+    world.fs.fail("truncate", times=5)
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert world.take_told() == [("t-0", 0, errno.EIO)]
+    tries = []
+    while world.flusher.is_refusing("t-0"):
+        before = world.fs.counts["truncate"]
+        world.loop.advance(0.1)
+        world.settle()
+        if world.fs.counts["truncate"] > before:
+            tries.append(world.loop.now)
+    assert tries == pytest.approx([0.1, 0.3, 0.7, 1.5, 3.1], abs=0.15)
+    assert world.submit("t-0", entry(0)) == [None]
+
+
+def test_one_log_that_fails_does_not_hold_up_the_others() -> None:
+    world = World()
+    world.fs.fail("fdatasync", name="0.log")
+    world.fs.fail("truncate", times=1000)
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert world.flusher.is_refusing("t-0")
+    for offset in range(3):
+        assert world.submit("t-1", entry(offset)) == [None]
+        world.settle()
+    assert world.take_told()[1:] == [[("t-1", 1)], [("t-1", 2)], [("t-1", 3)]]
+
+
+def test_with_the_policy_interval_durable_means_written_and_the_sync_follows() -> None:
+    world = World(policy="interval", interval_ms=500)
+    before = world.fs.counts["fdatasync"]
+    for offset in range(5):
+        world.submit("t-0", entry(offset))
+        world.settle()
+    assert world.take_told() == [[("t-0", offset)] for offset in range(1, 6)]
+    assert world.fs.counts["fdatasync"] == before
+    assert world.logs["t-0"].synced_offset == 0
+    world.loop.advance(0.5)
+    world.settle()
+    assert world.fs.counts["fdatasync"] == before + 1
+    assert world.logs["t-0"].synced_offset == 5
+    world.loop.advance(60)
+    world.settle()
+    assert world.fs.counts["fdatasync"] == before + 1  # nothing written, nothing to sync
+
+
+def test_with_the_policy_interval_a_failed_sync_keeps_what_was_acknowledged_and_writes_it_again() -> None:
+    world = World(policy="interval", interval_ms=500, logs=1)
+    log = world.logs["t-0"]
+    written = [entry(offset) for offset in range(5)]
+    world.submit("t-0", *written)
+    world.settle()
+    world.fs.fail("fdatasync")
+    world.loop.advance(0.5)
+    world.settle()
+    assert world.take_told() == [[("t-0", 5)], ("t-0", 5, errno.EIO)]  # nothing below 5 failed
+    assert log.synced_offset == log.high_watermark == 5
+    crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
+    assert stored(crashed) == bytes_of(written)
+
+
+def test_a_job_runs_after_what_was_submitted_and_does_not_delay_its_answers() -> None:
+    world = World()
+    log = world.logs["t-0"]
+    world.submit("t-0", entry(0))
+    world.flusher.run(lambda: log.log_end_offset, lambda result, error: world.told.append((result, error)))
+    world.settle()
+    assert world.take_told() == [[("t-0", 1)], (1, None)]
+
+
+def test_a_job_that_fails_hands_its_error_back() -> None:
+    world = World()
+    told: list[tuple[object, Exception | None]] = []
+
+    def job() -> None:
+        raise OSError(errno.EROFS, "read-only")
+
+    world.flusher.run(job, lambda result, error: told.append((result, error)))
+    world.settle()
+    ((result, error),) = told
+    assert result is None
+    assert isinstance(error, OSError)
+    assert error.errno == errno.EROFS
+
+
+def test_a_forgotten_log_is_written_no_more() -> None:
+    world = World()
+    world.submit("t-0", entry(0))
+    world.flusher.forget("t-0")
+    world.submit("t-1", entry(0))
+    world.settle()
+    assert world.take_told() == [[("t-1", 1)]]
+    assert world.logs["t-0"].log_end_offset == 0
+    assert world.flusher.queued_bytes == 0
+
+
+@pytest.mark.parametrize("policy", ["sync", "interval"])
+def test_closing_writes_syncs_and_tells_what_is_queued(policy: str) -> None:
+    world = World(policy=policy, logs=1)
+    world.submit("t-0", entry(0))
+    world.loop.run_ready()
+    world.submit("t-0", entry(1))
+    world.flusher.close()
+    assert world.told == [[("t-0", 1)], [("t-0", 2)]]
+    assert world.logs["t-0"].synced_offset == 2
+    (refusal,) = world.submit("t-0", entry(2))
+    assert refusal is not None
+    assert refusal.errno == errno.ESHUTDOWN
+    world.settle()
+    assert len(world.told) == 2
+
+
+def test_now_and_then_a_log_notes_how_far_it_is_synced() -> None:
+    world = World(logs=1, checkpoint_interval_ms=1000)
+    checkpoint = DATA / "t-0" / "recovery-checkpoint"
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert not world.fs.exists(checkpoint)
+    world.loop.advance(1)
+    world.submit("t-0", entry(1))
+    world.settle()
+    assert b"recovery.point=2\n" in world.fs.open(checkpoint).pread(1000, 0)
+    renames = world.fs.counts["rename"]
+    world.submit("t-0", entry(2))
+    world.settle()
+    assert world.fs.counts["rename"] == renames
+
+
+def test_a_callback_with_a_defect_does_not_stop_the_rounds(caplog: pytest.LogCaptureFixture) -> None:
+    world = World(logs=1)
+
+    def defect(_: object) -> None:
+        raise KeyError("a defect")
+
+    world.flusher._on_durable = defect
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert "a callback of the log failed" in caplog.text
+    world.flusher._on_durable = world.told.append
+    world.submit("t-0", entry(1))
+    world.settle()
+    assert world.take_told() == [[("t-0", 2)]]
+
+
+def test_a_batch_with_wrong_offsets_fails_and_the_log_goes_on() -> None:
+    world = World(logs=1)
+    world.submit("t-0", entry(0))
+    world.submit("t-0", entry(7))
+    world.settle()
+    assert [told[:2] for told in world.take_told()] == [("t-0", 0)]
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert world.take_told() == [[("t-0", 1)]]
+
+
+def test_a_defect_in_a_round_answers_its_batches_and_keeps_the_thread(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    world = World(logs=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(world.flusher, "_acknowledge", lambda *_: 1 / 0)
+        world.submit("t-0", entry(0))
+        world.settle()
+    assert "a flush round failed" in caplog.text
+    assert [told[:2] for told in world.take_told()] == [("t-0", 0)]
+    world.submit("t-0", entry(0))
+    world.settle()
+    assert world.take_told() == [[("t-0", 1)]]
+
+
+def test_a_pool_does_everything_and_hands_back_each_error() -> None:
+    pool = Pool(3, "test")
+    for round_ in range(50):
+        done: list[int] = []
+
+        def act(number: int, round_: int = round_, done: list[int] = done) -> None:
+            done.append(number)
+            if number == round_ % 7:
+                raise OSError(errno.EIO, "fails")
+
+        acts = round_ % 6 + 1
+        errors = pool.run([partial(act, number) for number in range(acts)])
+        assert sorted(done) == list(range(acts))
+        assert [number for number, error in enumerate(errors) if error] == [round_ % 7] * (round_ % 7 < acts)
+    pool.close()
+
+
+async def test_with_real_threads_and_files_many_appends_share_few_syncs(tmp_path: Path) -> None:
+    loop = asyncio.get_running_loop()
+    logs = [Log.open(tmp_path / f"t-{number}", LogConfig(segment_bytes=20_000)) for number in range(4)]
+    durable = [0] * 4
+    finished = asyncio.Event()
+
+    def on_durable(told: list[tuple[int, int]]) -> None:
+        for log_id, high_watermark in told:
+            assert durable[log_id] < high_watermark <= logs[log_id].synced_offset
+            durable[log_id] = high_watermark
+        if durable == [400] * 4:
+            finished.set()
+
+    failures: list[object] = []
+    flusher = Flusher(loop, on_durable, lambda *failure: failures.append(failure))
+    for offset in range(400):
+        for log_id, log in enumerate(logs):
+            assert flusher.submit(log_id, log, *entry(offset)) is None
+        if offset % 40 == 0:
+            await asyncio.sleep(0)
+    async with asyncio.timeout(30):
+        await finished.wait()
+    flusher.close()
+    assert failures == []
+    assert flusher.stats.batches == 1600
+    assert flusher.stats.syncs < 200
+    for log in logs:
+        assert stored(log) == bytes_of(entry(offset) for offset in range(400))
+        log.close()

@@ -1,0 +1,152 @@
+"""Groups that are still bytes: whoever asks sees what is there, and who only looks does not wake them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from coordinator.core.committed_rows import settled
+from coordinator.core.loading import Harvest
+from coordinator.core.offsets.committed import CommittedOffset, GroupOffsets
+from coordinator.core.offsets.packed_groups import NEVER_MS, age_of, decode_offsets, encode_block, mentions, read_blocks
+from coordinator.core.offsets.replay import Base, Replay, groups_of
+from coordinator.core.offsets.store import OffsetStore
+from coordinator.core.shard import OffsetsPartition
+from protocol.error_codes import ErrorCode
+from tests.support.cluster import Cluster
+
+INT64 = st.integers(-(2**63), 2**63 - 1)
+INT32 = st.integers(-(2**31), 2**31 - 1)
+COMMITTED = st.builds(
+    CommittedOffset, INT64, INT32, st.text(max_size=5), INT64, st.one_of(st.just(-1), INT64), st.integers(0, 2**63 - 1)
+)
+OFFSETS = st.dictionaries(st.text(max_size=4), st.dictionaries(INT32, COMMITTED, min_size=1, max_size=6), max_size=4)
+
+
+@given(st.text(max_size=5), st.one_of(st.none(), st.binary(max_size=9)), INT64, OFFSETS)
+def test_a_block_says_what_was_put_into_it(
+    group_id: str, value: bytes | None, record_offset: int, offsets: GroupOffsets
+) -> None:
+    data = b"before" + encode_block(group_id, value, record_offset, offsets)
+    (block,) = read_blocks(data, 6, len(data))
+    assert (block.group_id, block.record_offset, block.size) == (group_id, record_offset, len(data) - 6)
+    assert data[block.value_at : block.value_at + block.value_size] == (value or b"")
+    assert decode_offsets(data, 6) == offsets
+    assert block.offsets == sum(map(len, offsets.values()))
+    all_of_them = [each for partitions in offsets.values() for each in partitions.values()]
+    age = age_of(data, 6)
+    plain = [each.commit_timestamp_ms for each in all_of_them if each.expire_timestamp_ms == -1]
+    own = [each.expire_timestamp_ms for each in all_of_them if each.expire_timestamp_ms != -1]
+    assert age == (min(plain, default=NEVER_MS), min(own, default=NEVER_MS))
+    assert all(mentions(data, 6, topic.encode()) for topic in offsets)
+
+
+def test_what_is_no_block_is_an_error_and_never_an_endless_loop() -> None:
+    for data in (bytes(100), b"\xff" * 100, b"\x01" * 10):
+        with pytest.raises(ValueError, match="block"):
+            list(read_blocks(data, 0, len(data)))
+
+
+T, U = "t", "u"
+COMMIT_MS = 1_000_000
+END = 100  # of the log
+
+
+def chilled(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetStore:
+    """The cluster's only partition, loaded from a snapshot with these groups."""
+    data = b"".join(encode_block(group_id, None, -1, offsets) for group_id, offsets in groups.items())
+    blocks = {block.group_id: block for block in read_blocks(data, 0, len(data))}
+    replay = Replay(Base(0, data, blocks))
+    found, store = replay.settle()
+    core = cluster.core
+    core.load_begin(0)
+    shard: OffsetsPartition = core.partition(0)
+    harvest = Harvest.of(groups_of(found, shard, cluster.clock.now_ms), store, 0)
+    log = cluster.log.partitions[0]
+    log.next_offset = log.high_watermark = END
+    cluster.execute(core.loaded(0, harvest, END, cluster.clock.now_ms))
+    assert store.cold_groups == len(groups)
+    return store
+
+
+def offsets_of(topic: str, *numbers: int, commit_ms: int = COMMIT_MS) -> GroupOffsets:
+    return {topic: {n: CommittedOffset(n * 10, 1, "", commit_ms, -1, n) for n in numbers}}
+
+
+@pytest.fixture
+def cluster() -> Cluster:
+    return Cluster(partitions=1, loaded=False)
+
+
+def test_they_are_counted_and_listed_and_described_as_bytes(cluster: Cluster) -> None:
+    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+    assert (cluster.core.group_count, cluster.core.offset_count) == (2, 3)
+    assert sorted(cluster.list_groups()) == ["g", "h"]
+    assert cluster.describe("g").group_state == "Empty"
+    assert store.cold_groups == 2
+
+
+def test_a_fetch_wakes_one_and_no_other(cluster: Cluster) -> None:
+    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+    assert cluster.committed("g") == {(T, 0): 0, (T, 1): 10}
+    assert store.cold_groups == 1
+    assert cluster.committed("h") == {(U, 0): 0}
+    assert cluster.core.offset_count == 3
+
+
+def test_a_commit_goes_to_what_was_there(cluster: Cluster) -> None:
+    chilled(cluster, {"g": offsets_of(T, 0, 1)})
+    cluster.commit("g", {(T, 1): 77, (U, 0): 5})
+    assert cluster.committed("g") == {(T, 0): 0, (T, 1): 77, (U, 0): 5}
+    assert cluster.core.offset_count == 3
+
+
+def test_memory_rows_are_taken_without_waking_anybody(cluster: Cluster) -> None:
+    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 7)})
+    rows: list[Any] = [row for some in settled(cluster.core.partition(0), END) for row in some]
+    assert sorted(row[:4] for row in rows) == [("g", T, 0, 0), ("g", T, 1, 1), ("h", U, 7, 7)]
+    assert store.cold_groups == 2
+
+
+def test_a_group_of_very_many_offsets_is_not_left_cold() -> None:
+    many = {T: {n: CommittedOffset(n, -1, "", 1, -1, n) for n in range(5000)}}
+    data = encode_block("g", None, -1, many)
+    (block,) = read_blocks(data, 0, len(data))
+    _, store = Replay(Base(0, data, {"g": block})).settle()
+    assert store.cold_groups == 0
+    assert (store.count, store.of_group("g")) == (5000, many)
+
+
+def test_offsets_that_are_deleted_are_gone_from_a_cold_group(cluster: Cluster) -> None:
+    chilled(cluster, {"g": offsets_of(T, 0, 1)})
+    assert cluster.delete_offsets("g", (T, 0)).error is ErrorCode.NONE
+    assert cluster.committed("g") == {(T, 1): 10}
+
+
+def test_a_cold_group_is_deleted_with_all_it_has(cluster: Cluster) -> None:
+    chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+    cluster.delete_groups("g")
+    assert (cluster.core.group_count, cluster.core.offset_count) == (1, 1)
+
+
+def test_a_topic_that_goes_takes_the_offsets_of_cold_groups_and_wakes_no_others(cluster: Cluster) -> None:
+    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+    cluster.delete_topic(T, (0, 1))
+    assert cluster.core.offset_count == 1
+    assert store.cold_groups == 1
+
+
+def test_a_look_for_what_has_expired_wakes_only_who_may_have_something(cluster: Cluster) -> None:
+    now_ms = cluster.clock.now_ms + cluster.core.wall_offset_ms
+    young = offsets_of(T, 0, commit_ms=now_ms)
+    old = offsets_of(T, 0, commit_ms=now_ms - cluster.config.offsets_retention_ms)
+    store = chilled(cluster, {"young": young, "old": old})
+    cluster.advance(cluster.config.offsets_retention_check_interval_ms + 1000)
+    assert list(cluster.list_groups()) == ["young"]
+    assert store.cold_groups == 1
+    cluster.advance(cluster.config.offsets_retention_ms)
+    cluster.advance(cluster.config.offsets_retention_check_interval_ms + 1000)
+    assert cluster.core.group_count == 0

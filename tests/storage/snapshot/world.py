@@ -1,0 +1,104 @@
+"""A log on a disk in memory, written by the operations of `tests.compaction.logs`, and what a start makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from coordinator.compaction import plain
+from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.log import Log
+from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
+from tests.compaction.logs import LogWriter, Op, Segment, cleaned
+from tests.support.lossy_fs import LossyFileSystem
+
+DIRECTORY = Path("/data/__consumer_offsets-0")
+State = tuple[dict[str, Any], dict[str, Any], Any, int, int]
+
+
+class World:
+    """One partition. Each `open` is a start of a daemon; whatever it leaves open is forgotten."""
+
+    def __init__(self, fs: FileSystem | None = None) -> None:
+        self.fs: FileSystem = fs if fs is not None else LossyFileSystem()
+        self.writer = LogWriter()
+        for path in (DIRECTORY.parent, DIRECTORY):
+            if not self.fs.is_dir(path):
+                self.fs.mkdir(path)
+                self.fs.fsync_dir(path.parent)
+        self.put(self.writer.segments)
+
+    def write(self, ops: Iterable[Op]) -> None:
+        """The log goes on."""
+        self.writer.write(ops)
+        self.put(self.writer.segments)
+
+    def put(self, segments: Iterable[Segment]) -> None:
+        """These are the log's segments now."""
+        for name in self.fs.listdir(DIRECTORY):
+            if name[0].isdigit() or name == "recovery-checkpoint":
+                self.fs.unlink(DIRECTORY / name)
+        for segment in segments:
+            file = self.fs.open(DIRECTORY / segment.name, create=True)
+            file.pwrite(bytes(segment.data), 0)
+            file.fsync()
+            file.close()
+        self.fs.fsync_dir(DIRECTORY)
+
+    def compact(self) -> None:
+        """Every closed segment is cleaned, and tombstones are gone at once."""
+        writer = self.writer
+        writer.roll()
+        clean_up_to = writer.active.base_offset
+        if writer.in_transaction or not writer.closed:
+            return
+        for _ in range(2):  # the first round only says when the tombstones may go
+            closed, _ = cleaned(plain.clean_partition, writer.closed, clean_up_to, writer.now_ms, delete_retention_ms=0)
+            writer.segments = [*closed, writer.active]
+            writer.now_ms += 10
+        self.put(writer.segments)
+
+    def open(self) -> Log:
+        return Log.open(DIRECTORY, fs=self.fs)
+
+    def load(self, *, use_snapshot: bool = True) -> Loaded:
+        log = self.open()
+        try:
+            return load(self.fs, log, 0, chunk_bytes=1 << 16, use_snapshot=use_snapshot)
+        finally:
+            log.abandon()
+
+    def keep(self, *, use_snapshot: bool = True) -> int:
+        """Start, snapshot what was loaded, stop. Returns what it stands for; -1: the log is empty."""
+        log = self.open()
+        try:
+            loaded = load(self.fs, log, 0, chunk_bytes=1 << 16, use_snapshot=use_snapshot)
+            binding = binding_of(log, 0, loaded)
+            if binding is None:
+                return -1
+            keep(self.fs, DIRECTORY, binding, loaded)
+            return binding.next_offset
+        finally:
+            log.abandon()
+
+
+def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
+    """Everything that was loaded: groups and their records, offsets, what is pending, counts.
+
+    Ghosts are groups of which the log only says that there once was an offset; compaction forgets them, and where a
+    group was deleted before it had the offsets that it has, which decides whether it will be a ghost without them (a
+    group that is listed as Empty and has nothing).
+    """
+    store = loaded.store
+    offsets = {group_id: {topic: dict(found) for topic, found in store.peek(group_id).items()}
+               for group_id in store.group_ids()}  # fmt: skip
+    pending = {producer: groups for producer, groups in store._pending.items() if groups}
+    groups = {
+        found.group_id: (found.value, found.record_offset if with_ghosts or found.value is not None else -1)
+        for found in loaded.found
+        if with_ghosts or found.value is not None or found.group_id in offsets or store.has_pending(found.group_id)
+    }
+    assert len({found.group_id for found in loaded.found}) == len(loaded.found), "each group once"
+    assert store.count == sum(len(each) for topics in offsets.values() for each in topics.values())
+    return groups, offsets, pending, loaded.replay.unknown if with_ghosts else 0, loaded.next_offset
