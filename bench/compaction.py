@@ -37,7 +37,7 @@ from coordinator.compaction import jobs, plain
 from coordinator.compaction import swap_protocol as handover
 from coordinator.compaction.offline import Offline
 from coordinator.compaction.plan import JobDir, Manifest, PartitionResult
-from coordinator.compaction.planning import Options
+from coordinator.compaction.planning import PlanOptions
 from coordinator.compaction.spark_compact import JOB_VERSION, Mode, run_job
 from coordinator.spark.spark_session import SessionSettings, open_session
 from coordinator.storage.log.fs import RealFileSystem
@@ -91,7 +91,7 @@ def prepare(size_bytes: int, work_dir: Path, segment_bytes: int, seed: int) -> S
     keys = max(1000, size_bytes // BYTES_PER_KEY)
     made = write_logs(data_dir, size_bytes=size_bytes, keys=keys, segment_bytes=segment_bytes, seed=seed)
     offline = Offline.open(RealFileSystem(), data_dir, LogConfig(), now_ms=made.end_ms)
-    options = Options(expiration_ms=HUNDRED_YEARS_MS)
+    options = PlanOptions(expiration_ms=HUNDRED_YEARS_MS)
     planned = offline.plan(options, now_ms=made.end_ms, roll=True)
     offline.close()
     assert planned.plan is not None

@@ -35,7 +35,7 @@ sys.path.insert(0, str(HERE.parent))
 from coordinator.config.config import Config  # noqa: E402
 from coordinator.core.cluster import Cluster  # noqa: E402
 from coordinator.core.coordinator import GroupCoordinator  # noqa: E402
-from coordinator.core.loading import Harvest  # noqa: E402
+from coordinator.core.loading import LoadedState  # noqa: E402
 from coordinator.core.offsets.store import OffsetStore  # noqa: E402
 from coordinator.core.topics.names import OFFSETS_TOPIC  # noqa: E402
 from coordinator.server.api.table import HANDLERS  # noqa: E402
@@ -45,7 +45,7 @@ from coordinator.storage.log.flusher import Flusher  # noqa: E402
 from coordinator.storage.log.fs import RealFileSystem  # noqa: E402
 from coordinator.storage.log.log import Log, LogConfig  # noqa: E402
 from coordinator.storage.offsets_log import OffsetsLog  # noqa: E402
-from coordinator.storage.topic_logs import TopicIO  # noqa: E402
+from coordinator.storage.topic_logs import TopicLogs  # noqa: E402
 from protocol import codec  # noqa: E402
 from protocol.headers import decode_response_header, encode_request_header  # noqa: E402
 from protocol.messages.heartbeat import HeartbeatRequest  # noqa: E402
@@ -260,7 +260,7 @@ class Node:
             runtime.on_failed,
             flusher=lambda durable, failed: Flusher(loop, durable, failed, worker=InlineWorker()),
         )
-        runtime.topic_io = TopicIO(
+        runtime.topic_logs = TopicLogs(
             loop,
             directory,
             config,
@@ -270,8 +270,8 @@ class Node:
             internal_logs={OFFSETS_TOPIC: [logs[number] for number in range(count)]},
             writer=InlineWorker(),
         )
-        runtime.topics = runtime.topic_io.topics
-        runtime.topic_io.start()
+        runtime.topics = runtime.topic_logs.topics
+        runtime.topic_logs.start()
         self.core = runtime.core = GroupCoordinator(
             config,
             partitions=count,
@@ -282,7 +282,7 @@ class Node:
         )
         for number in range(count):
             self.core.load_begin(number)
-            runtime.execute(self.core.loaded(number, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()))
+            runtime.execute(self.core.loaded(number, LoadedState.of((), OffsetStore(), 0), 0, runtime.now_ms()))
         runtime.end_of_event()
 
     def tick(self) -> None:

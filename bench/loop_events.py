@@ -29,7 +29,7 @@ from coordinator.config.config import Config
 from coordinator.core.cluster import Cluster
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.group.group import Group
-from coordinator.core.loading import Harvest
+from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.offsets.store import CommittedOffset, OffsetStore
 from coordinator.server.api.table import HANDLERS
@@ -39,7 +39,7 @@ from coordinator.server.status import status_of
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.snapshot.keeper import Snapshots
-from coordinator.storage.topic_logs import TopicIO
+from coordinator.storage.topic_logs import TopicLogs
 from protocol import codec
 from protocol.consumer import Subscription, encode_subscription
 from protocol.headers import encode_request_header
@@ -177,10 +177,10 @@ class World:
             path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
         )
         runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
-        runtime.topic_io = TopicIO(
+        runtime.topic_logs = TopicLogs(
             cast(Any, loop), path, config, fs, on_effects=runtime.on_topic_effects, cluster=cluster, internal_logs={}
         )
-        runtime.topics = runtime.topic_io.topics
+        runtime.topics = runtime.topic_logs.topics
         self.core = runtime.core = GroupCoordinator(
             config,
             partitions=8,
@@ -190,7 +190,7 @@ class World:
         )
         for partition in range(8):
             self.core.load_begin(partition)
-            runtime.execute(self.core.loaded(partition, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()))
+            runtime.execute(self.core.loaded(partition, LoadedState.of((), OffsetStore(), 0), 0, runtime.now_ms()))
         loop.run(0.01)
         self.peers: list[Peer] = []
 

@@ -74,7 +74,7 @@ SAME_NAME: dict[str, str] = {}
 ON_DISK = {
     "__consumer_offsets": "coordinator.core.topics.names",
     "cleaner-offset-checkpoint": "coordinator.storage.file_names",
-    "recovery-checkpoint": "coordinator.storage.file_names",
+    "recovery-checkpoint": "coordinator.storage.log.checkpoint",
     "meta.properties": "coordinator.storage.file_names",
     "live-state": "coordinator.storage.file_names",
     "topics.json": "coordinator.storage.file_names",

@@ -42,7 +42,7 @@ class UnreachableError(CliError):
     """Nobody there, or not a Kafka broker."""
 
 
-class Connection:
+class NodeConnection:
     """One connection to one node."""
 
     def __init__(self, address: Address, timeout_s: float) -> None:
@@ -142,7 +142,7 @@ class Client:
             raise CliError("--bootstrap-server names no address; write host:port")
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s
-        self._connections: dict[Address, Connection] = {}
+        self._connections: dict[Address, NodeConnection] = {}
         self._nodes: dict[int, Address] = {}
         self._controller_id = -1
 
@@ -153,7 +153,7 @@ class Client:
         for connection in self._connections.values():
             connection.close()
 
-    def any_node(self) -> Connection:
+    def any_node(self) -> NodeConnection:
         """A connection to the first bootstrap address that answers."""
         failure: CliError | None = None
         for address in self._bootstrap:
@@ -163,7 +163,7 @@ class Client:
                 failure = failure or error
         raise failure or CliError("no address to connect to")
 
-    def metadata(self, topics: list[str] | None, connection: Connection | None = None) -> MetadataResponse:
+    def metadata(self, topics: list[str] | None, connection: NodeConnection | None = None) -> MetadataResponse:
         """Nodes, and these topics (None: all of them), as one node knows them. Never creates a topic."""
         # An empty list means "all" to version 0 alone; null and "no auto-creation" came with 1 and 4.
         request = MetadataRequest(
@@ -180,7 +180,7 @@ class Client:
             self.metadata([])
         return sorted(self._nodes)
 
-    def node(self, node_id: int) -> Connection:
+    def node(self, node_id: int) -> NodeConnection:
         """A connection to one node, under the address it advertises."""
         if node_id not in self._nodes:
             self.metadata([])
@@ -196,11 +196,11 @@ class Client:
                 f"node {node_id} is down, or advertises an address that does not serve this machine: {error}"
             ) from None
 
-    def controller(self) -> Connection:
+    def controller(self) -> NodeConnection:
         self.metadata([])
         return self.node(self._controller_id)
 
-    def coordinator(self, group: str) -> tuple[int, Connection]:
+    def coordinator(self, group: str) -> tuple[int, NodeConnection]:
         """The node that coordinates a group, with its id."""
 
         def ask() -> tuple[int, FindCoordinatorResponse]:
@@ -220,10 +220,10 @@ class Client:
                 raise CliError(f"{what}: {explain(code)}", 1)
             time.sleep(RETRY_PAUSE_S)
 
-    def _connect(self, address: Address) -> Connection:
+    def _connect(self, address: Address) -> NodeConnection:
         connection = self._connections.get(address)
         if connection is None:
-            connection = self._connections[address] = Connection(address, self._timeout_s)
+            connection = self._connections[address] = NodeConnection(address, self._timeout_s)
         return connection
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from coordinator.cli.client import Client, Connection
+from coordinator.cli.client import Client, NodeConnection
 from coordinator.cli.errors import CliError
 from protocol.api_keys import ApiKey
 from protocol.consumer import decode_assignment
@@ -23,7 +23,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class DescribedMember:
     member_id: str
     instance_id: str | None
     client_id: str
@@ -32,15 +32,15 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class DescribedGroup:
     group_id: str
     state: str
     strategy: str
     coordinator: str  # "host:port (id)"
-    members: list[Member]
+    members: list[DescribedMember]
 
 
-def describe(client: Client, group_id: str) -> Group:
+def describe(client: Client, group_id: str) -> DescribedGroup:
     """Ask the group's coordinator; a CliError when there is no such group."""
     node_id, connection = client.coordinator(group_id)
     coordinator = f"{connection.address} ({node_id})"
@@ -50,7 +50,7 @@ def describe(client: Client, group_id: str) -> Group:
     return group
 
 
-def _classic(client: Client, connection: Connection, group_id: str, coordinator: str) -> Group | None:
+def _classic(client: Client, connection: NodeConnection, group_id: str, coordinator: str) -> DescribedGroup | None:
     def ask() -> tuple[int, classic.DescribedGroup]:
         request = classic.DescribeGroupsRequest(groups=[group_id])
         (group,) = connection.call(request, classic.DescribeGroupsResponse).groups
@@ -60,10 +60,12 @@ def _classic(client: Client, connection: Connection, group_id: str, coordinator:
     if group.error_code or (group.group_state == "Dead" and not group.members):
         return None
     members = [
-        Member(each.member_id, each.group_instance_id, each.client_id, each.client_host, _assigned(group, each))
+        DescribedMember(
+            each.member_id, each.group_instance_id, each.client_id, each.client_host, _assigned(group, each)
+        )
         for each in group.members
     ]
-    return Group(group_id, group.group_state, group.protocol_data, coordinator, _sorted(members))
+    return DescribedGroup(group_id, group.group_state, group.protocol_data, coordinator, _sorted(members))
 
 
 def _assigned(group: classic.DescribedGroup, member: classic.DescribedGroupMember) -> list[TopicPartition] | None:
@@ -79,7 +81,7 @@ def _assigned(group: classic.DescribedGroup, member: classic.DescribedGroupMembe
     return sorted((each.topic, partition) for each in assignment.assigned_partitions for partition in each.partitions)
 
 
-def _newer(client: Client, connection: Connection, group_id: str, coordinator: str) -> Group | None:
+def _newer(client: Client, connection: NodeConnection, group_id: str, coordinator: str) -> DescribedGroup | None:
     if not connection.offers(ApiKey.CONSUMER_GROUP_DESCRIBE):
         return None
 
@@ -92,7 +94,7 @@ def _newer(client: Client, connection: Connection, group_id: str, coordinator: s
     if group.error_code:
         return None
     members = [
-        Member(
+        DescribedMember(
             each.member_id,
             each.instance_id,
             each.client_id,
@@ -101,12 +103,12 @@ def _newer(client: Client, connection: Connection, group_id: str, coordinator: s
         )
         for each in group.members
     ]
-    return Group(group_id, group.group_state, group.assignor_name, coordinator, _sorted(members))
+    return DescribedGroup(group_id, group.group_state, group.assignor_name, coordinator, _sorted(members))
 
 
 def _unless_missing(error_code: int) -> int:
     return 0 if error_code == ErrorCode.GROUP_ID_NOT_FOUND else error_code
 
 
-def _sorted(members: list[Member]) -> list[Member]:
+def _sorted(members: list[DescribedMember]) -> list[DescribedMember]:
     return sorted(members, key=lambda member: member.member_id)

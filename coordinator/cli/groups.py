@@ -13,7 +13,7 @@ from typing import Final
 from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError, explain
 from coordinator.cli.errors import CliError
-from coordinator.cli.group_description import Group, Member, TopicPartition, describe
+from coordinator.cli.group_description import DescribedGroup, DescribedMember, TopicPartition, describe
 from coordinator.cli.log_ends import log_end_offsets
 from coordinator.cli.table import Row, Value, as_columns, as_json
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
@@ -139,7 +139,7 @@ def _listed(group: ListedGroup) -> Row:
     }
 
 
-def _tell_state(group: Group) -> None:
+def _tell_state(group: DescribedGroup) -> None:
     """What the table alone would not say; on stderr, so that the output stays a table."""
     if group.state == "Empty":
         print(f"group {group.group_id!r} has no members at the moment", file=sys.stderr)
@@ -147,7 +147,7 @@ def _tell_state(group: Group) -> None:
         print(f"group {group.group_id!r} is rebalancing ({group.state})", file=sys.stderr)
 
 
-def offset_rows(client: Client, group: Group) -> list[Row]:
+def offset_rows(client: Client, group: DescribedGroup) -> list[Row]:
     committed = committed_offsets(client, group.group_id)
     owners = {partition: member for member in group.members for partition in member.partitions or ()}
     partitions = sorted(committed.keys() | owners.keys())
@@ -188,7 +188,7 @@ def committed_offsets(client: Client, group_id: str) -> dict[TopicPartition, int
     return offsets
 
 
-def member_rows(group: Group) -> list[Row]:
+def member_rows(group: DescribedGroup) -> list[Row]:
     return [
         {
             "GROUP": group.group_id,
@@ -210,7 +210,7 @@ def _by_topic(partitions: list[TopicPartition] | None) -> dict[str, Value] | Non
     return {**topics}
 
 
-def state_row(group: Group) -> Row:
+def state_row(group: DescribedGroup) -> Row:
     return {
         "GROUP": group.group_id,
         "COORDINATOR (ID)": group.coordinator,
@@ -220,7 +220,7 @@ def state_row(group: Group) -> Row:
     }
 
 
-def _identity(member: Member | None) -> Row:
+def _identity(member: DescribedMember | None) -> Row:
     if member is None:
         return {}
     return {"CONSUMER-ID": member.member_id, "HOST": member.host, "CLIENT-ID": member.client_id}

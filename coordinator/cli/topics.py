@@ -7,7 +7,7 @@ import sys
 from typing import Final
 
 from coordinator.cli.arguments import add_common
-from coordinator.cli.client import Client, Connection, explain
+from coordinator.cli.client import Client, NodeConnection, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.table import Row, as_columns, as_json
 from coordinator.config.values import ConfigError, parse_topics
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def list_topics(client: Client, names: list[str] | None = None, connection: Connection | None = None) -> list[Row]:
+def list_topics(client: Client, names: list[str] | None = None, connection: NodeConnection | None = None) -> list[Row]:
     rows: list[Row] = [
         {
             "TOPIC": topic.name,

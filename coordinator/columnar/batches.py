@@ -80,7 +80,7 @@ class CorruptBatchError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Damage:
+class SkippedBytes:
     """A stretch of a segment that was skipped, in bytes."""
 
     position: int
@@ -146,7 +146,7 @@ def read_batches(
     growing: bool = False,
     start: int = 0,
     end: int | None = None,
-) -> tuple[Batches, list[Damage]]:
+) -> tuple[Batches, list[SkippedBytes]]:
     """The batches between two bytes of a segment; `start` must be where one begins.
 
     Raises CorruptBatchError at the first that is not sound. With `skip_corrupt` it is left out instead, and reported.
@@ -154,7 +154,7 @@ def read_batches(
     """
     end = len(data) if end is None else min(end, len(data))
     parts: list[Batches] = []
-    damages: list[Damage] = []
+    damages: list[SkippedBytes] = []
     position, least_offset = start, 0
     while True:
         positions, stop = _walk(data, position, end)
@@ -179,7 +179,7 @@ def read_batches(
             return _joined(parts), damages
         if not skip_corrupt:
             raise CorruptBatchError(path, at, reason)
-        damages.append(Damage(at, position - at, reason))
+        damages.append(SkippedBytes(at, position - at, reason))
         if position == end:
             return _joined(parts), damages
 
@@ -312,12 +312,12 @@ def _torn(data: Data, position: int, end: int) -> str | None:
     return f"a batch of {length + LENGTH_END} bytes, and there are {len(rest)}"
 
 
-def _runs(positions: Int64s, sound: Bools, faults: _Faults) -> Iterator[Damage]:
+def _runs(positions: Int64s, sound: Bools, faults: _Faults) -> Iterator[SkippedBytes]:
     """Neighbouring bad batches, as one damage each. The last batch is sound."""
     edges = np.flatnonzero(np.diff(np.concatenate(([True], sound))))
     for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         begin = int(positions[first])
-        yield Damage(begin, int(positions[behind]) - begin, faults.reason(first))
+        yield SkippedBytes(begin, int(positions[behind]) - begin, faults.reason(first))
 
 
 def _next_sound(data: Data, position: int, end: int, least_offset: int) -> int:

@@ -27,10 +27,10 @@ from coordinator.columnar.batches import (
     Batches,
     Bools,
     CorruptBatchError,
-    Damage,
     Data,
     Int32s,
     Int64s,
+    SkippedBytes,
     read_batches,
 )
 from protocol.compression import MAX_DECOMPRESSED_BYTES, Codec, decompress
@@ -41,8 +41,8 @@ from protocol.record_batch import HEADER_BYTES
 __all__ = [
     "Batches",
     "CorruptBatchError",
-    "Damage",
     "Records",
+    "SkippedBytes",
     "array_of",
     "numbers_of",
     "read_batches",
@@ -137,7 +137,7 @@ def read_segment(
     verify_crc: bool = True,
     skip_corrupt: bool = False,
     growing: bool = False,
-) -> tuple[Batches, Records, list[Damage]]:
+) -> tuple[Batches, Records, list[SkippedBytes]]:
     """All of a segment; see `read_batches` for what is raised, skipped, or not there yet.
 
     The file is read, not mapped: one that is cut beneath a mapping ends the process with SIGBUS.
@@ -150,7 +150,9 @@ def read_segment(
             raise _corrupt(path, batches, bad)
         keep = np.ones(len(batches), np.bool_)
         keep[list(bad)] = False
-        damages += [Damage(int(batches.position[each]), int(batches.size[each]), why) for each, why in bad.items()]
+        damages += [
+            SkippedBytes(int(batches.position[each]), int(batches.size[each]), why) for each, why in bad.items()
+        ]
         damages.sort(key=lambda damage: damage.position)
         batches = batches[keep]
         records, _ = _decode(data, batches)

@@ -22,7 +22,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from coordinator.columnar.batches import Batches, CorruptBatchError, Damage, read_batches
+from coordinator.columnar.batches import Batches, CorruptBatchError, SkippedBytes, read_batches
 from coordinator.columnar.kernel import Records, read_records
 from coordinator.core.topics.names import OFFSETS_TOPIC
 
@@ -53,7 +53,7 @@ class SegmentFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FilePosition:
     """Where in a file an offset begins: true as long as the file is the same."""
 
     name: str
@@ -117,7 +117,7 @@ def _names(directory: Path) -> set[str]:
     return {name for name in os.listdir(directory) if _SEGMENT.fullmatch(name)}  # noqa: PTH208 - a set of names
 
 
-def log_end(directory: Path, reading: Reading, known: Place | None = None) -> Place:
+def log_end(directory: Path, reading: Reading, known: FilePosition | None = None) -> FilePosition:
     """The end of the last whole batch: where the next one will begin, and its offset.
 
     `known` is an earlier answer, from which on is read if the file is still the same.
@@ -125,7 +125,7 @@ def log_end(directory: Path, reading: Reading, known: Place | None = None) -> Pl
     for _ in range(_MOST_LOOKS):
         files = segments(directory)
         if not files:
-            return Place("", -1, 0, 0)
+            return FilePosition("", -1, 0, 0)
         last = files[-1]
         try:
             chunk = _read(last.path, reading, growing=True, known=known)
@@ -134,15 +134,15 @@ def log_end(directory: Path, reading: Reading, known: Place | None = None) -> Pl
         batches = chunk.batches
         if len(batches):
             behind = chunk.origin + int(batches.position[-1] + batches.size[-1])
-            return Place(last.path.name, chunk.inode, behind, int(batches.last_offset[-1]) + 1)
+            return FilePosition(last.path.name, chunk.inode, behind, int(batches.last_offset[-1]) + 1)
         if chunk.origin and known is not None:
             return known
-        return Place(last.path.name, chunk.inode, 0, last.base_offset)
+        return FilePosition(last.path.name, chunk.inode, 0, last.base_offset)
     raise LogNotFoundError(f"{directory} changes faster than it can be read; try again")
 
 
 def read_range(
-    directory: Path, start: int, end: int | None, reading: Reading, known: Place | None = None
+    directory: Path, start: int, end: int | None, reading: Reading, known: FilePosition | None = None
 ) -> Iterator[Slice]:
     """The records with offsets from `start` to below `end` (None: to the end of the log), in log order.
 
@@ -178,7 +178,7 @@ class Slice:
     batches: Batches
     records: Records
     rows: slice | npt.NDArray[np.int64]  # of the records, those in the range
-    damages: tuple[Damage, ...]
+    damages: tuple[SkippedBytes, ...]
 
 
 @dataclass(slots=True)
@@ -190,7 +190,7 @@ class _Chunk:
     origin: int
     data: bytes
     batches: Batches
-    damages: list[Damage]
+    damages: list[SkippedBytes]
 
     def slices(self, start: int, end: int, reading: Reading) -> Iterator[Slice]:
         """Some batches at a time, so that columns take some megabytes however large the segment is."""
@@ -206,7 +206,7 @@ class _Chunk:
             nothing = batches[:0]
             yield Slice(nothing, read_records(self.data, nothing, path=self.path), slice(None), tuple(damages))
 
-    def _records(self, batches: Batches, reading: Reading, damages: list[Damage]) -> tuple[Batches, Records]:
+    def _records(self, batches: Batches, reading: Reading, damages: list[SkippedBytes]) -> tuple[Batches, Records]:
         while True:
             try:
                 return batches, read_records(self.data, batches, path=self.path)
@@ -214,7 +214,7 @@ class _Chunk:
                 if not reading.skip_corrupt:
                     raise CorruptBatchError(self.path, self.origin + error.position, error.reason) from None
                 bad = batches.position == error.position
-                damages.append(Damage(self.origin + error.position, int(batches.size[bad][0]), error.reason))
+                damages.append(SkippedBytes(self.origin + error.position, int(batches.size[bad][0]), error.reason))
                 batches = batches[~bad]
 
 
@@ -234,7 +234,7 @@ def _portions(batches: Batches) -> Iterator[tuple[int, int]]:
         first = behind
 
 
-def _read(path: Path, reading: Reading, *, growing: bool, known: Place | None) -> _Chunk:
+def _read(path: Path, reading: Reading, *, growing: bool, known: FilePosition | None) -> _Chunk:
     """The batches of a file, from `known` on if that is a place in it."""
     attempts = 2 if growing else 1  # what is read while it is written may have its pages in any order
     while True:
@@ -263,5 +263,5 @@ def _read(path: Path, reading: Reading, *, growing: bool, known: Place | None) -
         if origin and not len(batches) and data.strip(b"\0"):
             known = None  # the file's end may have been cut and written anew: no batch begins there any more
             continue
-        moved = [Damage(origin + each.position, each.size, each.reason) for each in damages]
+        moved = [SkippedBytes(origin + each.position, each.size, each.reason) for each in damages]
         return _Chunk(path, facts.st_ino, origin, data, batches, moved)

@@ -25,7 +25,7 @@ _DECISIVE: Final = (ControlType.ABORT, ControlType.COMMIT)
 _OWN: Final = Fate.ABORTED | Fate.UNDECIDED | Fate.DONE  # what a segment can know; last batches it cannot
 
 
-class Event(NamedTuple):
+class SurveyedBatch(NamedTuple):
     """A batch that concerns a Survey. `marker` is what a control batch says; None if it says nothing."""
 
     header: BatchHeader
@@ -36,7 +36,7 @@ class Event(NamedTuple):
         return self.marker in _DECISIVE
 
 
-def surveyed(events: Iterable[Event]) -> Survey:
+def surveyed(events: Iterable[SurveyedBatch]) -> Survey:
     """A Survey that was told of these, in this order."""
     survey = Survey()
     for event in events:
@@ -44,7 +44,7 @@ def surveyed(events: Iterable[Event]) -> Survey:
     return survey
 
 
-def digest(events: Sequence[Event]) -> list[Event]:
+def digest(events: Sequence[SurveyedBatch]) -> list[SurveyedBatch]:
     """Those events of a segment that a Survey of the whole partition needs, in their order."""
     keep: set[int] = set()
     for numbers in _by_producer(events).values():
@@ -52,14 +52,14 @@ def digest(events: Sequence[Event]) -> list[Event]:
     return [event for number, event in enumerate(events) if number in keep]
 
 
-def _by_producer(events: Sequence[Event]) -> dict[int, list[int]]:
+def _by_producer(events: Sequence[SurveyedBatch]) -> dict[int, list[int]]:
     found: dict[int, list[int]] = {}
     for number, event in enumerate(events):
         found.setdefault(event.header.producer_id, []).append(number)
     return found
 
 
-def _needed(events: Sequence[Event], numbers: list[int]) -> Iterable[int]:
+def _needed(events: Sequence[SurveyedBatch], numbers: list[int]) -> Iterable[int]:
     """Of one producer's events, all but the transactions that begin and end within the segment."""
     epochs = [events[number].header.producer_epoch for number in numbers]
     if epochs != sorted(epochs) or any(events[number].marker is ControlType.UNKNOWN for number in numbers):
@@ -91,7 +91,7 @@ def _needed(events: Sequence[Event], numbers: list[int]) -> Iterable[int]:
     return keep
 
 
-def is_exact(events: Iterable[Event]) -> bool:
+def is_exact(events: Iterable[SurveyedBatch]) -> bool:
     """Whether digests, one behind the other, say as much as the whole: no producer's epoch goes back."""
     epochs: dict[int, int] = {}
     for event in events:
@@ -102,7 +102,7 @@ def is_exact(events: Iterable[Event]) -> bool:
     return True
 
 
-def judged(events: Sequence[Event], shared: Round) -> Round:
+def judged(events: Sequence[SurveyedBatch], shared: Round) -> Round:
     """How to judge one segment: `events` are all of its own, `shared` comes from the digests of all segments."""
     own = surveyed(events).round(
         now_ms=shared.now_ms, delete_retention_ms=shared.delete_retention_ms, clean_up_to=shared.clean_up_to
@@ -145,7 +145,7 @@ def divided(shared: Round, base_offsets: Sequence[int]) -> list[Round]:
     return rounds
 
 
-def open_at_end(events: Sequence[Event]) -> dict[int, list[int]]:
+def open_at_end(events: Sequence[SurveyedBatch]) -> dict[int, list[int]]:
     """The base offsets of the batches whose transaction has no marker in this segment, by producer."""
     found: dict[int, list[int]] = {}
     for header, marker in events:

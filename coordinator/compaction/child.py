@@ -27,7 +27,7 @@ from coordinator.compaction import swap_protocol
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.memory_check import MemoryCheck
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult
-from coordinator.compaction.planning import LogView, Options, PlanningError, make_plan
+from coordinator.compaction.planning import PlannedLog, PlanningError, PlanOptions, make_plan
 from coordinator.compaction.tail import read_tail
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.core.offsets.replay import Replay
@@ -76,7 +76,7 @@ def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> 
     """A plan for what is due, or why there is none."""
     options = dict(order["options"])
     options["lags"] = Lags(**options["lags"])
-    views = [LogView.from_json(view) for view in order["views"]]
+    views = [PlannedLog.from_json(view) for view in order["views"]]
     try:
         if order["history_dir"]:
             history_dir = Path(order["history_dir"])
@@ -87,7 +87,7 @@ def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> 
             views,
             epoch=order["epoch"],
             now_ms=order["now_ms"],
-            options=Options(**options),
+            options=PlanOptions(**options),
             at_step=_heard(at_step, stdout),
         )
     except (PlanningError, MarksError) as error:

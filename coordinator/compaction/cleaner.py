@@ -24,14 +24,14 @@ from typing import Final
 import numpy as np
 
 from coordinator.columnar.batches import Int64s
-from coordinator.compaction.boundaries import Event, divided, is_exact, judged, surveyed
+from coordinator.compaction.boundaries import SurveyedBatch, divided, is_exact, judged, surveyed
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import CleanStats, InputSegment, OutputSegment, PartitionPlan, PartitionResult, Plan
 from coordinator.compaction.rules import Fate, Round, group_segments
 from coordinator.compaction.segment_rewrite import Rewritten, rewrite_segment
 from coordinator.compaction.segment_scan import (
     Newest,
-    Pending,
+    OpenTransaction,
     Scan,
     batches_of,
     events_of,
@@ -81,7 +81,7 @@ def _survivors(plan: Plan, part: PartitionPlan, in_dir: Path) -> tuple[Int64s, l
         if sum(map(len, gathered)) > max(_GATHERED_KEYS, len(newest)):
             newest = merged([newest, *gathered])
             gathered.clear()
-    events: list[list[Event]] = [scan.events for scan in scans]
+    events: list[list[SurveyedBatch]] = [scan.events for scan in scans]
     if not is_exact(chain.from_iterable(events)):
         events = [all_events(segment, in_dir / segment.name) for segment in part.inputs]
     rounds = resolved(plan, part, events)
@@ -97,19 +97,19 @@ def _survivors(plan: Plan, part: PartitionPlan, in_dir: Path) -> tuple[Int64s, l
     return np.sort(newest.offsets), [round_.with_open_keys(open_keys) for round_ in rounds]
 
 
-def add_open_keys(open_keys: dict[bytes, int], pending: Pending) -> None:
+def add_open_keys(open_keys: dict[bytes, int], pending: OpenTransaction) -> None:
     """Take note of the keys of a transaction that stays undecided, each with its first offset."""
     for key, offset in zip(pending.newest.keys.to_pylist(), pending.first_offsets.tolist(), strict=True):
         open_keys[key] = min(offset, open_keys.get(key, offset))
 
 
-def all_events(segment: InputSegment, path: Path) -> list[Event]:
+def all_events(segment: InputSegment, path: Path) -> list[SurveyedBatch]:
     """Every batch of a segment that concerns a Survey, not only the digest."""
     data = read_planned(segment, path, verify=False)
     return events_of(data, batches_of(data, path, verify_crc=False), path)
 
 
-def resolved(plan: Plan, part: PartitionPlan, events: Sequence[Iterable[Event]]) -> list[Round]:
+def resolved(plan: Plan, part: PartitionPlan, events: Sequence[Iterable[SurveyedBatch]]) -> list[Round]:
     """How to judge each segment, from the digests of all of them."""
     shared = surveyed(chain.from_iterable(events)).round(
         now_ms=plan.now_ms, delete_retention_ms=plan.delete_retention_ms, clean_up_to=part.clean_up_to

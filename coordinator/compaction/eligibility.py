@@ -22,7 +22,7 @@ NO_LAG_LIMIT: Final = 2**63 - 1
 """Kafka's default of max.compaction.lag.ms: age alone makes nothing due."""
 
 
-class SegmentFacts(NamedTuple):
+class ClosedSegment(NamedTuple):
     """A closed segment."""
 
     base_offset: int
@@ -60,7 +60,7 @@ class Cleanable:
 
 
 def cleanable(
-    closed: Sequence[SegmentFacts],
+    closed: Sequence[ClosedSegment],
     *,
     active_base_offset: int,
     checkpoint: int | None,
@@ -74,7 +74,7 @@ def cleanable(
     none, and all is dirty. `not_beyond` is an offset that must stay as it is: the round ends at its segment's start.
     """
 
-    def closed_from(offset: int) -> Sequence[SegmentFacts]:
+    def closed_from(offset: int) -> Sequence[ClosedSegment]:
         """The closed segments from the one that holds `offset` on; each holds all up to the next one's first."""
         if offset >= active_base_offset:
             return ()
@@ -98,14 +98,14 @@ def cleanable(
     )
 
 
-def _delay_ms(dirty: Sequence[SegmentFacts], lags: Lags, now_ms: int) -> int:
+def _delay_ms(dirty: Sequence[ClosedSegment], lags: Lags, now_ms: int) -> int:
     oldest_ms = min((one.first_timestamp_ms for one in dirty if one.first_timestamp_ms > 0), default=None)
     limit_ms = now_ms - max(0, lags.max_compaction_lag_ms)
     return 0 if oldest_ms is None else max(0, limit_ms - oldest_ms)
 
 
 def bounded(
-    due: Sequence[tuple[int, Cleanable]], closed: Mapping[int, Sequence[SegmentFacts]], max_dirty_bytes: int
+    due: Sequence[tuple[int, Cleanable]], closed: Mapping[int, Sequence[ClosedSegment]], max_dirty_bytes: int
 ) -> tuple[list[tuple[int, Cleanable]], int]:
     """Take segments that are due, up to a number of dirty bytes but at least one, and count the bytes left over.
 

@@ -28,7 +28,7 @@ EVIDENCE_JOBS: Final = 3
 EVIDENCE: Final = "EVIDENCE"  # an empty file: what was refused here is to be looked at
 
 
-class Step(StrEnum):
+class JobStep(StrEnum):
     """What becomes of a job, on the disk."""
 
     EVIDENCE = "mark what was refused as evidence"
@@ -112,7 +112,7 @@ def open_jobs(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int) -> lis
 def set_done(fs: FileSystem, job: JobDir, sentence: str, at_step: AtStep = no_step) -> None:
     """Say so, and let go of inputs and outputs. A second call does nothing new."""
     if not is_settled(fs, job):
-        at_step(Step.SETTLE)
+        at_step(JobStep.SETTLE)
         write_atomically(fs, job.done, f"{sentence}\n".encode())
     drop_files(fs, job, at_step)
 
@@ -121,9 +121,9 @@ def set_refused(fs: FileSystem, job: JobDir, sentence: str, *, evidence: bool, a
     """Say why. As evidence all of it is kept, else inputs and outputs go."""
     if not is_settled(fs, job):
         if evidence:
-            at_step(Step.EVIDENCE)
+            at_step(JobStep.EVIDENCE)
             write_atomically(fs, job.path / EVIDENCE, b"")
-        at_step(Step.SETTLE)
+        at_step(JobStep.SETTLE)
         write_atomically(fs, job.refused, f"{sentence}\n".encode())
     if not fs.exists(job.path / EVIDENCE):
         drop_files(fs, job, at_step)
@@ -133,7 +133,7 @@ def drop_files(fs: FileSystem, job: JobDir, at_step: AtStep = no_step) -> None:
     """Remove the pins, and what the job made. Only now the inputs' space comes back."""
     for directory in (job.pins, job.out):
         if fs.is_dir(directory):
-            at_step(Step.DROP_FILES)
+            at_step(JobStep.DROP_FILES)
             remove_directory(fs, directory)
 
 
@@ -153,10 +153,10 @@ def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: A
         elif fs.exists(path / EVIDENCE):
             evidence += 1
             if evidence > EVIDENCE_JOBS or now_ms > created_ms + EVIDENCE_KEPT_MS:
-                at_step(Step.REMOVE_JOB)
+                at_step(JobStep.REMOVE_JOB)
                 remove_directory(fs, path)
         elif now_ms > max(expires_ms(job.dir, job.plan) + GRACE_MS, created_ms + DONE_KEPT_MS):
-            at_step(Step.REMOVE_JOB)
+            at_step(JobStep.REMOVE_JOB)
             remove_directory(fs, path)
     return given_up
 
@@ -167,7 +167,7 @@ def tidy(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: At
         try:
             read_plan(fs, JobDir(path))
         except PlanError:
-            at_step(Step.REMOVE_JOB)
+            at_step(JobStep.REMOVE_JOB)
             remove_directory(fs, path)
     for job in all_jobs(fs, data_dir):
         if is_settled(fs, job.dir) and not fs.exists(job.dir.path / EVIDENCE):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.compaction.planning import Options, Planned, make_plan, view_of
+from coordinator.compaction.planning import Planned, PlanOptions, make_plan, view_of
 from coordinator.compaction.swap_protocol import (
     Accepted,
     AlreadySettledError,
@@ -76,7 +76,7 @@ class Offline:
         return opened
 
     def plan(
-        self, options: Options, *, now_ms: int, roll: bool = False, partitions: Iterable[int] | None = None
+        self, options: PlanOptions, *, now_ms: int, roll: bool = False, partitions: Iterable[int] | None = None
     ) -> Planned:
         """A plan for what is due. `roll` closes the newest segments first. PlanningError, OSError as `make_plan`."""
         chosen = sorted(self.logs if partitions is None else set(partitions) & self.logs.keys())

@@ -20,7 +20,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, bounded, cleanable, dirtiest_first
+from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, bounded, cleanable, dirtiest_first
 from coordinator.compaction.jobs import open_jobs
 from coordinator.compaction.plan import InputSegment, JobDir, Json, PartitionPlan, Plan, PlanError, jobs_dir
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NO_LINKS: Final = frozenset({errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
 
 
-class Step(StrEnum):
+class PlanningStep(StrEnum):
     """What planning does to the disk, in order."""
 
     DIRECTORY = "make a directory of the job"
@@ -49,7 +49,7 @@ class PlanningError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ClosedSegment(Json):
+class PlannedSegment(Json):
     """A segment that nobody writes to any more, all of it settled."""
 
     base_offset: int
@@ -60,16 +60,16 @@ class ClosedSegment(Json):
 
 
 @dataclass(frozen=True, slots=True)
-class LogView(Json):
+class PlannedLog(Json):
     """The facts of an open log that a plan is made from."""
 
     partition: int
-    closed: tuple[ClosedSegment, ...]  # from the log's first on
+    closed: tuple[PlannedSegment, ...]  # from the log's first on
     active_base_offset: int  # where the first segment begins that is not closed, or not settled
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class PlanOptions:
     """What a plan is made by, beside the facts of the logs."""
 
     lags: Lags = field(default_factory=Lags)
@@ -103,7 +103,7 @@ class Planned:
         return f"nothing to compact: {'; '.join(said)}"
 
 
-def view_of(partition: int, log: Log) -> LogView:
+def view_of(partition: int, log: Log) -> PlannedLog:
     """What is closed and settled of a log at this moment. Any thread; no system calls."""
     segments = log.segments
     high_watermark = log.high_watermark
@@ -114,7 +114,7 @@ def view_of(partition: int, log: Log) -> LogView:
             break
         active_base_offset = successor.base_offset
         closed.append(
-            ClosedSegment(
+            PlannedSegment(
                 segment.base_offset,
                 segment.next_offset,
                 segment.size_bytes,
@@ -122,11 +122,11 @@ def view_of(partition: int, log: Log) -> LogView:
                 segment.first_timestamp,
             )
         )
-    return LogView(partition, tuple(closed), active_base_offset)
+    return PlannedLog(partition, tuple(closed), active_base_offset)
 
 
 def survey(
-    fs: FileSystem, data_dir: Path, views: Sequence[LogView], *, now_ms: int, options: Options
+    fs: FileSystem, data_dir: Path, views: Sequence[PlannedLog], *, now_ms: int, options: PlanOptions
 ) -> dict[int, Cleanable]:
     """By partition, what there would be to clean; for those who show it, or wait until it is worth it."""
     checkpoints = read_checkpoint(fs, data_dir)
@@ -143,9 +143,9 @@ def survey(
     }
 
 
-def _facts(view: LogView) -> list[SegmentFacts]:
+def _facts(view: PlannedLog) -> list[ClosedSegment]:
     return [
-        SegmentFacts(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
+        ClosedSegment(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
         for one in view.closed
     ]
 
@@ -153,11 +153,11 @@ def _facts(view: LogView) -> list[SegmentFacts]:
 def make_plan(
     fs: FileSystem,
     data_dir: Path,
-    views: Sequence[LogView],
+    views: Sequence[PlannedLog],
     *,
     epoch: str,
     now_ms: int,
-    options: Options,
+    options: PlanOptions,
     plan_id: str | None = None,
     at_step: AtStep = no_step,
 ) -> Planned:
@@ -185,7 +185,7 @@ def make_plan(
     try:
         _make(fs, jobs_dir(data_dir).parent)
         _make(fs, jobs_dir(data_dir))
-        at_step(Step.DIRECTORY)
+        at_step(PlanningStep.DIRECTORY)
         fs.mkdir(job.path)
         fs.fsync_dir(job.path.parent)
         _make(fs, job.pins)
@@ -201,7 +201,7 @@ def make_plan(
             partitions=tuple(parts),
             left_bytes=left_bytes,
         )
-        at_step(Step.WRITE)
+        at_step(PlanningStep.WRITE)
         write_atomically(fs, job.plan, plan.to_bytes())
     except (OSError, PlanningError):
         remove_directory(fs, job.path)
@@ -214,7 +214,7 @@ def new_plan_id(now_ms: int) -> str:
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now_ms / 1000))}-{secrets.token_hex(4)}"
 
 
-def _reason(found: Cleanable, options: Options, partition: int, is_busy: bool) -> str:
+def _reason(found: Cleanable, options: PlanOptions, partition: int, is_busy: bool) -> str:
     """Why a partition is not due, as a clause; empty if it is."""
     if is_busy:
         return "an open plan has it already"
@@ -229,14 +229,14 @@ def _reason(found: Cleanable, options: Options, partition: int, is_busy: bool) -
 
 
 def _pin(
-    fs: FileSystem, data_dir: Path, job: JobDir, view: LogView, clean_up_to: int, at_step: AtStep
+    fs: FileSystem, data_dir: Path, job: JobDir, view: PlannedLog, clean_up_to: int, at_step: AtStep
 ) -> PartitionPlan:
     live, pins = offsets_log_dir(data_dir, view.partition), job.in_dir(view.partition)
     _make(fs, pins, at_step)
     segments = [one for one in view.closed if one.base_offset < clean_up_to]
     names = [f"{one.base_offset:020d}.log" for one in segments]
     for name in names:
-        at_step(Step.PIN)
+        at_step(PlanningStep.PIN)
         try:
             fs.link(live / name, pins / name)
         except OSError as error:
@@ -248,11 +248,11 @@ def _pin(
             if error.errno == errno.ENOENT:
                 raise PlanningError(f"{live / name} is gone; ask for a new plan") from None
             raise
-    at_step(Step.SYNC_PINS)
+    at_step(PlanningStep.SYNC_PINS)
     fs.fsync_dir(pins)
     inputs = []
     for segment, name in zip(segments, names, strict=True):
-        at_step(Step.HASH)
+        at_step(PlanningStep.HASH)
         size_bytes, sha256 = fingerprint(fs, pins / name)
         if size_bytes != segment.size_bytes:
             raise PlanningError(f"{live / name} has {size_bytes} bytes, not {segment.size_bytes}; ask for a new plan")
@@ -266,6 +266,6 @@ def _pin(
 
 def _make(fs: FileSystem, path: Path, at_step: AtStep = no_step) -> None:
     if not fs.is_dir(path):
-        at_step(Step.DIRECTORY)
+        at_step(PlanningStep.DIRECTORY)
         fs.mkdir(path)
         fs.fsync_dir(path.parent)

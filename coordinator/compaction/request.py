@@ -144,7 +144,7 @@ class DaemonFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PlanOutcome:
     """What became of a plan."""
 
     is_done: bool
@@ -252,11 +252,11 @@ def wait_for_answer(
     )
 
 
-def outcome_of(job: JobDir) -> Outcome | None:
+def outcome_of(job: JobDir) -> PlanOutcome | None:
     """What became of a plan; None while it is open."""
     for path, is_done in ((job.done, True), (job.refused, False)):
         with contextlib.suppress(FileNotFoundError):
-            return Outcome(is_done, path.read_text(encoding="utf-8", errors="replace")[:MAX_SENTENCE].strip())
+            return PlanOutcome(is_done, path.read_text(encoding="utf-8", errors="replace")[:MAX_SENTENCE].strip())
     return None
 
 

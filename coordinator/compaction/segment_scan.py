@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from coordinator.columnar.batches import Batches, CorruptBatchError, Int64s, read_batches
 from coordinator.columnar.kernel import Records, array_of, numbers_of, read_records
-from coordinator.compaction.boundaries import Event, digest, open_at_end, surveyed
+from coordinator.compaction.boundaries import SurveyedBatch, digest, open_at_end, surveyed
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment
 from coordinator.compaction.rules import Fate
@@ -54,7 +54,7 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class OpenTransaction:
     """The keys of a transaction that is open at the end of a segment, as far as it lies in it."""
 
     first_batch: int  # base offset
@@ -67,8 +67,8 @@ class Scan:
     """What one segment contributes."""
 
     newest: Newest  # of what is decided
-    pending: dict[int, Pending] = field(default_factory=dict)  # by producer
-    events: list[Event] = field(default_factory=list)  # a digest: what the partition's Survey must be told
+    pending: dict[int, OpenTransaction] = field(default_factory=dict)  # by producer
+    events: list[SurveyedBatch] = field(default_factory=list)  # a digest: what the partition's Survey must be told
 
     def without_newest(self) -> Self:
         """The rest, once the keys are somewhere else."""
@@ -81,7 +81,7 @@ def scan_segment(segment: InputSegment, path: Path) -> Scan:
     batches = batches_of(data, path, verify_crc=True)
     events = events_of(data, batches, path)
     counts = ~batches.is_control
-    pending: dict[int, Pending] = {}
+    pending: dict[int, OpenTransaction] = {}
     if events:
         fates = surveyed(events).round(now_ms=0, delete_retention_ms=0, clean_up_to=0).fates
         ignored = [base for base, fate in fates.items() if fate & (Fate.ABORTED | Fate.UNDECIDED)]
@@ -91,7 +91,7 @@ def scan_segment(segment: InputSegment, path: Path) -> Scan:
     return Scan(newest_of(data, batches[counts], path), pending, digest(events))
 
 
-def _pending(data: bytes, batches: Batches, path: Path) -> Pending:
+def _pending(data: bytes, batches: Batches, path: Path) -> OpenTransaction:
     records = records_of(data, batches, path)
     which = np.flatnonzero(records.key_len >= 0)
     keys, offsets = records.keys(which), records.offset[which]
@@ -99,7 +99,7 @@ def _pending(data: bytes, batches: Batches, path: Path) -> Pending:
     codes = numbers_of(keys.dictionary_encode().indices)  # in the order of `newest.keys`: that of first appearance
     first_offsets = np.empty(len(newest), np.int64)
     first_offsets[codes[::-1]] = offsets[::-1]
-    return Pending(int(batches.base_offset[0]), newest, first_offsets)
+    return OpenTransaction(int(batches.base_offset[0]), newest, first_offsets)
 
 
 def read_planned(segment: InputSegment, path: Path, *, verify: bool) -> bytes:
@@ -134,7 +134,7 @@ def _damaged(path: Path, error: CorruptBatchError) -> InputError:
     return InputError(f"{path.name} at byte {error.position}: {error.reason}")
 
 
-def events_of(data: bytes, batches: Batches, path: Path) -> list[Event]:
+def events_of(data: bytes, batches: Batches, path: Path) -> list[SurveyedBatch]:
     """The batches that concern a Survey, with what the control batches say. In most segments there are none."""
     concerned = (batches.producer_id >= 0) | batches.is_transactional | batches.is_control
     if not concerned.any():
@@ -142,7 +142,7 @@ def events_of(data: bytes, batches: Batches, path: Path) -> list[Event]:
     where = np.flatnonzero(concerned)
     markers = _markers(data, batches, np.flatnonzero(batches.is_control & (batches.count > 0)), path)
     return [
-        Event(read_header(data, position), markers.get(index))
+        SurveyedBatch(read_header(data, position), markers.get(index))
         for index, position in zip(where.tolist(), batches.position[where].tolist(), strict=True)
     ]
 

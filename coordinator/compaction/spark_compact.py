@@ -29,7 +29,14 @@ from coordinator.compaction.cleaner import add_open_keys, failed, resolved, resu
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
 from coordinator.compaction.rules import Fate, Round, group_segments
-from coordinator.compaction.spark_tasks import CANDIDATES_DDL, REPORTS_DDL, Group, GroupReport, ScanReport, Stretch
+from coordinator.compaction.spark_tasks import (
+    CANDIDATES_DDL,
+    REPORTS_DDL,
+    GroupReport,
+    OutputGroup,
+    ScanReport,
+    ScanTask,
+)
 from coordinator.storage.log.fs import RealFileSystem, remove_directory, write_atomically
 
 if TYPE_CHECKING:
@@ -274,16 +281,16 @@ def _distributed(work: _Work) -> list[PartitionResult]:
     return [results[part.partition] for part in plan.partitions]
 
 
-def _groups(plan: Plan) -> list[Group]:
+def _groups(plan: Plan) -> list[OutputGroup]:
     found = [
         (part, segments)
         for part in plan.partitions
         for segments in group_segments(part.inputs, plan.segment_bytes, part.clean_up_to)
     ]
-    return [Group(number, part, segments) for number, (part, segments) in enumerate(found)]
+    return [OutputGroup(number, part, segments) for number, (part, segments) in enumerate(found)]
 
 
-def _scanned(work: _Work, groups: Sequence[Group]) -> dict[int, list[ScanReport]]:
+def _scanned(work: _Work, groups: Sequence[OutputGroup]) -> dict[int, list[ScanReport]]:
     """The first pass. By partition, what was found in each of its stretches, in their order."""
     job = work.job
     stretches = _stretches(groups, parallelism(work.session()))
@@ -296,11 +303,11 @@ def _scanned(work: _Work, groups: Sequence[Group]) -> dict[int, list[ScanReport]
     return by_partition
 
 
-def _stretches(groups: Sequence[Group], cores: int) -> list[Stretch]:
+def _stretches(groups: Sequence[OutputGroup], cores: int) -> list[ScanTask]:
     """What one task scans: neighbours together, as far as that leaves enough tasks for all cores."""
     total = sum(segment.size_bytes for group in groups for segment in group.segments)
     limit = min(_SCAN_BYTES, total // (_TASKS_PER_CORE * cores))
-    found: list[list[tuple[Group, InputSegment]]] = []
+    found: list[list[tuple[OutputGroup, InputSegment]]] = []
     size = 0
     for group in groups:
         for segment in group.segments:
@@ -310,7 +317,7 @@ def _stretches(groups: Sequence[Group], cores: int) -> list[Stretch]:
             else:
                 found.append([(group, segment)])
                 size = segment.size_bytes
-    return [Stretch(members[0][0].part, tuple(members)) for members in found]
+    return [ScanTask(members[0][0].part, tuple(members)) for members in found]
 
 
 def _resolved(work: _Work, part: PartitionPlan, reports: Sequence[ScanReport]) -> tuple[list[Round], list[str]]:
@@ -332,7 +339,7 @@ def _resolved(work: _Work, part: PartitionPlan, reports: Sequence[ScanReport]) -
 
 
 def _rewritten(
-    work: _Work, groups: Sequence[Group], rounds: dict[int, list[Round]], files: Sequence[str]
+    work: _Work, groups: Sequence[OutputGroup], rounds: dict[int, list[Round]], files: Sequence[str]
 ) -> dict[int, PartitionResult]:
     """The shuffle, and the second pass."""
     job = work.job
@@ -375,7 +382,7 @@ def _rewritten(
     return results
 
 
-def _by_group(groups: Sequence[Group], rounds: dict[int, list[Round]]) -> dict[int, list[Round]]:
+def _by_group(groups: Sequence[OutputGroup], rounds: dict[int, list[Round]]) -> dict[int, list[Round]]:
     done: dict[int, int] = {}
     found = {}
     for group in groups:

@@ -31,12 +31,12 @@ import pyarrow.parquet
 
 from coordinator.columnar.batches import Int64s
 from coordinator.columnar.kernel import array_of
-from coordinator.compaction.boundaries import Event
+from coordinator.compaction.boundaries import SurveyedBatch
 from coordinator.compaction.cleaner import GroupWritten, clean_partition, failed, write_group
 from coordinator.compaction.plain import InputError
 from coordinator.compaction.plan import InputSegment, JobDir, OutputSegment, PartitionPlan, Plan
 from coordinator.compaction.rules import Round
-from coordinator.compaction.segment_scan import Newest, Pending, merged, scan_segment
+from coordinator.compaction.segment_scan import Newest, OpenTransaction, merged, scan_segment
 from protocol.record_batch import BatchHeader, ControlType
 
 OFFSET_BITS: Final = 32  # of a code: the rest is the number of a group
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class OutputGroup:
     """Segments that become one file."""
 
     number: int  # among all groups of the plan
@@ -66,11 +66,11 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class ScanTask:
     """Neighbouring segments of one log partition that one task scans; with each, the group that it belongs to."""
 
     part: PartitionPlan
-    members: tuple[tuple[Group, InputSegment], ...]
+    members: tuple[tuple[OutputGroup, InputSegment], ...]
 
     @property
     def size_bytes(self) -> int:
@@ -81,7 +81,7 @@ class Stretch:
 class SegmentReport:
     """What others must know of a scanned segment, beside its keys."""
 
-    events: tuple[Event, ...] = ()
+    events: tuple[SurveyedBatch, ...] = ()
     pending: dict[int, tuple[int, str]] = field(default_factory=dict)  # producer -> its first open batch, a file
 
 
@@ -110,7 +110,7 @@ class ScanReport:
             tuple(
                 SegmentReport(
                     tuple(
-                        Event(BatchHeader(*numbers), None if marker is None else ControlType(marker))
+                        SurveyedBatch(BatchHeader(*numbers), None if marker is None else ControlType(marker))
                         for *numbers, marker in events
                     ),
                     {producer_id: (first_batch, name) for producer_id, (first_batch, name) in pending},
@@ -167,12 +167,12 @@ def clean(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
     return json.dumps(result.to_json())
 
 
-def scan(job: JobDir, stretch: Stretch) -> str:
+def scan(job: JobDir, stretch: ScanTask) -> str:
     """Some neighbouring segments. Returns a `ScanReport` as text."""
     return _reported(lambda: _scanned(job, stretch), lambda error: ScanReport("", 0, error=error)).to_text()
 
 
-def _scanned(job: JobDir, stretch: Stretch) -> ScanReport:
+def _scanned(job: JobDir, stretch: ScanTask) -> ScanReport:
     directory = scratch_dir(job)
     directory.mkdir(parents=True, exist_ok=True)
     in_dir = job.in_dir(stretch.part.partition)
@@ -190,7 +190,7 @@ def _scanned(job: JobDir, stretch: Stretch) -> ScanReport:
     return ScanReport(_write_candidates(directory, stretch, newest), len(newest), tuple(reports))
 
 
-def _write_candidates(directory: Path, stretch: Stretch, newest: Newest, first_offsets: Int64s | None = None) -> str:
+def _write_candidates(directory: Path, stretch: ScanTask, newest: Newest, first_offsets: Int64s | None = None) -> str:
     """The name of a file with these keys, each with the code of its newest record; empty if there are none."""
     count = len(newest)
     if not count:
@@ -209,7 +209,7 @@ def _write_candidates(directory: Path, stretch: Stretch, newest: Newest, first_o
     return name
 
 
-def _codes(stretch: Stretch, offsets: Int64s) -> Int64s:
+def _codes(stretch: ScanTask, offsets: Int64s) -> Int64s:
     """Of each offset the group it lies in, and how far it is from the group's first."""
     starts = np.array([segment.base_offset for _, segment in stretch.members], np.int64)
     numbers = np.array([group.number for group, _ in stretch.members], np.int64)
@@ -219,14 +219,14 @@ def _codes(stretch: Stretch, offsets: Int64s) -> Int64s:
     return codes
 
 
-def read_pending(path: Path, first_batch: int) -> Pending:
+def read_pending(path: Path, first_batch: int) -> OpenTransaction:
     """The keys of a transaction, with the first offset of each, as a scan left them."""
     table = pyarrow.parquet.read_table(path).combine_chunks()
     first_offsets = table["first"].combine_chunks().to_numpy()
-    return Pending(first_batch, Newest(table["key"].combine_chunks(), first_offsets), first_offsets)
+    return OpenTransaction(first_batch, Newest(table["key"].combine_chunks(), first_offsets), first_offsets)
 
 
-def rewrite(job: JobDir, group: Group, rounds: Sequence[Round], survivors: Int64s) -> str:
+def rewrite(job: JobDir, group: OutputGroup, rounds: Sequence[Round], survivors: Int64s) -> str:
     """One group, given the offsets that survive in it, in any order. Returns a `GroupReport` as text."""
     partition = group.part.partition
 

@@ -23,16 +23,24 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.compaction.jobs import Step as JobStep
-from coordinator.compaction.jobs import expires_ms, is_settled, read_manifest, read_plan, set_done, set_refused, tidy
+from coordinator.compaction.jobs import (
+    JobStep,
+    expires_ms,
+    is_settled,
+    read_manifest,
+    read_plan,
+    set_done,
+    set_refused,
+    tidy,
+)
 from coordinator.compaction.plan import CleanStats, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
-from coordinator.compaction.planning import Step as PlanStep
+from coordinator.compaction.planning import PlanningStep
 from coordinator.storage.cleaner_checkpoint import write_checkpoint
 from coordinator.storage.file_names import offsets_log_dir, offsets_partition
 from coordinator.storage.log import redo, staging
 from coordinator.storage.log import swap as log_swap
 from coordinator.storage.log.fs import FileSystem
-from coordinator.storage.log.staging import Replaced, Source, SwapRefusedError
+from coordinator.storage.log.staging import Replaced, StagedFile, SwapRefusedError
 from coordinator.storage.log.swap import AtStep, Intent, no_step
 
 if TYPE_CHECKING:
@@ -45,13 +53,13 @@ OnWriter = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that writes the logs, and returns what it returned, or raises what it raised."""
 
 
-class Step(StrEnum):
+class ProtocolStep(StrEnum):
     """What the hand-over does to the disk beside the log's own steps."""
 
     CHECKPOINT = "note in the cleaner's checkpoint how far a partition is clean"
 
 
-STEPS: Final[tuple[str, ...]] = (*PlanStep, *log_swap.Step, *Step, *JobStep)
+STEPS: Final[tuple[str, ...]] = (*PlanningStep, *log_swap.SwapStep, *ProtocolStep, *JobStep)
 """Every named step from the plan to the end, in about the order in which they come."""
 
 
@@ -73,7 +81,7 @@ class Accepted:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SwapOutcome:
     """What became of each partition of a plan."""
 
     swapped: tuple[int, ...]
@@ -175,7 +183,7 @@ def stage(
             staging.stage(
                 fs,
                 offsets_log_dir(data_dir, part.partition),
-                [Source(job.output(one), one.name, one.size_bytes, one.sha256) for one in result.outputs],
+                [StagedFile(job.output(one), one.name, one.size_bytes, one.sha256) for one in result.outputs],
                 [segment.base_offset for segment in part.inputs],
                 plan_id=accepted.plan.id,
                 clean_up_to=part.clean_up_to,
@@ -203,7 +211,7 @@ def swap(
     *,
     on_writer: OnWriter = lambda act: act(),
     at_step: AtStep = no_step,
-) -> Outcome:
+) -> SwapOutcome:
     """Exchange the segments of these staged partitions, one after another; one that fails does not stop the others."""
     swapped: list[int] = []
     failed: dict[int, str] = {}
@@ -219,7 +227,7 @@ def swap(
             LOG.warning("compaction of partition %d: %s", partition, error)
             failed[partition] = str(error)
             unstage(fs, data_dir, [partition])
-    return Outcome(tuple(swapped), failed)
+    return SwapOutcome(tuple(swapped), failed)
 
 
 def _swap_one(
@@ -251,11 +259,13 @@ def _swap_one(
 
 def note_clean(fs: FileSystem, data_dir: Path, partition: int, clean_up_to: int, at_step: AtStep = no_step) -> None:
     """Keep in mind how far a partition is clean; durable on return."""
-    at_step(Step.CHECKPOINT)
+    at_step(ProtocolStep.CHECKPOINT)
     write_checkpoint(fs, data_dir, {partition: clean_up_to})
 
 
-def conclude(fs: FileSystem, data_dir: Path, accepted: Accepted, outcome: Outcome, at_step: AtStep = no_step) -> str:
+def conclude(
+    fs: FileSystem, data_dir: Path, accepted: Accepted, outcome: SwapOutcome, at_step: AtStep = no_step
+) -> str:
     """DONE if anything was swapped, else REFUSED; the sentence that says what became of the plan."""
     job = JobDir.of(data_dir, accepted.plan.id)
     failed = {result.partition: result.error for result in accepted.manifest.partitions if result.error} | dict(

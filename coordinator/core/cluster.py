@@ -7,8 +7,8 @@ the catalogue names for it, as long as the cluster has that node. The controller
 topics, is the lowest id. Everything else asks the `Ownership` interface, so that an owner that is agreed upon may take
 the place of the rule one day.
 
-A node alone is a cluster of one: there is no other case. Nodes compare what they know (`Facts`) before they talk: if
-two sides computed owners from different facts, both might own the same group. Pure: no socket here.
+A node alone is a cluster of one: there is no other case. Nodes compare what they know (`ClusterIdentity`) before they
+talk: if two sides computed owners from different facts, both might own the same group. Pure: no socket here.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Cluster:
         return 0 if self.is_alone else ((self.node_id + 1) << PRODUCER_ID_BITS) + (seconds_since_epoch << 8)
 
 
-class Facts(NamedTuple):
+class ClusterIdentity(NamedTuple):
     """What all nodes of a cluster must know alike, because owners are computed from it."""
 
     cluster_id: str
@@ -137,7 +137,7 @@ class Facts(NamedTuple):
     offsets_partitions: int
 
 
-def why_different(one: Facts, other: Facts, names: tuple[str, str]) -> str | None:
+def why_different(one: ClusterIdentity, other: ClusterIdentity, names: tuple[str, str]) -> str | None:
     """The first difference between what two nodes know, in a sentence that is true in the log of both; None if none."""
     here, there = names
     if one.cluster_id != other.cluster_id:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from coordinator.core.offsets.store import OffsetStore
-    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.shard import Shard
 
 # group, topic, partition, log offset of the record, then what it says: offset, leader epoch, metadata, commit and
 # expiry time in ms
@@ -32,7 +32,7 @@ class StateChangedError(Exception):
     """The partition was loaded anew while it was being read: begin again."""
 
 
-def settled(shard: OffsetsPartition, below_offset: int) -> Iterator[list[Row]]:
+def committed_rows(shard: Shard, below_offset: int) -> Iterator[list[Row]]:
     """The rows whose records stand below `below_offset`, in no order; sometimes an empty list, to let others run.
 
     Everything may happen between two of them, and before the first. StateChangedError: the partition is not what it
@@ -51,7 +51,7 @@ def settled(shard: OffsetsPartition, below_offset: int) -> Iterator[list[Row]]:
     return rows()
 
 
-def _rows(shard: OffsetsPartition, store: OffsetStore, below_offset: int) -> Iterator[list[Row]]:
+def _rows(shard: Shard, store: OffsetStore, below_offset: int) -> Iterator[list[Row]]:
     looked = 0
     rows: list[Row] = []
     for group_id in store.group_ids():

@@ -1,13 +1,13 @@
 """One event while it is being decided: its moment, what it may consult, and what it asks for so far.
 
 Operations on a group are functions of (group, request, event). They change the group, and say what must happen by
-`event.reply` and `event.append`; nothing is performed. An append is handed over together with an `InFlight`: data that
-knows what to do when the append is durable, failed, or late. An append that is larger than `message.max.bytes` takes no
-offsets and fails at the end of the event, before others are numbered behind it. Timers are asked for by `event.timers`,
-which the core implements with its purgatories.
+`context.reply` and `context.append`; nothing is performed. An append is handed over together with an `PendingAppend`:
+data that knows what to do when the append is durable, failed, or late. An append that is larger than
+`message.max.bytes` takes no offsets and fails at the end of the event, before others are numbered behind it. Timers are
+asked for by `context.timers`, which the core implements with its purgatories.
 
-Promise: `event.reply` sends at once, so it must promise nothing that is not durable; what depends on an append is
-replied by its `InFlight`.
+Promise: `context.reply` sends at once, so it must promise nothing that is not durable; what depends on an append is
+replied by its `PendingAppend`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.history import Rebalance
     from coordinator.core.group.member import Member, Timer
-    from coordinator.core.group.state import GroupState
+    from coordinator.core.shard import Shard
 
 Records = tuple[tuple[bytes, bytes | None], ...]
 RECORD_OVERHEAD: Final = 16  # bytes of a record beside key and value, at most, for keys and values below 1 MiB
@@ -39,7 +39,7 @@ class InvariantError(Exception):
         self.group_id = group_id
 
 
-class InFlight:
+class PendingAppend:
     """An append on its way to the disk, and what its fate decides. Data of the core's own (`Append.then`)."""
 
     __slots__ = ("deadline_ms", "group", "last_offset", "sequence")
@@ -50,49 +50,36 @@ class InFlight:
     last_offset: int
     deadline_ms: int  # offsets.commit.timeout.ms after it began
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         """The records are on disk: apply them, answer."""
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
+    def failed(self, error: ErrorCode, context: Context) -> None:
         """The records never happened: undo, answer. `error` is the log's, not yet the client's."""
 
-    def timed_out(self, event: Event) -> None:
+    def timed_out(self, context: Context) -> None:
         """Too late for an answer of success. The append goes on and its outcome is still applied."""
-        self.abandoned(client_error(ErrorCode.REQUEST_TIMED_OUT), event)
+        self.abandoned(client_error(ErrorCode.REQUEST_TIMED_OUT), context)
 
-    def abandoned(self, error: ErrorCode, event: Event) -> None:
+    def abandoned(self, error: ErrorCode, context: Context) -> None:
         """Answer `error` to whoever waits for this append; nothing else."""
-
-
-class Shard(Protocol):
-    """One partition of the offsets log, as its groups see it (`coordinator.core.shard`)."""
-
-    partition: int
-    next_offset: int
-    in_flight: deque[InFlight]
-    appended: int  # how many appends there have been
-    groups_by_state: dict[GroupState, int]
-
-    def forget(self, group: Group) -> None:
-        """The group is no more: take it out of every table."""
 
 
 class Timers(Protocol):
     """What may be waited for. The core makes delayed operations of these."""
 
-    def await_joins(self, group: Group, deadline_ms: int, event: Event) -> None:
+    def await_joins(self, group: Group, deadline_ms: int, context: Context) -> None:
         """Complete the join phase when all have joined (perhaps now), at the latest at the deadline."""
 
-    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, event: Event) -> None:
+    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, context: Context) -> None:
         """The initial delay: the join phase completes when it has run out, and no sooner."""
 
-    def check_joins(self, group: Group, event: Event) -> None:
+    def check_joins(self, group: Group, context: Context) -> None:
         """A member joined or is gone: complete the join phase if that was the last one missing."""
 
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
         """At the deadline, remove the members that have not sent their SyncGroup."""
 
-    def make_room_for_pending(self, event: Event) -> None:
+    def make_room_for_pending(self, context: Context) -> None:
         """One more id will be handed out: forget the oldest if there are group.max.pending.members in all groups."""
 
     def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> Timer:
@@ -105,7 +92,7 @@ class Timers(Protocol):
         """Notice when the oldest append in flight becomes too old."""
 
 
-class Event:
+class Context:
     """See the module. The core owns one and uses it for one event after the other."""
 
     __slots__ = (
@@ -145,13 +132,13 @@ class Event:
         self.deadline_ms = 0  # the last one that a session was given
         self.replies: list[Reply] = []
         self.appends: list[Append] = []
-        self.too_large: deque[InFlight] = deque()  # to be told so at the end of the event
+        self.too_large: deque[PendingAppend] = deque()  # to be told so at the end of the event
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Send `response` now."""
         self.replies.append(Reply(ticket, response))
 
-    def append(self, group: Group, records: Records, then: InFlight, producer: Producer | None = None) -> None:
+    def append(self, group: Group, records: Records, then: PendingAppend, producer: Producer | None = None) -> None:
         """Append `records` of `group` to the log; `then` decides by the outcome. Offsets are given here, in order."""
         then.group = group
         if self.append_to(group.shard, records, then, producer):
@@ -161,7 +148,7 @@ class Event:
         self,
         shard: Shard,
         records: Records,
-        then: InFlight,
+        then: PendingAppend,
         producer: Producer | None = None,
         *,
         marker: bool | None = None,

@@ -19,8 +19,8 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from coordinator.core.committed_rows import Row, settled
-from coordinator.core.context import Event, InvariantError
+from coordinator.core.committed_rows import Row, committed_rows
+from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
 from coordinator.core.error_responses import failure
 from coordinator.core.group.checks import check_session_timeout, check_strings
@@ -35,14 +35,14 @@ from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
 from coordinator.core.group.sync import sync
-from coordinator.core.loading import Harvest, start_sessions
+from coordinator.core.loading import LoadedState, start_sessions
 from coordinator.core.offsets.commit import EndTransaction, commit, commit_pending
-from coordinator.core.offsets.commit_template import CommitAgain, CommitMemo, commit_again
+from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
-from coordinator.core.registry import Directory
-from coordinator.core.shard import OffsetsPartition, PartitionState
+from coordinator.core.registry import GroupRegistry
+from coordinator.core.shard import PartitionState, Shard
 from coordinator.core.timers import GroupTimers
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
@@ -97,23 +97,23 @@ class GroupCoordinator:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime keeps it right
         self.metrics = Counters()
         self.unknown_records = 0  # records of kinds that are not ours, met while loading
-        self._directory = Directory(partitions, owns)
-        self._groups = self._directory.groups
+        self._registry = GroupRegistry(partitions, owns)
+        self._groups = self._registry.groups
         self._timers = GroupTimers()
         self._timers.contain = self._contain
-        self._event = Event(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
+        self._event = Context(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
         self._broken: dict[int, None] = {}
         self._faults: list[str] = []
-        self._handlers: dict[type, Callable[[Any, Ticket, Event], None]] = {
+        self._handlers: dict[type, Callable[[Any, Ticket, Context], None]] = {
             JoinGroup: self._join,
             SyncGroupRequest: self._sync,
             HeartbeatRequest: self._heartbeat,
             LeaveGroupRequest: self._leave,
             OffsetCommitRequest: self._offset_commit,
-            CommitAgain: commit_again,
+            RepeatedCommit: commit_repeated,
             TxnOffsetCommitRequest: self._txn_offset_commit,
             OffsetFetchRequest: self._offset_fetch,
             OffsetDeleteRequest: self._offset_delete,
@@ -126,20 +126,20 @@ class GroupCoordinator:
 
     def handle(self, request: Any, ticket: Ticket, now_ms: int) -> Effects:
         """A request. Its ticket is in the replies, or parked, or waits for an append."""
-        event = self._begin(now_ms)
+        context = self._begin(now_ms)
         try:
-            self._handlers[type(request)](request, ticket, event)
+            self._handlers[type(request)](request, ticket, context)
         except Exception as fault:
-            self._contain(fault, _group_ids(request), event)
-            if not any(reply.ticket is ticket for reply in event.replies):
+            self._contain(fault, _group_ids(request), context)
+            if not any(reply.ticket is ticket for reply in context.replies):
                 if isinstance(request, DescribeGroups):
                     request = request.request
-                event.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
-        return self._end(event) if event.too_large else event.effects()
+                context.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        return self._end(context) if context.too_large else context.effects()
 
     def advance_clock(self, now_ms: int) -> Effects:
         """Time has passed: run what is due, up to a bound."""
-        event = self._begin(now_ms)
+        context = self._begin(now_ms)
         wheel = self._timers.wheel
         wheel.advance(now_ms)
         for _ in range(MAX_TIMERS_PER_EVENT):
@@ -147,57 +147,57 @@ class GroupCoordinator:
             if operation is None:
                 break
             try:
-                operation.timer_fired(now_ms, event)
+                operation.timer_fired(now_ms, context)
             except Exception as fault:
-                self._contain(fault, _group_ids(operation), event, getattr(operation, "shard", None))
-        return self._end(event)
+                self._contain(fault, _group_ids(operation), context, getattr(operation, "shard", None))
+        return self._end(context)
 
     def appended(self, partition: int, high_watermark: int, now_ms: int, at_most: int = MAX_OFFSET) -> Effects:
         """Everything below `high_watermark` is durable. Of much, about the oldest `at_most` records are applied.
 
         What is left (`is_behind`) is for further calls; others may run in between, nobody has been told of it yet.
         """
-        shard = self._directory.partitions[partition]
-        event = self._begin(now_ms)
+        shard = self._registry.partitions[partition]
+        context = self._begin(now_ms)
         if shard.in_flight:
             high_watermark = min(high_watermark, shard.in_flight[0].last_offset + at_most)
         try:
             while (append := shard.take_durable(high_watermark)) is not None:
                 group = append.group
                 if group is None:
-                    append.durable(event)
+                    append.durable(context)
                     continue
                 group.in_flight -= 1
                 if append.writes_group:
                     group.record_offset = append.last_offset
-                append.durable(event)
+                append.durable(context)
                 if not group.in_flight:
-                    self._check_waiting(("group", group.group_id), event)
-            self._check_waiting(("partition", partition), event)
+                    self._check_waiting(("group", group.group_id), context)
+            self._check_waiting(("partition", partition), context)
         except Exception as fault:
-            self._contain(fault, (), event, shard)
-        return self._end(event) if event.too_large else event.effects()
+            self._contain(fault, (), context, shard)
+        return self._end(context) if context.too_large else context.effects()
 
     def is_behind(self, partition: int, high_watermark: int) -> bool:
         """Whether something below `high_watermark` has not been applied yet."""
-        in_flight = self._directory.partitions[partition].in_flight
+        in_flight = self._registry.partitions[partition].in_flight
         return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
     def append_failed(self, partition: int, from_offset: int, error: ErrorCode, now_ms: int) -> Effects:
         """Nothing from `from_offset` on is in the log; the next append takes that offset."""
-        shard = self._directory.partitions[partition]
-        event = self._begin(now_ms)
+        shard = self._registry.partitions[partition]
+        context = self._begin(now_ms)
         try:
             for append in shard.take_failed(from_offset):
                 if append.group is not None:
                     append.group.in_flight -= 1
-                append.failed(error, event)
+                append.failed(error, context)
                 if append.group is not None and not append.group.in_flight:
-                    self._check_waiting(("group", append.group.group_id), event)
-            self._check_waiting(("partition", partition), event)
+                    self._check_waiting(("group", append.group.group_id), context)
+            self._check_waiting(("partition", partition), context)
         except Exception as fault:
-            self._contain(fault, (), event, shard)
-        return self._end(event)
+            self._contain(fault, (), context, shard)
+        return self._end(context)
 
     @property
     def has_work(self) -> bool:
@@ -206,9 +206,9 @@ class GroupCoordinator:
 
     def work(self, now_ms: int) -> Effects:
         """Do one step of what is too long for one event."""
-        event = self._begin(now_ms)
-        self._timers.work.step(event)
-        return self._end(event)
+        context = self._begin(now_ms)
+        self._timers.work.step(context)
+        return self._end(context)
 
     @property
     def has_new_deadline(self) -> bool:
@@ -228,60 +228,60 @@ class GroupCoordinator:
 
     def topic_partitions_deleted(self, topic: str, partitions: Iterable[int], now_ms: int) -> Effects:
         """A topic, or some of its partitions, is gone."""
-        event = self._begin(now_ms)
-        self._directory.topics_gone += 1
-        forget_topic(self._directory, self._timers, topic, frozenset(partitions), event)
-        return self._end(event)
+        context = self._begin(now_ms)
+        self._registry.topics_gone += 1
+        forget_topic(self._registry, self._timers, topic, frozenset(partitions), context)
+        return self._end(context)
 
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
         """A transaction that has offsets in `partition` ends: append its marker. Ignored while it cannot serve."""
-        shard = self._directory.partitions[partition]
-        event = self._begin(now_ms)
+        shard = self._registry.partitions[partition]
+        context = self._begin(now_ms)
         if shard.state is PartitionState.ACTIVE:
             then = EndTransaction(shard, producer.producer_id, is_commit=commit)
-            event.append_to(shard, (), then, producer, marker=commit)
-        return self._end(event)
+            context.append_to(shard, (), then, producer, marker=commit)
+        return self._end(context)
 
     def shutdown(self, now_ms: int) -> Effects:
         """The process ends: whoever waits is told to look for the coordinator again (spec 12.7)."""
-        event = self._begin(now_ms)
-        self._timers.work.finish(event)
-        self._directory.is_down = True
-        for shard in self._directory.partitions:
-            shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, event)
-        self._timers.appends.check_all(event)
-        return self._end(event)
+        context = self._begin(now_ms)
+        self._timers.work.finish(context)
+        self._registry.is_down = True
+        for shard in self._registry.partitions:
+            shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, context)
+        self._timers.appends.check_all(context)
+        return self._end(context)
 
     # -- loading -------------------------------------------------------------------------------------------------
 
     def load_begin(self, partition: int) -> None:
         """The log of a partition will be read. What it held is forgotten; who waits there hears with the next event."""
-        shard = self._directory.partitions[partition]
+        shard = self._registry.partitions[partition]
         if shard.state is PartitionState.ACTIVE:
             self._unload(shard, self._event)
         shard.state = PartitionState.LOADING
 
-    def loaded(self, partition: int, harvest: Harvest, next_offset: int, now_ms: int) -> Effects:
+    def loaded(self, partition: int, loaded_state: LoadedState, next_offset: int, now_ms: int) -> Effects:
         """The log has been read, since `load_begin`: groups and offsets are what it says, every session begins anew.
 
         The groups of the harvest were made for `partition(number)`.
         """
-        shard = self._directory.partitions[partition]
-        event = self._begin(now_ms)
+        shard = self._registry.partitions[partition]
+        context = self._begin(now_ms)
         self._timers.wheel.advance(now_ms)
-        self.unknown_records += harvest.unknown
+        self.unknown_records += loaded_state.unknown
         shard.state = PartitionState.ACTIVE
-        shard.offsets = harvest.offsets
+        shard.offsets = loaded_state.offsets
         shard.next_offset = next_offset
-        shard.add_all(harvest.groups, harvest.by_state)
-        start_sessions(shard, self._timers, harvest.with_members, event)
-        schedule_scan(shard, self._timers, event)
-        forget_topics_of_loaded(shard, self._directory, self._timers, event)
-        return self._end(event)
+        shard.add_all(loaded_state.groups, loaded_state.by_state)
+        start_sessions(shard, self._timers, loaded_state.with_members, context)
+        schedule_scan(shard, self._timers, context)
+        forget_topics_of_loaded(shard, self._registry, self._timers, context)
+        return self._end(context)
 
     def load_failed(self, partition: int) -> None:
         """The log of a partition cannot be read or understood."""
-        shard = self._directory.partitions[partition]
+        shard = self._registry.partitions[partition]
         shard.state = PartitionState.FAILED
 
     # -- heartbeats and commits by their bytes -------------------------------------------------------------------
@@ -293,20 +293,20 @@ class GroupCoordinator:
         group = self._groups.get(group_id)
         return None if group is None else HeartbeatMemo.of(group, member_id, group_instance_id, generation)
 
-    def commit_memo(self, request: OffsetCommitRequest) -> CommitMemo | None:
+    def commit_template(self, request: OffsetCommitRequest) -> CommitTemplate | None:
         """After an OffsetCommit that was accepted: a short cut for others that differ in the offsets alone."""
-        return CommitMemo.of(self._directory, request, self._topic_check, self._config.offset_metadata_max_bytes)
+        return CommitTemplate.of(self._registry, request, self._topic_check, self._config.offset_metadata_max_bytes)
 
     # -- what others look at -------------------------------------------------------------------------------------
 
-    def settled(self, partition: int, below_offset: int) -> Iterator[list[Row]] | None:
+    def committed_rows(self, partition: int, below_offset: int) -> Iterator[list[Row]] | None:
         """What memory has from the log of a partition below an offset; None while it is not served from here."""
-        shard = self._directory.partitions[partition]
-        return settled(shard, below_offset) if shard.state is PartitionState.ACTIVE else None
+        shard = self._registry.partitions[partition]
+        return committed_rows(shard, below_offset) if shard.state is PartitionState.ACTIVE else None
 
     @property
     def is_down(self) -> bool:
-        return self._directory.is_down
+        return self._registry.is_down
 
     @property
     def groups(self) -> dict[str, Group]:
@@ -320,34 +320,34 @@ class GroupCoordinator:
     @property
     def groups_by_state(self) -> dict[GroupState, int]:
         """Kept live; not to be changed."""
-        return self._directory.groups_by_state
+        return self._registry.groups_by_state
 
     @property
     def offset_count(self) -> int:
-        return sum(shard.offsets.count for shard in self._directory.partitions)
+        return sum(shard.offsets.count for shard in self._registry.partitions)
 
     @property
     def partitions_by_state(self) -> dict[str, int]:
         counts = dict.fromkeys((state.value for state in PartitionState), 0)
-        for shard in self._directory.partitions:
+        for shard in self._registry.partitions:
             counts[shard.state.value] += 1
         return counts
 
     @property
     def appends_in_flight(self) -> int:
-        return sum(len(shard.in_flight) for shard in self._directory.partitions)
+        return sum(len(shard.in_flight) for shard in self._registry.partitions)
 
     @property
     def timers(self) -> GroupTimers:
         """The purgatories, for metrics."""
         return self._timers
 
-    def partition(self, number: int) -> OffsetsPartition:
-        return self._directory.partitions[number]
+    def partition(self, number: int) -> Shard:
+        return self._registry.partitions[number]
 
     def partition_for(self, group_id: str) -> int:
         """The partition of the offsets log that a group belongs to."""
-        return self._directory.partition_of(group_id)
+        return self._registry.partition_of(group_id)
 
     def take_broken_partitions(self) -> list[int]:
         """Partitions to be loaded again; each is told once."""
@@ -363,10 +363,10 @@ class GroupCoordinator:
 
     # -- requests ------------------------------------------------------------------------------------------------
 
-    def _join(self, command: JoinGroup, ticket: Ticket, event: Event) -> None:
+    def _join(self, command: JoinGroup, ticket: Ticket, context: Context) -> None:
         request = command.request
         group_id = request.group_id
-        if self._directory.is_down:
+        if self._registry.is_down:
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         elif group_id == "":
             error = ErrorCode.INVALID_GROUP_ID
@@ -375,113 +375,113 @@ class GroupCoordinator:
         if error is NONE:
             error = check_strings(request)
         if error is not NONE:
-            event.reply(ticket, join_error(error, request.member_id))
+            context.reply(ticket, join_error(error, request.member_id))
             return
-        error = self._directory.refusal(group_id)
+        error = self._registry.refusal(group_id)
         if error is not NONE:
-            event.reply(ticket, join_error(error))
+            context.reply(ticket, join_error(error))
             return
         group = self._groups.get(group_id)
         if group is not None:
-            join(group, command, ticket, event)
+            join(group, command, ticket, context)
             if not group.is_recorded and (creation := self._creating.get(group_id)) is not None:
-                creation.hold(event)
+                creation.hold(context)
         elif request.member_id != "":
-            event.reply(ticket, join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
+            context.reply(ticket, join_error(ErrorCode.UNKNOWN_MEMBER_ID, request.member_id))
         else:
-            self._join_new_group(command, ticket, event)
+            self._join_new_group(command, ticket, context)
 
-    def _join_new_group(self, command: JoinGroup, ticket: Ticket, event: Event) -> None:
+    def _join_new_group(self, command: JoinGroup, ticket: Ticket, context: Context) -> None:
         """The first JoinGroup makes the group, whatever comes of it, and its record, for which its answer waits."""
-        group = self._directory.create(command.request.group_id, event)
+        group = self._registry.create(command.request.group_id, context)
         if group is None:
-            event.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            context.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE))
             return
         record = empty_group_record(group)
-        join(group, command, ticket, event)
+        join(group, command, ticket, context)
         creation = CreateGroup(group.group_id, self._creating)
-        creation.hold(event)
-        event.append(group, (record,), creation)
+        creation.hold(context)
+        context.append(group, (record,), creation)
 
-    def _sync(self, request: SyncGroupRequest, ticket: Ticket, event: Event) -> None:
+    def _sync(self, request: SyncGroupRequest, ticket: Ticket, context: Context) -> None:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
-            sync(group, request, ticket, event)
+            sync(group, request, ticket, context)
         else:
             error = self._refusal(request.group_id)
-            event.reply(ticket, sync_error(error if error is not NONE else ErrorCode.UNKNOWN_MEMBER_ID))
+            context.reply(ticket, sync_error(error if error is not NONE else ErrorCode.UNKNOWN_MEMBER_ID))
 
-    def _heartbeat(self, request: HeartbeatRequest, ticket: Ticket, event: Event) -> None:
+    def _heartbeat(self, request: HeartbeatRequest, ticket: Ticket, context: Context) -> None:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
-            heartbeat(group, request, ticket, event)
+            heartbeat(group, request, ticket, context)
             return
         error = self._refusal(request.group_id)
         if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             error = NONE  # blind success: the member is spared a rejoin that loading would refuse
         elif error is NONE:
             error = ErrorCode.UNKNOWN_MEMBER_ID
-        event.reply(ticket, HeartbeatResponse(error_code=int(error)))
+        context.reply(ticket, HeartbeatResponse(error_code=int(error)))
 
-    def _leave(self, request: LeaveGroupRequest, ticket: Ticket, event: Event) -> None:
+    def _leave(self, request: LeaveGroupRequest, ticket: Ticket, context: Context) -> None:
         group = self._groups.get(request.group_id) if request.group_id else None
         if group is not None:
-            leave(group, request, ticket, event)
+            leave(group, request, ticket, context)
             return
         error = self._refusal(request.group_id)
-        event.reply(
+        context.reply(
             ticket,
             leave_unknown_group(request) if error is NONE else LeaveGroupResponse(error_code=int(error)),
         )
 
     def _refusal(self, group_id: str) -> ErrorCode:
         """For requests that may not name the empty group."""
-        if self._directory.is_down:
+        if self._registry.is_down:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return self._directory.refusal(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
+        return self._registry.refusal(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
 
-    def _offset_commit(self, request: OffsetCommitRequest, ticket: Ticket, event: Event) -> None:
-        commit(self._directory, request, self._topic_check, ticket, event)
+    def _offset_commit(self, request: OffsetCommitRequest, ticket: Ticket, context: Context) -> None:
+        commit(self._registry, request, self._topic_check, ticket, context)
 
-    def _txn_offset_commit(self, request: TxnOffsetCommitRequest, ticket: Ticket, event: Event) -> None:
-        commit_pending(self._directory, request, self._topic_check, ticket, event)
+    def _txn_offset_commit(self, request: TxnOffsetCommitRequest, ticket: Ticket, context: Context) -> None:
+        commit_pending(self._registry, request, self._topic_check, ticket, context)
 
-    def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, event: Event) -> None:
+    def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, context: Context) -> None:
         # A lambda: compiled, a function within a function that has a name refers to itself, which makes a cycle.
         fetch_offsets(
-            self._directory,
+            self._registry,
             self._timers,
             request,
             lambda steps, later: self._in_steps(steps, request, ticket, later),
             ticket,
-            event,
+            context,
         )
 
-    def _offset_delete(self, request: OffsetDeleteRequest, ticket: Ticket, event: Event) -> None:
-        delete_offsets(self._directory, self._timers, request, self._topic_check, ticket, event)
+    def _offset_delete(self, request: OffsetDeleteRequest, ticket: Ticket, context: Context) -> None:
+        delete_offsets(self._registry, self._timers, request, self._topic_check, ticket, context)
 
-    def _delete_groups(self, request: DeleteGroupsRequest, ticket: Ticket, event: Event) -> None:
-        steps = delete_groups(self._directory, self._timers, request, ticket, event)
-        self._in_steps(steps, request, ticket, event)
+    def _delete_groups(self, request: DeleteGroupsRequest, ticket: Ticket, context: Context) -> None:
+        steps = delete_groups(self._registry, self._timers, request, ticket, context)
+        self._in_steps(steps, request, ticket, context)
 
-    def _list_groups(self, request: ListGroupsRequest, ticket: Ticket, event: Event) -> None:
-        if self._directory.is_down:
+    def _list_groups(self, request: ListGroupsRequest, ticket: Ticket, context: Context) -> None:
+        if self._registry.is_down:
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        elif any(shard.state is PartitionState.LOADING for shard in self._directory.partitions):
+        elif any(shard.state is PartitionState.LOADING for shard in self._registry.partitions):
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         else:
-            self._in_steps(self._listing(request, ticket, event), request, ticket, event)
+            self._in_steps(self._listing(request, ticket, context), request, ticket, context)
             return
-        event.reply(ticket, ListGroupsResponse(error_code=int(error)))
+        context.reply(ticket, ListGroupsResponse(error_code=int(error)))
 
-    def _listing(self, request: ListGroupsRequest, ticket: Ticket, event: Event) -> Steps:
+    def _listing(self, request: ListGroupsRequest, ticket: Ticket, context: Context) -> Steps:
         groups = yield from list_groups(self._groups, request.states_filter, request.types_filter)
-        event.reply(ticket, ListGroupsResponse(groups=groups))
+        context.reply(ticket, ListGroupsResponse(groups=groups))
 
-    def _describe_groups(self, command: DescribeGroups, ticket: Ticket, event: Event) -> None:
-        self._in_steps(self._describing(command, ticket, event), command.request, ticket, event)
+    def _describe_groups(self, command: DescribeGroups, ticket: Ticket, context: Context) -> None:
+        self._in_steps(self._describing(command, ticket, context), command.request, ticket, context)
 
-    def _describing(self, command: DescribeGroups, ticket: Ticket, event: Event) -> Steps:
+    def _describing(self, command: DescribeGroups, ticket: Ticket, context: Context) -> Steps:
         with_operations = command.request.include_authorized_operations
         described = []
         looked = 0  # groups and members since the last step
@@ -493,7 +493,7 @@ class GroupCoordinator:
                 looked = 0
                 yield None
             group = self._groups.get(group_id)
-            error = self._directory.refusal(group_id) if group is None else NONE
+            error = self._registry.refusal(group_id) if group is None else NONE
             if group is not None:
                 described.append(describe(group, with_operations=with_operations))
                 looked += len(group.members)
@@ -504,58 +504,58 @@ class GroupCoordinator:
                     describe_unknown(group_id, is_an_error=command.unknown_is_an_error, with_operations=with_operations)
                 )
             looked += 1 + (len(group_id) >> HASHED_PER_UNIT)
-        event.reply(ticket, DescribeGroupsResponse(groups=described))
+        context.reply(ticket, DescribeGroupsResponse(groups=described))
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, event: Event) -> None:
+    def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, context: Context) -> None:
         """Answer a request in as many steps as it takes; mostly the first is the last."""
-        self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), event)
+        self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
 
-    def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, event: Event) -> None:
-        self._contain(fault, _group_ids(request), event)
-        event.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+    def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
+        self._contain(fault, _group_ids(request), context)
+        context.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
-    def _begin(self, now_ms: int) -> Event:
-        event = self._event
-        event.now_ms = now_ms
-        event.wall_ms = now_ms + self.wall_offset_ms
-        return event
+    def _begin(self, now_ms: int) -> Context:
+        context = self._event
+        context.now_ms = now_ms
+        context.wall_ms = now_ms + self.wall_offset_ms
+        return context
 
-    def _end(self, event: Event) -> Effects:
+    def _end(self, context: Context) -> Effects:
         """Fail the appends that are too large for the log, then return the effects of the event."""
-        too_large = event.too_large
+        too_large = context.too_large
         while too_large:
             append = too_large.popleft()
             try:
-                append.failed(ErrorCode.MESSAGE_TOO_LARGE, event)
+                append.failed(ErrorCode.MESSAGE_TOO_LARGE, context)
             except Exception as fault:
-                self._contain(fault, _group_ids(append), event)
-        return event.effects()
+                self._contain(fault, _group_ids(append), context)
+        return context.effects()
 
-    def _check_waiting(self, key: tuple[str, str | int], event: Event) -> None:
+    def _check_waiting(self, key: tuple[str, str | int], context: Context) -> None:
         """Requests that wait for the appends of a group, or of a partition, may go on now."""
         appends = self._timers.appends
         if appends.watched_keys:
-            appends.check_and_complete(key, event)
+            appends.check_and_complete(key, context)
 
     def _contain(
-        self, fault: Exception, group_ids: Iterable[str], event: Event, shard: OffsetsPartition | None = None
+        self, fault: Exception, group_ids: Iterable[str], context: Context, shard: Shard | None = None
     ) -> None:
         """Something that must hold did not. The partition concerned starts again from its log; the others go on."""
         if len(self._faults) < MAX_FAULTS_KEPT:
             self._faults.append(_account(fault))
         if isinstance(fault, InvariantError) and fault.group_id:
             group_ids = (fault.group_id,)
-        shards = [shard] if shard is not None else [self._directory.shard_of(group_id) for group_id in group_ids]
+        shards = [shard] if shard is not None else [self._registry.shard_of(group_id) for group_id in group_ids]
         for broken in shards:
             if broken.state is PartitionState.ACTIVE:
                 self._broken[broken.partition] = None
-                self._unload(broken, event)
+                self._unload(broken, context)
 
-    def _unload(self, shard: OffsetsPartition, event: Event) -> None:
-        shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, event)
-        self._timers.appends.check_all(event)
+    def _unload(self, shard: Shard, context: Context) -> None:
+        shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, context)
+        self._timers.appends.check_all(context)
 
 
 def _account(fault: Exception) -> str:

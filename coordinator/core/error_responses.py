@@ -10,7 +10,7 @@ from coordinator.core.group.describe import describe_error
 from coordinator.core.group.join import JoinGroup
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.offsets.commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT, answer
-from coordinator.core.offsets.commit_template import CommitAgain
+from coordinator.core.offsets.commit_template import RepeatedCommit
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
@@ -43,7 +43,7 @@ _FORMS: Final[Mapping[type, Callable[[Any, ErrorCode], Any]]] = MappingProxyType
         HeartbeatRequest: lambda _, error: HeartbeatResponse(error_code=int(error)),
         LeaveGroupRequest: lambda _, error: LeaveGroupResponse(error_code=int(error)),
         OffsetCommitRequest: _every_partition,
-        CommitAgain: lambda command, error: answer(OFFSET_COMMIT, command.memo.outcomes(int(error))),
+        RepeatedCommit: lambda command, error: answer(OFFSET_COMMIT, command.template.outcomes(int(error))),
         TxnOffsetCommitRequest: _every_partition,
         OffsetFetchRequest: lambda request, error: OffsetFetchResponse(
             groups=[

@@ -9,22 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.group.checks import fits
 from coordinator.core.group.group import Group
 from coordinator.core.group.state import GroupState
-from coordinator.core.shard import OffsetsPartition, PartitionState, partition_for
+from coordinator.core.shard import PartitionState, Shard, partition_for
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
 
 REMEMBERED_IDS: Final = 1024  # of groups that do not exist, or not yet: the others know their partition
 LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, so it is bounded in bytes too
 
 
-class Directory:
+class GroupRegistry:
     """All partitions and groups of one node."""
 
     __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone")
@@ -34,7 +34,7 @@ class Directory:
         self.topics_gone = 0  # how often a topic was deleted: what was known of topics before may be wrong
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
-        self.partitions = [OffsetsPartition(number, self.groups, self.groups_by_state) for number in range(partitions)]
+        self.partitions = [Shard(number, self.groups, self.groups_by_state) for number in range(partitions)]
         for shard in self.partitions:
             if not owns(shard.partition):
                 shard.state = PartitionState.NOT_OWNED
@@ -50,10 +50,10 @@ class Directory:
 
         self.partition_of = partition_of
 
-    def shard_of(self, group_id: str) -> OffsetsPartition:
+    def shard_of(self, group_id: str) -> Shard:
         group = self.groups.get(group_id)
         if group is not None:
-            return cast("OffsetsPartition", group.shard)  # there is no other kind of Shard
+            return group.shard
         return self.partitions[self.partition_of(group_id)]
 
     def refusal(self, group_id: str) -> ErrorCode:
@@ -67,12 +67,12 @@ class Directory:
             return ErrorCode.INVALID_GROUP_ID
         return self.shard_of(group_id).error
 
-    def create(self, group_id: str, event: Event) -> Group | None:
+    def create(self, group_id: str, context: Context) -> Group | None:
         """A new group, Empty; None if there may be no more. Its partition is active."""
-        if len(self.groups) >= event.config.max_groups:
-            event.counters.refused_groups += 1
+        if len(self.groups) >= context.config.max_groups:
+            context.counters.refused_groups += 1
             return None
         shard = self.shard_of(group_id)
-        group = Group(group_id, shard, event.wall_ms)
+        group = Group(group_id, shard, context.wall_ms)
         shard.add(group)
         return group

@@ -1,8 +1,8 @@
 """One partition of the offsets log as the core sees it: its groups, their offsets, and what is on its way to the disk.
 
 Appends are numbered here: each record takes the next offset, as it will in the log. What is in flight waits in order;
-`appended` and `append_failed` take it off the front or cut it off the end, and each `InFlight` says what follows. A
-failure takes everything behind it along, since the log drops it too.
+`appended` and `append_failed` take it off the front or cut it off the end, and each `PendingAppend` says what follows.
+A failure takes everything behind it along, since the log drops it too.
 
 States: loading until its log has been read, then active; failed if the log cannot be understood; not owned if it is
 another node's, or the process is ending. While it is not active it has no groups, and every request hears why.
@@ -23,8 +23,8 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from coordinator.core.context import Event, InFlight
-    from coordinator.core.delayed_append import AppendTimeout, Task
+    from coordinator.core.context import Context, PendingAppend
+    from coordinator.core.delayed_append import AppendTimeout, DelayedTask
     from coordinator.core.group.group import Group
     from coordinator.core.work import Steps, Work
 
@@ -53,7 +53,7 @@ STATE_ERROR = {
 }
 
 
-class OffsetsPartition:
+class Shard:
     """See the module. Implements `coordinator.core.context.Shard`."""
 
     __slots__ = (
@@ -78,12 +78,12 @@ class OffsetsPartition:
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore()
         self.next_offset = 0
-        self.in_flight: deque[InFlight] = deque()
+        self.in_flight: deque[PendingAppend] = deque()
         self.appended = 0  # appends so far
         self.groups_by_state = groups_by_state
         self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
         self.append_timeout: AppendTimeout | None = None
-        self.scan: Task | Work | None = None  # the look for expired offsets that goes on, else the next one
+        self.scan: DelayedTask | Work | None = None  # the look for expired offsets that goes on, else the next one
         self._all_groups = all_groups  # of all partitions, so that a request finds its group in one look
         self._late = 0  # how many of those in flight have been answered as timed out; they stand in front
 
@@ -122,7 +122,7 @@ class OffsetsPartition:
 
     # -- appends -------------------------------------------------------------------------------------------------
 
-    def take_durable(self, high_watermark: int) -> InFlight | None:
+    def take_durable(self, high_watermark: int) -> PendingAppend | None:
         """The oldest append, if it lies below the high watermark; its outcome is then the caller's to apply."""
         in_flight = self.in_flight
         if not in_flight or in_flight[0].last_offset >= high_watermark:
@@ -131,10 +131,10 @@ class OffsetsPartition:
             self._late -= 1
         return in_flight.popleft()
 
-    def take_failed(self, from_offset: int) -> list[InFlight]:
+    def take_failed(self, from_offset: int) -> list[PendingAppend]:
         """Everything in flight from an offset on, oldest first. The next append takes that offset."""
         in_flight = self.in_flight
-        failed: list[InFlight] = []
+        failed: list[PendingAppend] = []
         while in_flight and in_flight[-1].last_offset >= from_offset:
             failed.append(in_flight.pop())
         failed.reverse()
@@ -146,7 +146,7 @@ class OffsetsPartition:
         """Whether the outcome of every append up to the `sequence`th is known."""
         return not self.in_flight or self.in_flight[0].sequence > sequence
 
-    def time_out_appends(self, now_ms: int, event: Event) -> int | None:
+    def time_out_appends(self, now_ms: int, context: Context) -> int | None:
         """Answer for appends that take too long. Returns when the next one will, None if there is none."""
         in_flight = self.in_flight
         while self._late < len(in_flight):
@@ -154,7 +154,7 @@ class OffsetsPartition:
             if oldest.deadline_ms > now_ms:
                 return oldest.deadline_ms
             self._late += 1
-            oldest.timed_out(event)
+            oldest.timed_out(context)
         return None
 
     def let_others_run(self) -> Steps:
@@ -168,7 +168,7 @@ class OffsetsPartition:
 
     # -- unloading -----------------------------------------------------------------------------------------------
 
-    def unload(self, state: PartitionState, error: ErrorCode, event: Event) -> list[Group]:
+    def unload(self, state: PartitionState, error: ErrorCode, context: Context) -> list[Group]:
         """Forget everything, answering `error` to whoever waits. Returns the groups that were there (now Dead)."""
         in_flight, self.in_flight = self.in_flight, deque()
         self._late = 0
@@ -178,12 +178,12 @@ class OffsetsPartition:
         self.append_timeout = self.scan = None
         self.state = state
         for append in in_flight:
-            append.abandoned(error, event)
+            append.abandoned(error, context)
         groups = list(self.groups.values())
         for group in groups:
             for member in group.members.values():
-                refuse_parked_join(group, member, error, event, member.member_id)
-                refuse_parked_sync(member, error, event)
+                refuse_parked_join(group, member, error, context, member.member_id)
+                refuse_parked_sync(member, error, context)
             group.in_flight = 0
             self.forget(group)
         self.offsets = OffsetStore()

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Final, cast
 
-from coordinator.core.context import Event
-from coordinator.core.delayed_append import AppendTimeout, AwaitAppends, Task
+from coordinator.core.context import Context
+from coordinator.core.delayed_append import AppendTimeout, AwaitAppends, DelayedTask
 from coordinator.core.group.delayed_heartbeat import DelayedHeartbeat
 from coordinator.core.group.delayed_join import DelayedInitialJoin, DelayedJoin
 from coordinator.core.group.delayed_sync import DelayedSync
@@ -23,15 +23,14 @@ from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.work import Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Shard
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
-    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.shard import Shard
 
 
 _PENDING: Final = "pending"
 FORGOTTEN_AT_ONCE: Final = 100  # ids that were handed out: to find the oldest costs more than to forget them
-Contain = Callable[[Exception, Iterable[str], Event, "OffsetsPartition | None"], None]
+Contain = Callable[[Exception, Iterable[str], Context, "Shard | None"], None]
 
 
 class GroupTimers:
@@ -40,26 +39,26 @@ class GroupTimers:
     __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "wheel", "work")
 
     def __init__(self) -> None:
-        self.wheel: TimingWheel[DelayedOperation[Event]] = TimingWheel()
-        self.rebalances: Purgatory[Event] = Purgatory("Rebalance", self.wheel)
-        self.heartbeats: Purgatory[Event] = Purgatory("Heartbeat", self.wheel)
-        self.pending: Purgatory[Event] = Purgatory("PendingMember", self.wheel)
-        self.appends: Purgatory[Event] = Purgatory("Append", self.wheel)
+        self.wheel: TimingWheel[DelayedOperation[Context]] = TimingWheel()
+        self.rebalances: Purgatory[Context] = Purgatory("Rebalance", self.wheel)
+        self.heartbeats: Purgatory[Context] = Purgatory("Heartbeat", self.wheel)
+        self.pending: Purgatory[Context] = Purgatory("PendingMember", self.wheel)
+        self.appends: Purgatory[Context] = Purgatory("Append", self.wheel)
         self.work = WorkQueue(self.run_at)  # what is too long for one event
         self.contain: Contain | None = None  # what the core does about a fault in such work
 
     # -- rebalances ----------------------------------------------------------------------------------------------
 
-    def await_joins(self, group: Group, deadline_ms: int, event: Event) -> None:
+    def await_joins(self, group: Group, deadline_ms: int, context: Context) -> None:
         group.join_timer = operation = DelayedJoin(group, deadline_ms)
-        self.rebalances.try_complete_else_watch(operation, (("join", group.group_id),), event)
+        self.rebalances.try_complete_else_watch(operation, (("join", group.group_id),), context)
 
-    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, event: Event) -> None:
-        group.join_timer = operation = DelayedInitialJoin(group, event.now_ms + delay_ms, delay_ms, remaining_ms)
+    def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, context: Context) -> None:
+        group.join_timer = operation = DelayedInitialJoin(group, context.now_ms + delay_ms, delay_ms, remaining_ms)
         self.rebalances.watch(operation, (("join", group.group_id),))
 
-    def check_joins(self, group: Group, event: Event) -> None:
-        self.rebalances.check_and_complete(("join", group.group_id), event)
+    def check_joins(self, group: Group, context: Context) -> None:
+        self.rebalances.check_and_complete(("join", group.group_id), context)
 
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
         group.sync_timer = operation = DelayedSync(group, deadline_ms)
@@ -67,12 +66,12 @@ class GroupTimers:
 
     # -- members -------------------------------------------------------------------------------------------------
 
-    def make_room_for_pending(self, event: Event) -> None:
-        if self.pending.waiting >= event.config.group_max_pending_members:
+    def make_room_for_pending(self, context: Context) -> None:
+        if self.pending.waiting >= context.config.group_max_pending_members:
             for operation in self.pending.oldest(_PENDING, FORGOTTEN_AT_ONCE):
                 member = cast("PendingMember", operation)
-                event.counters.forgotten_members += 1
-                expire_pending(member.group, member.member_id, event)
+                context.counters.forgotten_members += 1
+                expire_pending(member.group, member.member_id, context)
 
     def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> PendingMember:
         operation = PendingMember(group, member_id, deadline_ms)
@@ -90,10 +89,9 @@ class GroupTimers:
     # -- appends -------------------------------------------------------------------------------------------------
 
     def watch_appends(self, shard: Shard) -> None:
-        partition = cast("OffsetsPartition", shard)
-        timeout = partition.append_timeout
+        timeout = shard.append_timeout
         if timeout is None:
-            partition.append_timeout = timeout = AppendTimeout(partition, shard.in_flight[-1].deadline_ms)
+            shard.append_timeout = timeout = AppendTimeout(shard, shard.in_flight[-1].deadline_ms)
             self.appends.watch(timeout)
         elif not timeout.is_armed:
             self.wheel.start(timeout, shard.in_flight[-1].deadline_ms)
@@ -103,24 +101,24 @@ class GroupTimers:
         keys: Iterable[Hashable],
         deadline_ms: int,
         is_over: Callable[[], bool],
-        then: Callable[[Event], None],
-        event: Event,
+        then: Callable[[Context], None],
+        context: Context,
     ) -> None:
         """Run `then` now if `is_over()`, else when a key's change makes it so, at the latest at the deadline."""
-        self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, event)
+        self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, context)
 
-    def in_background(self, steps: Steps, shard: OffsetsPartition | None) -> Work:
+    def in_background(self, steps: Steps, shard: Shard | None) -> Work:
         """Long work that nobody waits for; a fault in it is one of `shard`, if it is about a single one."""
 
-        def on_fault(fault: Exception, later: Event) -> None:
+        def on_fault(fault: Exception, later: Context) -> None:
             if self.contain is None:
                 raise fault
             self.contain(fault, (), later, shard)
 
         return self.work.add_background(steps, on_fault)
 
-    def run_at(self, deadline_ms: int, action: Callable[[Event], None], shard: OffsetsPartition | None = None) -> Task:
+    def run_at(self, deadline_ms: int, action: Callable[[Context], None], shard: Shard | None = None) -> DelayedTask:
         """Run `action` (which is about `shard`) at a time; the caller may cancel it."""
-        task = Task(deadline_ms, action, shard)
+        task = DelayedTask(deadline_ms, action, shard)
         self.appends.watch(task)
         return task

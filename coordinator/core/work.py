@@ -18,10 +18,10 @@ from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
 
 Steps = Generator[int | None, None, None]
-OnFault = Callable[[Exception, "Event"], None]
+OnFault = Callable[[Exception, "Context"], None]
 
 
 class Work:
@@ -41,7 +41,7 @@ class Work:
             steps.close()
         return steps is not None
 
-    def step(self, event: Event) -> int | None:
+    def step(self, context: Context) -> int | None:
         """Do the next step. Returns for how many ms to be left alone, 0 for not at all; None: that was the last."""
         steps = self._steps
         if steps is None:
@@ -54,7 +54,7 @@ class Work:
             return None
         except Exception as fault:
             self._steps = None
-            self._on_fault(fault, event)
+            self._on_fault(fault, context)
             return None
         finally:
             self._is_running = False
@@ -69,8 +69,8 @@ class _Background:
     def __init__(self) -> None:
         self.waiting: deque[Work] = deque()
 
-    def step(self, event: Event) -> int | None:
-        pause_ms = self.waiting[0].step(event)
+    def step(self, context: Context) -> int | None:
+        pause_ms = self.waiting[0].step(context)
         if pause_ms is None:
             self.waiting.popleft()
             return 0 if self.waiting else None
@@ -82,7 +82,7 @@ class WorkQueue:
 
     __slots__ = ("_background", "_ring", "_run_at")
 
-    def __init__(self, run_at: Callable[[int, Callable[[Event], None]], object]) -> None:
+    def __init__(self, run_at: Callable[[int, Callable[[Context], None]], object]) -> None:
         self._run_at = run_at
         self._ring: deque[Work | _Background] = deque()
         self._background = _Background()
@@ -92,10 +92,10 @@ class WorkQueue:
         """Whether there is a step to do now."""
         return bool(self._ring)
 
-    def start(self, steps: Steps, on_fault: OnFault, event: Event) -> Work:
+    def start(self, steps: Steps, on_fault: OnFault, context: Context) -> Work:
         """Do the first step now; most works have no other."""
         work = Work(steps, on_fault)
-        self._take(work, event)
+        self._take(work, context)
         return work
 
     def add_background(self, steps: Steps, on_fault: OnFault) -> Work:
@@ -107,24 +107,24 @@ class WorkQueue:
             self._ring.append(self._background)
         return work
 
-    def step(self, event: Event) -> None:
+    def step(self, context: Context) -> None:
         """One step of the work whose turn it is."""
         if self._ring:
-            self._take(self._ring.popleft(), event)
+            self._take(self._ring.popleft(), context)
 
-    def finish(self, event: Event) -> None:
+    def finish(self, context: Context) -> None:
         """The process ends: requests get their answers, and what nobody waits for is given up."""
         for work in self._background.waiting:
             work.cancel()
         while self._ring:
-            self.step(event)
+            self.step(context)
 
-    def _take(self, work: Work | _Background, event: Event) -> None:
-        pause_ms = work.step(event)
+    def _take(self, work: Work | _Background, context: Context) -> None:
+        pause_ms = work.step(context)
         if pause_ms is None:
             return
         if pause_ms:
-            self._run_at(event.now_ms + pause_ms, lambda later: self._ring.append(work))
+            self._run_at(context.now_ms + pause_ms, lambda later: self._ring.append(work))
         else:
             self._ring.append(work)
 

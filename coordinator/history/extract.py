@@ -38,9 +38,9 @@ from coordinator.history.layout import (
     temporary_files,
     transactions_path,
 )
-from coordinator.history.rows import Stretch, joined, read_stretches
+from coordinator.history.rows import RowBlock, joined, read_stretches
 from coordinator.history.segments import partitions_in, segment_bases
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
@@ -53,7 +53,7 @@ class ExtractError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ExtractTask:
     """One segment to extract: its records from `start` on; behind it the next segment begins at `end`."""
 
     partition: int
@@ -67,7 +67,7 @@ class Task:
 class Extracted:
     """What a segment gave. Times are in ms; -1: there was none."""
 
-    task: Task
+    task: ExtractTask
     commits: int
     groups: int
     files: int
@@ -86,12 +86,12 @@ class Extracted:
     @classmethod
     def from_text(cls, text: str) -> Self:
         facts = json.loads(text)
-        task, damages = Task(**facts.pop("task")), tuple(tuple(each) for each in facts.pop("damages"))
+        task, damages = ExtractTask(**facts.pop("task")), tuple(tuple(each) for each in facts.pop("damages"))
         return cls(task=task, damages=damages, names=tuple(facts.pop("names")), **facts)
 
 
 def extract(
-    source: Source,
+    source: HistorySource,
     *,
     fs: FileSystem | None = None,
     skip_corrupt: bool = False,
@@ -119,7 +119,7 @@ def extract(
 
 
 @contextmanager
-def locked(source: Source, fs: FileSystem) -> Iterator[None]:
+def locked(source: HistorySource, fs: FileSystem) -> Iterator[None]:
     """One extraction at a time. ExtractError: another one runs, or the directory cannot be used."""
     history_dir = source.history_dir
     if source.would_stop_kafka:
@@ -143,7 +143,7 @@ def locked(source: Source, fs: FileSystem) -> Iterator[None]:
         lock.close()
 
 
-def begin(source: Source, fs: FileSystem) -> Marks:
+def begin(source: HistorySource, fs: FileSystem) -> Marks:
     """The marks so far; written before anything else, so that files without marks mean that somebody removed them."""
     marks = read_marks(source.history_dir, fs)
     if marks is None:
@@ -163,7 +163,7 @@ def begin(source: Source, fs: FileSystem) -> Marks:
     return marks
 
 
-def due(source: Source, marks: Marks, partition: int) -> list[Task]:
+def due(source: HistorySource, marks: Marks, partition: int) -> list[ExtractTask]:
     """The closed segments of a partition that are not in the history, ascending.
 
     If a write failed at the very moment a segment was rolled, the log is cut back behind it and goes on with a segment
@@ -183,13 +183,15 @@ def due(source: Source, marks: Marks, partition: int) -> list[Task]:
         from_offset = mark.last_segment
     clean_up_to = source.cleaner_checkpoint().get(partition, 0)
     return [
-        Task(partition, base, max(base, from_offset), following, clean_up_to)
+        ExtractTask(partition, base, max(base, from_offset), following, clean_up_to)
         for base, following in pairwise(bases)
         if following > from_offset
     ]
 
 
-def forget_leftovers(source: Source, marks: Marks, partition: int, tasks: list[Task], fs: FileSystem) -> Marks:
+def forget_leftovers(
+    source: HistorySource, marks: Marks, partition: int, tasks: list[ExtractTask], fs: FileSystem
+) -> Marks:
     """Remove files at or beyond the mark that no task writes again; step the mark back where `due` did."""
     mark = marks.of(partition)
     if tasks and tasks[0].start < mark.next_offset:
@@ -209,7 +211,7 @@ def forget_leftovers(source: Source, marks: Marks, partition: int, tasks: list[T
 
 
 def extract_segment(
-    source: Source, task: Task, *, fs: FileSystem | None = None, skip_corrupt: bool = False
+    source: HistorySource, task: ExtractTask, *, fs: FileSystem | None = None, skip_corrupt: bool = False
 ) -> Extracted:
     """Write the files of one segment, durably; marks are not touched."""
     fs = fs or RealFileSystem()
@@ -240,10 +242,10 @@ def extract_segment(
     )
 
 
-def entered(source: Source, marks: Marks, extracted: Extracted, fs: FileSystem) -> Marks:
+def entered(source: HistorySource, marks: Marks, extracted: Extracted, fs: FileSystem) -> Marks:
     """Enter the files of a segment into the list of its partition, and return the marks with the segment in."""
     task = extracted.task
-    listed = listing.Listed(task.start, task.end, extracted.newest_ms, extracted.names)
+    listed = listing.ExtractedSegment(task.start, task.end, extracted.newest_ms, extracted.names)
     listing.append(source.history_dir, task.partition, listed, fs)
     return advance(marks, extracted)
 
@@ -266,7 +268,7 @@ def advance(marks: Marks, extracted: Extracted) -> Marks:
 
 
 def _files_of(
-    history_dir: Path, task: Task, commits: pa.Table, groups: pa.Table, transactions: pa.Table
+    history_dir: Path, task: ExtractTask, commits: pa.Table, groups: pa.Table, transactions: pa.Table
 ) -> Iterator[tuple[Path, pa.Table]]:
     for day, own in _by_day(commits):
         yield commits_path(history_dir, day, task.partition, task.start), _by_group(own)
@@ -306,7 +308,7 @@ def parquet_bytes(table: pa.Table) -> bytes:
     return data.getvalue()
 
 
-def _whole(stretches: list[Stretch], task: Task) -> tuple[int, int, int]:
+def _whole(stretches: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
     """(end of the last gap in the offsets of a segment, newest timestamp, newest where the log was compacted)."""
     offsets = np.concatenate([stretch.offsets for stretch in stretches] or [np.empty(0, np.int64)])
     times = np.concatenate([stretch.timestamps_ms for stretch in stretches] or [np.empty(0, np.int64)])

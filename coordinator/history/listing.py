@@ -19,12 +19,12 @@ from coordinator.storage.history_marks import Mark, MarksError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 
 FILES_DIR: Final = "files"
-Lost: TypeAlias = "tuple[Listed, list[str]]"  # a segment, and the names of its files that are not there
+Lost: TypeAlias = "tuple[ExtractedSegment, list[str]]"  # a segment, and the names of its files that are not there
 _REAL: Final = RealFileSystem()
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ExtractedSegment:
     """One segment that was extracted: the log offsets it covers, its newest timestamp, its files."""
 
     start: int
@@ -38,7 +38,7 @@ def list_path(history_dir: Path, partition: int) -> Path:
     return history_dir / FILES_DIR / f"lp={partition}.jsonl"
 
 
-def append(history_dir: Path, partition: int, listed: Listed, fs: FileSystem = _REAL) -> None:
+def append(history_dir: Path, partition: int, listed: ExtractedSegment, fs: FileSystem = _REAL) -> None:
     """Add a segment to the list; durable on return. What lies at or beyond the mark was removed by `cut`."""
     path = list_path(history_dir, partition)
     if not fs.is_dir(path.parent):
@@ -55,7 +55,7 @@ def append(history_dir: Path, partition: int, listed: Listed, fs: FileSystem = _
         fs.fsync_dir(path.parent)
 
 
-def read(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Listed]:
+def read(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[ExtractedSegment]:
     """The lines of a list; none where there is no list. A last one that a crash cut short is left out."""
     path = list_path(history_dir, partition)
     return _lines(read_whole(fs, path)) if fs.exists(path) else []
@@ -107,17 +107,17 @@ def sentence(history_dir: Path, partition: int, lost: list[Lost]) -> str:
     )
 
 
-def _encoded(listed: Listed) -> bytes:
+def _encoded(listed: ExtractedSegment) -> bytes:
     return json.dumps(asdict(listed)).encode() + b"\n"
 
 
-def _lines(data: bytes) -> list[Listed]:
+def _lines(data: bytes) -> list[ExtractedSegment]:
     """The lines up to the first that cannot be read."""
-    found: list[Listed] = []
+    found: list[ExtractedSegment] = []
     for line in data.splitlines(keepends=True):
         try:
             facts = json.loads(line)
-            found.append(Listed(facts["start"], facts["end"], facts["newest_ms"], tuple(facts["files"])))
+            found.append(ExtractedSegment(facts["start"], facts["end"], facts["newest_ms"], tuple(facts["files"])))
         except (ValueError, KeyError, TypeError):
             break
     return found

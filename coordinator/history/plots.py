@@ -30,7 +30,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from coordinator.history.commits import Commits, Ints, TopicPartition
 from coordinator.history.questions import Selection
-from coordinator.history.rebalances import Change, Kind
+from coordinator.history.rebalances import GroupChange, Kind
 from coordinator.history.times import span
 
 MOST_LINES: Final = 12
@@ -96,7 +96,7 @@ def save(figure: Figure, path: Path, title: str) -> None:
     )
 
 
-def progress(group: str, commits: Commits, changes: Sequence[Change], selection: Selection) -> Figure:
+def progress(group: str, commits: Commits, changes: Sequence[GroupChange], selection: Selection) -> Figure:
     """How each partition's committed offset moved. There must be a commit that is meant."""
     chosen = commits.take(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
     keys = [chosen.keys[number] for number in np.unique(chosen.key)]
@@ -117,7 +117,7 @@ def progress(group: str, commits: Commits, changes: Sequence[Change], selection:
     return figure
 
 
-def ownership(group: str, changes: Sequence[Change], selection: Selection, now_ms: int) -> Figure | None:
+def ownership(group: str, changes: Sequence[GroupChange], selection: Selection, now_ms: int) -> Figure | None:
     """Who owned which partition when; None if nobody owned any that is meant. There must be a change."""
     begin = max(changes[0].record.timestamp_ms, selection.since_ms)
     last = changes[-1].record
@@ -238,7 +238,7 @@ def _cells(
     return cells, back
 
 
-def _bars(changes: Sequence[Change], begin: int, end: int) -> dict[TopicPartition, list[tuple[str, int, int]]]:
+def _bars(changes: Sequence[GroupChange], begin: int, end: int) -> dict[TopicPartition, list[tuple[str, int, int]]]:
     """For each partition its owners in turn: (name, from, until)."""
     bars: dict[TopicPartition, list[tuple[str, int, int]]] = {}
     for number, change in enumerate(changes):
@@ -258,7 +258,7 @@ def _bars(changes: Sequence[Change], begin: int, end: int) -> dict[TopicPartitio
     return bars
 
 
-def _rebalances(time_axes: Sequence[Axes], changes: Sequence[Change], begin: int, end: int) -> str:
+def _rebalances(time_axes: Sequence[Axes], changes: Sequence[GroupChange], begin: int, end: int) -> str:
     """A thin line for each rebalance, and what the subtitle says of them."""
     inside = [each for each in changes if begin <= each.record.timestamp_ms <= end and each.kind is not Kind.CREATED]
     if not inside:

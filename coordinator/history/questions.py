@@ -102,7 +102,7 @@ def _before(commits: Commits) -> Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class Rate:
+class CommitRate:
     """Commits and progress for each partition (first axis) and window (second)."""
 
     keys: list[tuple[str, int]]
@@ -113,7 +113,7 @@ class Rate:
     resets: Ints  # how often the offset went back
 
 
-def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
+def rate(commits: Commits, selection: Selection, window_ms: int) -> CommitRate:
     """How many commits and how much progress in each window; windows begin at multiples of their length.
 
     Without a beginning, the windows before the newest commit that is meant. QuestionError: there would be too many.
@@ -122,7 +122,7 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
     rows = np.flatnonzero(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
     if not len(rows):
         none = np.empty((0, 0), np.int64)
-        return Rate([], window_ms, np.empty(0, np.int64), none, none, none)
+        return CommitRate([], window_ms, np.empty(0, np.int64), none, none, none)
     times = commits.timestamp_ms[rows]
     last = int(times.max()) // window_ms
     first = int(times.min()) // window_ms
@@ -147,7 +147,7 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> Rate:
     np.add.at(progress, cell, np.maximum(moved, 0))
     np.add.at(resets, cell, moved < 0)
     starts = np.arange(first, last + 1, dtype=np.int64) * window_ms
-    return Rate([commits.keys[number] for number in numbers], window_ms, starts, counts, progress, resets)
+    return CommitRate([commits.keys[number] for number in numbers], window_ms, starts, counts, progress, resets)
 
 
 class Standstill(Enum):

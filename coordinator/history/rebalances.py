@@ -19,7 +19,7 @@ from coordinator.history.commits import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GenerationMember:
     """A member of a generation."""
 
     member_id: str
@@ -44,7 +44,7 @@ class GroupRecord:
     protocol_type: str | None = None
     protocol: str | None = None
     leader: str | None = None
-    members: tuple[Member, ...] = ()
+    members: tuple[GenerationMember, ...] = ()
 
 
 class Kind(Enum):
@@ -68,7 +68,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class GroupChange:
     """One step in the life of a group."""
 
     kind: Kind
@@ -80,9 +80,9 @@ class Change:
     moved: tuple[Move, ...]
 
 
-def changes(records: Sequence[GroupRecord]) -> list[Change]:
+def changes(records: Sequence[GroupRecord]) -> list[GroupChange]:
     """The life of a group, from its records in log order. A record that repeats the one before it is no change."""
-    found: list[Change] = []
+    found: list[GroupChange] = []
     before: GroupRecord | None = None
     for record in records:
         kind = _kind(before, record)
@@ -106,11 +106,11 @@ def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:
     return Kind.EMPTY if existed else Kind.CREATED
 
 
-def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> Change:
+def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> GroupChange:
     old = {} if before is None else {member.identity: member for member in before.members}
     new = {member.identity: member for member in record.members}
     names = member_names(list(old.values()) + [each for key, each in new.items() if key not in old])
-    return Change(
+    return GroupChange(
         kind,
         record,
         {identity: names[identity] for identity in new},
@@ -125,7 +125,9 @@ def _change(kind: Kind, before: GroupRecord | None, record: GroupRecord) -> Chan
     )
 
 
-def _moves(old: dict[str, Member], new: dict[str, Member], names: dict[str, str]) -> tuple[Move, ...]:
+def _moves(
+    old: dict[str, GenerationMember], new: dict[str, GenerationMember], names: dict[str, str]
+) -> tuple[Move, ...]:
     source = _owners(old)
     target = _owners(new)
     return tuple(
@@ -135,7 +137,7 @@ def _moves(old: dict[str, Member], new: dict[str, Member], names: dict[str, str]
     )
 
 
-def _owners(members: dict[str, Member]) -> dict[TopicPartition, str]:
+def _owners(members: dict[str, GenerationMember]) -> dict[TopicPartition, str]:
     return {partition: identity for identity, member in members.items() for partition in member.partitions or ()}
 
 
@@ -143,7 +145,7 @@ def _name(identity: str | None, names: dict[str, str]) -> str | None:
     return None if identity is None else names[identity]
 
 
-def member_names(members: Sequence[Member]) -> dict[str, str]:
+def member_names(members: Sequence[GenerationMember]) -> dict[str, str]:
     """A short name for each identity: the instance id, or the client id, with as much more as tells them apart."""
     names: dict[str, str] = {}
     clients: dict[str, int] = {}

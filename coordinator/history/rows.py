@@ -19,7 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from coordinator.columnar.batches import Batches, Damage, Int64s
+from coordinator.columnar.batches import Batches, Int64s, SkippedBytes
 from coordinator.columnar.columns import SCHEMA, offsets_table
 from coordinator.columnar.group_columns import GROUP_FIELDS
 from coordinator.columnar.kernel import Records
@@ -83,14 +83,14 @@ def joined(parts: Iterable[Rows]) -> Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class RowBlock:
     """A piece of the log: its rows, and of every record, kept or not, the log offset and the timestamp."""
 
     rows: Rows
     offsets: Int64s
     timestamps_ms: Int64s
     size_bytes: int  # in the log
-    damages: tuple[Damage, ...]
+    damages: tuple[SkippedBytes, ...]
 
 
 def read_stretches(
@@ -101,7 +101,7 @@ def read_stretches(
     *,
     group: str | None = None,
     skip_corrupt: bool = False,
-) -> Iterator[Stretch]:
+) -> Iterator[RowBlock]:
     """The log from offset `start` to below `end`, or to its end; of one group, if one is named, and all markers.
 
     Raises CorruptBatchError, LogNotFoundError, OSError.
@@ -110,7 +110,7 @@ def read_stretches(
         records = piece.records if isinstance(piece.rows, slice) else some(piece.records, piece.rows)
         chosen = records if group is None else of_group(piece.batches, records, group)
         rows = rows_of(piece.batches, chosen, log_partition=log_partition)
-        yield Stretch(rows, records.offset, records.timestamp, int(piece.batches.size.sum()), piece.damages)
+        yield RowBlock(rows, records.offset, records.timestamp, int(piece.batches.size.sum()), piece.damages)
 
 
 def some(records: Records, which: npt.NDArray[Any]) -> Records:

@@ -25,7 +25,7 @@ _PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class HistorySource:
     """A data directory and its history."""
 
     data_dir: Path

@@ -18,7 +18,7 @@ from coordinator.columnar.log_reader import LogNotFoundError
 from coordinator.history.extract import (
     Extracted,
     ExtractError,
-    Task,
+    ExtractTask,
     begin,
     due,
     entered,
@@ -27,7 +27,7 @@ from coordinator.history.extract import (
     locked,
 )
 from coordinator.history.segments import partitions_in
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.storage.history_marks import Marks, write_marks
 from coordinator.storage.log.fs import RealFileSystem
 
@@ -39,7 +39,7 @@ _REPORT_DDL: Final = "number long, report string, problem string"
 
 
 def extract_with_spark(
-    source: Source,
+    source: HistorySource,
     spark: SparkSession,
     *,
     skip_corrupt: bool = False,
@@ -53,7 +53,7 @@ def extract_with_spark(
     fs = RealFileSystem()
     with locked(source, fs):
         marks = begin(source, fs)
-        tasks: list[Task] = []
+        tasks: list[ExtractTask] = []
         for partition in partitions_in(source.data_dir):
             own = due(source, marks, partition)
             marks = forget_leftovers(source, marks, partition, own, fs)
@@ -72,7 +72,7 @@ def extract_with_spark(
         return _settle(source, marks, sorted(rows), fs)
 
 
-def _attempt(source: Source, task: Task, skip_corrupt: bool) -> tuple[str | None, str | None]:
+def _attempt(source: HistorySource, task: ExtractTask, skip_corrupt: bool) -> tuple[str | None, str | None]:
     """What became of a segment, or why nothing did: what would fail again is no reason to fail a task."""
     try:
         return extract_segment(source, task, skip_corrupt=skip_corrupt).to_text(), None
@@ -80,7 +80,7 @@ def _attempt(source: Source, task: Task, skip_corrupt: bool) -> tuple[str | None
         return None, str(error)
 
 
-def _settle(source: Source, marks: Marks, rows: Sequence[Any], fs: RealFileSystem) -> list[Extracted]:
+def _settle(source: HistorySource, marks: Marks, rows: Sequence[Any], fs: RealFileSystem) -> list[Extracted]:
     """Move the marks over what is done, up to the first segment of each partition that is not."""
     done: list[Extracted] = []
     for _, report, _ in rows:

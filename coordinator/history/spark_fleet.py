@@ -26,7 +26,7 @@ from coordinator.history.layout import TableFile, commit_files, group_files, tra
 from coordinator.history.questions import AGAIN, DEFAULT_WINDOWS, Selection, Standstill
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, read_stretches
 from coordinator.history.segments import partitions_in, segment_bases
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import Marks, read_marks
 
@@ -50,7 +50,7 @@ class Fleet:
     """All groups of some data directories (of a daemon's workers, for instance) and their histories."""
 
     spark: SparkSession
-    sources: tuple[Source, ...]
+    sources: tuple[HistorySource, ...]
     skip_corrupt: bool = False
     _kept: list[DataFrame] = field(default_factory=list)
 
@@ -132,7 +132,7 @@ def _listed(files: Any) -> list[TableFile]:
     return list(files)
 
 
-def _ranges(source: Source, marks: Marks) -> Iterator[tuple[Path, int, int, int | None]]:
+def _ranges(source: HistorySource, marks: Marks) -> Iterator[tuple[Path, int, int, int | None]]:
     """What lies behind the marks, a range for each segment: (directory, partition, from, to)."""
     for partition in partitions_in(source.data_dir) if source.data_dir.is_dir() else []:
         start = marks.of(partition).next_offset

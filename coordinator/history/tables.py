@@ -21,10 +21,10 @@ import pyarrow.dataset as ds
 from coordinator.history import listing
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
 from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
-from coordinator.history.rebalances import GroupRecord, Member
+from coordinator.history.rebalances import GenerationMember, GroupRecord
 from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_stretches
 from coordinator.history.segments import SegmentsError, segment_bases
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks
 
@@ -50,7 +50,7 @@ class GroupHistory:
 
 
 def load_group(
-    source: Source,
+    source: HistorySource,
     group: str,
     *,
     since_ms: int | None = None,
@@ -98,7 +98,7 @@ def load_group(
     )
 
 
-def lost_segments(source: Source, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[listing.Lost]:
+def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[listing.Lost]:
     """The segments of which files of the history are missing. HistoryError: there are some, and they may not be."""
     lost = listing.missing(source.history_dir, partition, mark)
     if lost and not skip_corrupt:
@@ -109,7 +109,7 @@ def lost_segments(source: Source, partition: int, mark: Mark, *, skip_corrupt: b
     return lost
 
 
-def marks_of(source: Source) -> Marks:
+def marks_of(source: HistorySource) -> Marks:
     """The marks of a history, or those of one that was not begun. HistoryError: its marks.json was removed."""
     marks = read_marks(source.history_dir)
     if marks is None and has_files(source.history_dir):
@@ -117,7 +117,7 @@ def marks_of(source: Source) -> Marks:
     return marks or Marks()
 
 
-def _mark(source: Source, partition: int) -> Mark:
+def _mark(source: HistorySource, partition: int) -> Mark:
     """The partition's mark as it is now, if the log goes with it."""
     marks = marks_of(source)
     if not marks.partitions:
@@ -145,7 +145,7 @@ class _Coverage:
         self._newest_ms = mark.newest_ms
         self._clean_up_to = clean_up_to
 
-    def without(self, lost: Sequence[listing.Listed]) -> None:
+    def without(self, lost: Sequence[listing.ExtractedSegment]) -> None:
         """Files of these segments are missing: what they said is as unknown as what a compaction removed."""
         for segment in lost:
             self.compacted_to = max(self.compacted_to, segment.end)
@@ -170,7 +170,7 @@ class _Coverage:
 
 
 def _extracted(
-    source: Source, group: str, partition: int, mark: Mark, since_ms: int | None, until_ms: int | None
+    source: HistorySource, group: str, partition: int, mark: Mark, since_ms: int | None, until_ms: int | None
 ) -> Rows:
     """What Parquet has of a group, and of the transactions of its partition."""
 
@@ -267,9 +267,11 @@ def group_records(table: pa.Table) -> list[GroupRecord]:
     ]
 
 
-def _member(facts: dict[str, Any]) -> Member:
+def _member(facts: dict[str, Any]) -> GenerationMember:
     assignment = facts["assignment"]
     partitions = None
     if assignment is not None:
         partitions = tuple(sorted((each["topic"], number) for each in assignment for number in each["partitions"]))
-    return Member(facts["member_id"], facts["group_instance_id"], facts["client_id"], facts["client_host"], partitions)
+    return GenerationMember(
+        facts["member_id"], facts["group_instance_id"], facts["client_id"], facts["client_host"], partitions
+    )

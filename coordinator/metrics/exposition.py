@@ -13,30 +13,30 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector, CollectorRegistry
 
-from coordinator.metrics.health import Histogram, Sample
+from coordinator.metrics.health import HistogramSample, Sample
 
 
 class SampleCollector(Collector):
     """Presents the samples of one moment as metric families, in the order of their first appearance."""
 
-    def __init__(self, samples: Sequence[Sample | Histogram]) -> None:
+    def __init__(self, samples: Sequence[Sample | HistogramSample]) -> None:
         self._samples = samples
 
     def collect(self) -> Iterator[Metric]:
-        families: dict[str, list[Sample | Histogram]] = {}
+        families: dict[str, list[Sample | HistogramSample]] = {}
         for sample in self._samples:
             families.setdefault(sample.name, []).append(sample)
         for members in families.values():
             yield _family(members)
 
 
-def _family(members: Sequence[Sample | Histogram]) -> Metric:
+def _family(members: Sequence[Sample | HistogramSample]) -> Metric:
     first = members[0]
     labels = list(first.labels)
-    if isinstance(first, Histogram):
+    if isinstance(first, HistogramSample):
         histogram = HistogramMetricFamily(first.name, first.help, labels=labels)
         for member in members:
-            if isinstance(member, Histogram):
+            if isinstance(member, HistogramSample):
                 buckets = [(_bound(bound), float(count)) for bound, count in member.buckets]
                 histogram.add_metric([member.labels[label] for label in labels], buckets=buckets, sum_value=member.sum)
         return histogram
@@ -55,7 +55,7 @@ def _bound(bound: float) -> str:
     return "+Inf" if math.isinf(bound) else f"{bound:g}"
 
 
-def expose(samples: Iterable[Sample | Histogram], accept: str) -> tuple[bytes, str]:
+def expose(samples: Iterable[Sample | HistogramSample], accept: str) -> tuple[bytes, str]:
     """The body of a scrape and its content type: the classic text format, or OpenMetrics for who asks for it."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(SampleCollector(list(samples)))

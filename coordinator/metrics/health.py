@@ -1,7 +1,7 @@
 """Values that the HTTP port shows. The server fills them in; `coordinator.metrics.http_server` writes them out.
 
-Only the exposition knows Prometheus; for the rest of the daemon a figure is a `Sample` or a `Histogram`. Figures of
-the same name are one family and share help, kind and label names. A counter's name ends in `_total`.
+Only the exposition knows Prometheus; for the rest of the daemon a figure is a `Sample` or a `HistogramSample`. Figures
+of the same name are one family and share help, kind and label names. A counter's name ends in `_total`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Sample(NamedTuple):
     labels: Mapping[str, str] = NO_LABELS
 
 
-class Histogram(NamedTuple):
+class HistogramSample(NamedTuple):
     """How often a measured value was at most each bound. `buckets` are (bound, cumulative count), ascending; the last
     bound is infinity and its count the number of measurements."""
 
@@ -40,4 +40,4 @@ class ServerStatus:
 
     ready: bool
     reason: str
-    metrics: Sequence[Sample | Histogram] = field(default_factory=tuple)
+    metrics: Sequence[Sample | HistogramSample] = field(default_factory=tuple)

@@ -17,7 +17,7 @@ STALL_BOUNDS_S: Final = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1
 REBALANCE_BOUNDS_S: Final = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0)
 
 
-class Distribution:
+class Histogram:
     """Counts of values by upper bound, and their sum. `longest` is the greatest value ever observed."""
 
     __slots__ = ("_bounds", "_counts", "longest", "sum")

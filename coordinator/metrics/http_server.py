@@ -48,7 +48,7 @@ class HttpPortError(Exception):
     """The HTTP port cannot be opened, although it was asked for. One sentence that says what to do."""
 
 
-class Answer(Protocol):
+class Responder(Protocol):
     """How one path is answered: from the status and the Accept header to code, content type and body."""
 
     def __call__(self, status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]: ...
@@ -258,4 +258,4 @@ def _metrics(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
     return HTTPStatus.OK, content_type, body
 
 
-ANSWERS: Final[dict[str, Answer]] = {"/": _index, "/healthz": _healthz, "/readyz": _readyz, "/metrics": _metrics}
+ANSWERS: Final[dict[str, Responder]] = {"/": _index, "/healthz": _healthz, "/readyz": _readyz, "/metrics": _metrics}

@@ -12,13 +12,13 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.offsets.commit import OFFSET_COMMIT, answer
-from coordinator.core.offsets.commit_template import CommitAgain
+from coordinator.core.offsets.commit_template import RepeatedCommit
 from protocol import codec
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from coordinator.core.coordinator import GroupCoordinator
-    from coordinator.core.offsets.commit_template import CommitMemo
+    from coordinator.core.offsets.commit_template import CommitTemplate
     from coordinator.server.dispatch import Route
     from protocol.messages.offset_commit import OffsetCommitRequest
 
@@ -29,14 +29,14 @@ _OFFSET_BYTES: Final = 8
 class CommitFrame:
     """The frame of a commit that succeeded, with the memo of it and the body of its answer."""
 
-    __slots__ = ("_answer", "_fixed", "_head", "_memo", "_unpack", "size")
+    __slots__ = ("_answer", "_fixed", "_head", "_template", "_unpack", "size")
 
-    def __init__(self, frame: bytes, layout: struct.Struct, memo: CommitMemo, answer: bytes) -> None:
+    def __init__(self, frame: bytes, layout: struct.Struct, template: CommitTemplate, answer: bytes) -> None:
         self.size = layout.size
         self._head = frame[:4]
         self._unpack = layout.unpack
         self._fixed = layout.unpack(frame)[::2]
-        self._memo = memo
+        self._template = template
         self._answer = answer
 
     @classmethod
@@ -44,20 +44,20 @@ class CommitFrame:
         cls, frame: bytes, body: int, request: OffsetCommitRequest, route: Route, core: GroupCoordinator
     ) -> CommitFrame | None:
         """Of a commit that was accepted just now; None if it cannot be recognised. `body`: where the header ends."""
-        memo = core.commit_memo(request)
-        layout = layout_of(frame, body, request, route.version) if memo is not None else None
-        if memo is None or layout is None:
+        template = core.commit_template(request)
+        layout = layout_of(frame, body, request, route.version) if template is not None else None
+        if template is None or layout is None:
             return None
-        return cls(frame, layout, memo, route.encode(answer(OFFSET_COMMIT, memo.outcomes(int(ErrorCode.NONE)))))
+        return cls(frame, layout, template, route.encode(answer(OFFSET_COMMIT, template.outcomes(int(ErrorCode.NONE)))))
 
-    def again(self, frame: bytes) -> CommitAgain | None:
+    def again(self, frame: bytes) -> RepeatedCommit | None:
         """The request in a frame of the same size; None if it is another one, or might be answered otherwise."""
         if not frame.startswith(self._head):
             return None
         values = self._unpack(frame)
-        if values[::2] != self._fixed or not self._memo.holds():
+        if values[::2] != self._fixed or not self._template.holds():
             return None
-        return CommitAgain(self._memo, values[1::2], self._answer)
+        return RepeatedCommit(self._template, values[1::2], self._answer)
 
 
 def layout_of(frame: bytes, body: int, request: OffsetCommitRequest, version: int) -> struct.Struct | None:

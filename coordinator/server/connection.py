@@ -109,9 +109,9 @@ class Connection(asyncio.Protocol):
         "_reading_paused",
         "_routes",
         "_runtime",
+        "_slices",
         "_tickets",
         "_transport",
-        "_turns",
         "_unread",
         "_waiting",
         "_waiting_bytes",
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
         self._most_out_bytes = runtime.config.connection_max_unsent_bytes
         self._is_dirty = False
         self._is_running = False
-        self._turns = runtime.request_turns
+        self._slices = runtime.request_slices
         self._is_queued = False  # what it has to do is done in turns with other connections; it reads nothing meanwhile
         self._unread = b""  # a read that has not been cut into frames yet
         self._is_closed = False  # nothing more is read, handled or answered; the transport may still be sending
@@ -218,7 +218,7 @@ class Connection(asyncio.Protocol):
     def _count_held(self) -> None:
         held_bytes = self._frames.buffered + self._waiting_bytes + len(self._unread)
         if held_bytes != self.held_bytes:
-            self._runtime.connections.holds(self, held_bytes)
+            self._runtime.connections.set_held_bytes(self, held_bytes)
 
     def pause_writing(self) -> None:
         self._is_draining = True
@@ -228,7 +228,7 @@ class Connection(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_draining = self._writing_paused = False
         self.count_unsent()
-        self._runtime.mark_dirty(self)
+        self._runtime.flush_later(self)
         self._runtime.end_of_event()
 
     def data_received(self, data: bytes) -> None:
@@ -253,10 +253,10 @@ class Connection(asyncio.Protocol):
                 return
         if len(data) <= SMALL_READ and not self._is_queued:
             self._receive(data, now_ms, 0.0)
-        elif not self._is_queued and (turn_ends := self._turns.begin()):
+        elif not self._is_queued and (turn_ends := self._slices.begin()):
             self._receive(data, now_ms, turn_ends)
             if monotonic() > turn_ends:
-                self._turns.spent()
+                self._slices.spent()
         else:
             self._unread += data
             self._pause_reading()  # or libuv reads the same socket up to 32 times on end
@@ -283,7 +283,7 @@ class Connection(asyncio.Protocol):
         if len(frames) == 1 and not self._waiting and self._may_run(frames[0]):  # by far the most frequent case
             self._run(frames[0], now_ms)
         elif frames:
-            self._run_frames(frames, now_ms, turn_ends or self._turns.begin())
+            self._run_frames(frames, now_ms, turn_ends or self._slices.begin())
         self._is_running = False
         if self.frame_started_ms >= 0 or self._waiting or self.held_bytes:
             self._count_held()
@@ -304,7 +304,7 @@ class Connection(asyncio.Protocol):
                 if (ended_s or not ran % CHECKED_EVERY) and (
                     (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
                 ):
-                    self._turns.spent()
+                    self._slices.spent()
                     break
         if ran < len(frames):
             for frame in frames[ran:]:
@@ -327,7 +327,7 @@ class Connection(asyncio.Protocol):
             if (ended_s or not ran % CHECKED_EVERY) and (
                 (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
             ):
-                self._turns.spent()
+                self._slices.spent()
                 break
         self._is_running = False
 
@@ -335,7 +335,7 @@ class Connection(asyncio.Protocol):
         """Do the rest in turns with other connections."""
         if not self._is_queued:
             self._is_queued = True
-            self._turns.add(self._take_turns())
+            self._slices.add(self._take_turns())
 
     def _take_turns(self) -> Iterator[None]:
         """Serve what waits, a step in each turn, until nothing may run."""
@@ -347,12 +347,12 @@ class Connection(asyncio.Protocol):
             else:
                 self._run_waiting(step_ends)
                 self._count_held()
-            self.settle()  # before the next step, which may be in the same turn: answers must not pile up
+            self.flush()  # before the next step, which may be in the same turn: answers must not pile up
             if not self._unread and not (self._waiting and self._may_run(self._waiting[0])):
                 break
             yield
         self._is_queued = False
-        self._runtime.mark_dirty(self)
+        self._runtime.flush_later(self)
 
     def _may_run(self, frame: bytes) -> bool:
         if self._parked is not None or self._writing_paused:
@@ -435,7 +435,7 @@ class Connection(asyncio.Protocol):
                 self._failed(f"{route.name} v{route.version} of {size} bytes could not be read", error)
                 return 0.0
             if is_long and (ended_s := monotonic()) - decoding_s > STEP_S:
-                self._runtime.health.did(f"decoding of {route.name}", ended_s - decoding_s)
+                self._runtime.health.record(f"decoding of {route.name}", ended_s - decoding_s)
                 self._decoded = frame, body, request  # handled in a turn of its own
                 self._waiting.appendleft(frame)
                 self._waiting_bytes += size
@@ -466,7 +466,7 @@ class Connection(asyncio.Protocol):
             return 0.0
         ended_s = monotonic()
         if ended_s - started_s > NOTABLE_S:
-            runtime.health.did(route.name, ended_s - started_s)
+            runtime.health.record(route.name, ended_s - started_s)
         if self._tickets and self._tickets[-1] is ticket and ticket.answer is None:
             if runtime.saw_append and route.key in WAITS_FOR_LOG:  # only durability is missing
                 if route.key == OFFSET_COMMIT:
@@ -561,7 +561,7 @@ class Connection(asyncio.Protocol):
                 route.key, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible
             )
             if pieces is not None:
-                self._runtime.turns.add(self._encode_pieces(ticket, route, pieces))
+                self._runtime.time_slices.add(self._encode_pieces(ticket, route, pieces))
                 return None
         if route.shape is not None:
             response = route.shape(response, ticket.version)
@@ -608,10 +608,10 @@ class Connection(asyncio.Protocol):
             self._is_dirty = True
             self._runtime.dirty.append(self)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """End of an event: run what may run now, then write all answers at once."""
         if self._waiting and not self._is_running and not self._is_queued:
-            if turn_ends := self._turns.begin():
+            if turn_ends := self._slices.begin():
                 self._run_waiting(turn_ends)
             if self._waiting and self._may_run(self._waiting[0]):
                 self._queue()
@@ -673,7 +673,7 @@ class Connection(asyncio.Protocol):
         if unsent_bytes != self.unsent_bytes:
             if unsent_bytes < self.unsent_bytes:
                 self.unsent_since_ms = self._runtime.now_ms()
-            self._runtime.connections.owes(self, unsent_bytes)
+            self._runtime.connections.set_unsent_bytes(self, unsent_bytes)
 
     def reads_nothing(self, now_ms: int) -> str:
         """Why this connection should be cut off at `now_ms`: its peer does not read its answers. Empty: it does."""
@@ -716,7 +716,7 @@ class Connection(asyncio.Protocol):
             self.count_unsent()
             transport.abort()
 
-    def lingers(self, now_ms: int) -> bool:
+    def is_lingering(self, now_ms: int) -> bool:
         """Whether it was closed long ago, and the peer still has not read what was written before."""
         return self._is_closed and now_ms - self._closed_ms > self._runtime.config.connection_frame_timeout_ms
 

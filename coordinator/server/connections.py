@@ -5,7 +5,7 @@ So is one that takes one of the last open files that the system grants: without 
 What they hold of requests that cannot run yet is bounded for all of them together (`queued.max.request.bytes`): each
 may hold a frame of `socket.request.max.bytes` that never becomes whole, and there may be thousands.
 A sweep closes connections that are idle or whose half-sent request does not get finished (`overdue`), and cuts off
-those that were closed and whose peer does not read the last answers (`lingers`): they count until they are gone.
+those that were closed and whose peer does not read the last answers (`is_lingering`): they count until they are gone.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Connections:
         else:
             del self._by_address[connection.address]
 
-    def holds(self, connection: Connection, held_bytes: int) -> None:
+    def set_held_bytes(self, connection: Connection, held_bytes: int) -> None:
         """A connection has so many bytes of requests that cannot run yet. If all have too many, the greatest goes."""
         self.held_bytes += held_bytes - connection.held_bytes
         connection.held_bytes = held_bytes
@@ -93,7 +93,7 @@ class Connections:
                 f"{greatest.held_bytes} of them; queued.max.request.bytes={limit}"
             )
 
-    def owes(self, connection: Connection, unsent_bytes: int) -> None:
+    def set_unsent_bytes(self, connection: Connection, unsent_bytes: int) -> None:
         """A connection has so many bytes of answers unsent. If all have too many, the greatest is cut off."""
         self.unsent_bytes += unsent_bytes - connection.unsent_bytes
         connection.unsent_bytes = unsent_bytes
@@ -116,7 +116,7 @@ class Connections:
     def sweep(self, now_ms: int) -> None:
         """Close what is overdue."""
         for connection in self.all():
-            if connection.lingers(now_ms):
+            if connection.is_lingering(now_ms):
                 connection.abort()
             elif reason := connection.reads_nothing(now_ms):
                 connection.abort(reason)

@@ -24,7 +24,7 @@ from coordinator.core.effects import Ticket
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
 from coordinator.core.topics.feed import ONLY_FACTS
 from coordinator.core.topics.not_controller import refuse_change
-from coordinator.server.peer_connection import LinkError, Peer
+from coordinator.server.peer_connection import LinkError, PeerConnection
 from protocol.error_codes import ErrorCode
 from protocol.messages.follow_catalogue import FollowCatalogueNode, FollowCatalogueRequest, FollowCatalogueResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
@@ -74,7 +74,7 @@ class _Outcome:
             self.code.set_result(response)
 
 
-class NodeLink:
+class ControllerLink:
     """See the module. One for each node, the controller included, which has nobody to follow."""
 
     def __init__(self, runtime: Runtime) -> None:
@@ -102,7 +102,7 @@ class NodeLink:
 
     async def _why_not(self, node: ClusterNode) -> str | None:
         try:
-            async with await Peer.connect(node, self._client_id) as peer:
+            async with await PeerConnection.connect(node, self._client_id) as peer:
                 answer = await peer.call(self._question(node, ONLY_FACTS, 0), 0, within_s=FACTS_S)
         except TROUBLE:
             return None
@@ -158,7 +158,7 @@ class NodeLink:
             await asyncio.sleep(pause_s)
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
-    async def _follow_once(self, peer: Peer, max_wait_ms: int) -> None:
+    async def _follow_once(self, peer: PeerConnection, max_wait_ms: int) -> None:
         """One long poll, and what it brings."""
         catalogue = self._runtime.topics.catalogue
         request = self._question(peer.node, catalogue.revision, max_wait_ms)
@@ -226,7 +226,7 @@ class NodeLink:
         self._has_work.set()
 
     async def _pass_on(self) -> None:
-        peer: Peer | None = None
+        peer: PeerConnection | None = None
         try:
             while True:
                 self._has_work.clear()
@@ -242,14 +242,14 @@ class NodeLink:
             if peer is not None:
                 peer.close()
 
-    async def _connect_or_refuse(self) -> Peer | None:
+    async def _connect_or_refuse(self) -> PeerConnection | None:
         try:
             return await self._connect()
         except TROUBLE:
             self._refuse_all()
             return None
 
-    async def _pass_one(self, peer: Peer) -> bool:
+    async def _pass_one(self, peer: PeerConnection) -> bool:
         """Pass on one thing; False if the connection is of no use any more."""
         if not self._asks:
             names = list(self._wanted)[:MAX_NAMES_PER_ASK]
@@ -287,8 +287,8 @@ class NodeLink:
 
     # -- both ----------------------------------------------------------------------------------------------------
 
-    async def _connect(self) -> Peer:
-        return await Peer.connect(self._cluster.controller, self._client_id)
+    async def _connect(self) -> PeerConnection:
+        return await PeerConnection.connect(self._cluster.controller, self._client_id)
 
     def _lost(self, error: Exception) -> None:
         self.is_following = False

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
 from coordinator.server.api.chunked_responses import AMPLIFIES
 from coordinator.server.api.handler import Api
 from protocol import codec
@@ -44,7 +44,7 @@ class Route:
         "version",
     )
 
-    def __init__(self, api: Api, version: int, latency: Distribution) -> None:
+    def __init__(self, api: Api, version: int, latency: Histogram) -> None:
         self.key = int(api.key)
         self.name = ApiKey(api.key).name
         self.version = version
@@ -75,13 +75,13 @@ class Routes(dict[bytes, Route]):
     def __init__(self, handlers: Mapping[int, Api]) -> None:
         super().__init__()
         self._handlers = handlers
-        self.latency: dict[str, Distribution] = {}  # by the API's name
+        self.latency: dict[str, Histogram] = {}  # by the API's name
 
     def __missing__(self, head: bytes) -> Route:
         api = self._handlers.get(int.from_bytes(head[:2], "big", signed=True))
         version = int.from_bytes(head[2:4], "big", signed=True)
         if len(head) < 4 or api is None or not api.min_version <= version <= api.max_version:
             raise KeyError(head)
-        latency = self.latency.setdefault(ApiKey(api.key).name, Distribution(LATENCY_BOUNDS_S))
+        latency = self.latency.setdefault(ApiKey(api.key).name, Histogram(LATENCY_BOUNDS_S))
         route = self[head] = Route(api, version, latency)
         return route

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from time import perf_counter
 from typing import Any, Final
 
-from coordinator.metrics.histogram import STALL_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import STALL_BOUNDS_S, Histogram
 from coordinator.server.loop_health import NOTABLE_S
 
 # New objects before the young are looked at; such passes before the second generation; the third never has any. Most of
@@ -25,11 +25,11 @@ from coordinator.server.loop_health import NOTABLE_S
 THRESHOLDS: Final = (10_000, 1, 1_000_000)
 
 
-class Collector:
+class GcPolicy:
     """`start`, then `second` each second. `tell(what, seconds)` hears of passes that took long."""
 
     def __init__(self, tell: Callable[[str, float], None]) -> None:
-        self.pauses = Distribution(STALL_BOUNDS_S)
+        self.pauses = Histogram(STALL_BOUNDS_S)
         self._tell = tell
         self._began = 0.0
         self._former: tuple[int, int, int] | None = None

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import Final, NamedTuple
 
 
-class Rate(NamedTuple):
+class LineRate(NamedTuple):
     """So many lines at once, and so many in each second after that."""
 
     burst: int
@@ -22,8 +22,8 @@ class Rate(NamedTuple):
 
 BURST: Final = 1000
 PER_SECOND: Final = 2
-USUAL: Final = Rate(BURST, PER_SECOND)
-RARE: Final[Mapping[str, Rate]] = {"line_rate": Rate(5, 1 / 60)}  # for the `extra` of a log call
+USUAL: Final = LineRate(BURST, PER_SECOND)
+RARE: Final[Mapping[str, LineRate]] = {"line_rate": LineRate(5, 1 / 60)}  # for the `extra` of a log call
 
 
 class LineLimit(logging.Filter):
@@ -36,7 +36,7 @@ class LineLimit(logging.Filter):
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = self._clock()
-        rate: Rate = getattr(record, "line_rate", USUAL)
+        rate: LineRate = getattr(record, "line_rate", USUAL)
         kind = self._kinds.setdefault(f"{record.name} {record.msg}" if record.args else record.name, _Kind(now, rate))
         kind.left = min(kind.left + (now - kind.at) * rate.per_second, float(rate.burst))
         kind.at = now
@@ -55,7 +55,7 @@ class _Kind:
 
     __slots__ = ("at", "dropped", "left")
 
-    def __init__(self, now: float, rate: Rate) -> None:
+    def __init__(self, now: float, rate: LineRate) -> None:
         self.at = now
         self.left = float(rate.burst)
         self.dropped = 0

@@ -3,7 +3,7 @@
 Two measures, because neither is enough alone. A tick that is due every `TICK_S` sees any stall, whoever caused it, by
 how late it comes; but it wakes the processor a hundred times a second. So it runs only while there is traffic
 (`BUSY_EVENTS` events within a second); on an idle machine nothing is woken that did not wake before, the housekeeping
-of once a second. What the server does itself is timed where it begins and ends (`did`): that names the culprit, and
+of once a second. What the server does itself is timed where it begins and ends (`record`): that names the culprit, and
 sees a scan at night as well. Of both the greater counts, once for each tick or second.
 
 `longest_s` since the start and `recent_s` of the last minute go to /metrics, with a histogram. A stall over
@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from coordinator.metrics.histogram import STALL_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import STALL_BOUNDS_S, Histogram
 
 LOG = logging.getLogger("coordinator.loop_health")
 
@@ -27,14 +27,14 @@ TICK_S: Final = 0.01
 BUSY_EVENTS: Final = 50  # in a second; a laptop with a few consumers has one or two
 RECENT_S: Final = 60
 WARN_EVERY_S: Final = 10.0
-NOTABLE_S: Final = 0.002  # what took less is not worth a call of `did`
+NOTABLE_S: Final = 0.002  # what took less is not worth a call of `record`
 
 
-class Timer(Protocol):
+class LoopTimer(Protocol):
     def cancel(self) -> object: ...
 
 
-class EventLoop(Protocol):
+class TimerLoop(Protocol):
     """The part of an asyncio loop that the clock uses."""
 
     def time(self) -> float: ...
@@ -46,20 +46,20 @@ class LoopHealth:
     """All on the loop's thread, but for the properties, which any thread may read."""
 
     def __init__(
-        self, loop: EventLoop, warn_ms: int, events: Callable[[], int], cpu: Callable[[], float] = lambda: 0.0
+        self, loop: TimerLoop, warn_ms: int, events: Callable[[], int], cpu: Callable[[], float] = lambda: 0.0
     ) -> None:
-        self.stalls = Distribution(STALL_BOUNDS_S)
+        self.stalls = Histogram(STALL_BOUNDS_S)
         self._loop = loop
         self._warn_s = warn_ms / 1000
         self._events = events  # how many there have been
         self._cpu = cpu  # seconds of processor time that the loop's thread has had
         self._cpu_seen_s = 0.0
         self._seen_events = 0
-        self._worst_s = 0.0  # of what `did` told since the last look
+        self._worst_s = 0.0  # of what `record` told since the last look
         self._worst_what = ""
         self._seconds: deque[float] = deque([0.0], maxlen=RECENT_S)  # the longest stall of each; the last runs
         self._due = float("inf")  # when this should be called next, whichever timer does it
-        self._tick: Timer | None = None
+        self._tick: LoopTimer | None = None
         self._may_warn_at = float("-inf")
         self._unsaid = 0
         self._longest_unsaid: tuple[float, float, str, float] = (0.0, 0.0, "", 0.0)  # stall, cpu, what, when
@@ -81,7 +81,7 @@ class LoopHealth:
 
     # -- measuring -----------------------------------------------------------------------------------------------
 
-    def did(self, what: str, seconds: float) -> None:
+    def record(self, what: str, seconds: float) -> None:
         """Something is over that kept the loop for so long. Worth calling from `NOTABLE_S` on."""
         if seconds > self._worst_s:
             self._worst_s = seconds

@@ -27,7 +27,7 @@ class LinkError(Exception):
     """The other end does not answer as a node of ours does. The message says how."""
 
 
-class Peer:
+class PeerConnection:
     """See the module. A context manager; `connect` makes it."""
 
     def __init__(self, node: ClusterNode, client_id: str, streams: tuple[Any, Any]) -> None:

@@ -23,16 +23,16 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.clock import LATE_S, Clock
-from coordinator.core.cluster import Facts
+from coordinator.core.cluster import ClusterIdentity
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
-from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
-from coordinator.server.gc_policy import Collector
+from coordinator.server.gc_policy import GcPolicy
 from coordinator.server.line_limit import RARE
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
-from coordinator.server.time_slices import Turns
+from coordinator.server.time_slices import TimeSlices
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -48,10 +48,10 @@ if TYPE_CHECKING:
     from coordinator.core.topics.topics import Topics
     from coordinator.server.api.handler import Api
     from coordinator.server.connection import Connection
-    from coordinator.server.controller_link import NodeLink
+    from coordinator.server.controller_link import ControllerLink
     from coordinator.storage.offsets_log import OffsetsLog
     from coordinator.storage.snapshot.keeper import Snapshots
-    from coordinator.storage.topic_logs import TopicIO
+    from coordinator.storage.topic_logs import TopicLogs
 
 LOG = logging.getLogger("coordinator.runtime")
 
@@ -83,9 +83,9 @@ class Runtime:
         self.topics: Topics
         self.offsets_log: OffsetsLog
         self.snapshots: Snapshots
-        self.topic_io: TopicIO
+        self.topic_logs: TopicLogs
         self.compactor: Compactor | None = None
-        self.link: NodeLink | None = None  # to the controller, in a cluster
+        self.link: ControllerLink | None = None  # to the controller, in a cluster
         self.routes = Routes(handlers)
         self.connections = Connections(config)
         self.clock = Clock(loop)
@@ -98,11 +98,11 @@ class Runtime:
         self.health = LoopHealth(
             loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo, time.thread_time
         )
-        self.collector = Collector(self.health.did)
-        self.turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        self.gc_policy = GcPolicy(self.health.record)
+        self.time_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         # Apart from the turns of long answers: these do not wait behind clients that push requests.
-        self.request_turns = Turns(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
-        self.rebalance_times = Distribution(REBALANCE_BOUNDS_S)
+        self.request_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        self.rebalance_times = Histogram(REBALANCE_BOUNDS_S)
         self._loop = loop
         self._touched = False  # the end of the event has to look at what is due, and at what broke
         self._topics_touched = False  # the deadlines of the topics too may have changed
@@ -124,7 +124,7 @@ class Runtime:
         self._touched = True
         replies, appends = effects
         if len(replies) > REPLIES_AT_ONCE:
-            self.turns.add(self._answer_all(replies))
+            self.time_slices.add(self._answer_all(replies))
         else:
             for ticket, response in replies:
                 ticket.session.answer(ticket, response)
@@ -144,13 +144,13 @@ class Runtime:
             self.end_of_event()
 
     def execute_topics(self, effects: TopicEffects) -> None:
-        """Send the replies of the embedded topics, and let `TopicIO` do what needs the disk."""
+        """Send the replies of the embedded topics, and let `TopicLogs` do what needs the disk."""
         self._touched = self._topics_touched = True
         if effects.appends:
             self.saw_append = True
         outer, self._is_executing = self._is_executing, True
         try:
-            self.topic_io.execute(effects)
+            self.topic_logs.execute(effects)
         finally:
             self._is_executing = outer
         if effects.wanted and self.link is not None:
@@ -164,16 +164,18 @@ class Runtime:
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take the steps that answer a ticket between other events, until its connection is closed."""
-        self.turns.add(_until_closed(ticket.session, steps))
+        self.time_slices.add(_until_closed(ticket.session, steps))
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ClusterIdentity:
         """What the other nodes must know alike."""
-        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+        return ClusterIdentity(
+            self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
+        )
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics."""
@@ -182,7 +184,7 @@ class Runtime:
         else:
             ticket.session.answer(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, "there is no controller"))
 
-    def met(self, node_id: int, problem: str | None) -> None:
+    def node_checked(self, node_id: int, problem: str | None) -> None:
         """Another node has asked: one line for each change of what the two do not agree on."""
         known = node_id if node_id in self.cluster.nodes else -1
         if self._problems.get(known) != problem:
@@ -208,7 +210,7 @@ class Runtime:
         started = monotonic()
         self.execute(self.core.appended(partition, high_watermark, now_ms, RECORDS_AT_ONCE))
         if self.core.is_behind(partition, high_watermark):
-            self.turns.add(self._apply_rest(partition, high_watermark))
+            self.time_slices.add(self._apply_rest(partition, high_watermark))
         self.execute_topics(self.topics.internal_appended(OFFSETS_TOPIC, partition, now_ms))
         self.end_of_event()
         self._notable("durable appends", started)
@@ -275,9 +277,9 @@ class Runtime:
     def _notable(self, what: str, started: float) -> None:
         """Something is over that began at `started`: if it took long, it is remembered as the cause of a stall."""
         if (took := monotonic() - started) > NOTABLE_S:
-            self.health.did(what, took)
+            self.health.record(what, took)
 
-    def mark_dirty(self, connection: Connection) -> None:
+    def flush_later(self, connection: Connection) -> None:
         """Let a connection settle at the end of this event."""
         self.dirty.append(connection)
 
@@ -288,7 +290,7 @@ class Runtime:
         while dirty:
             connection = dirty.pop()
             try:
-                connection.settle()
+                connection.flush()
             except Exception:  # the others of this event must still get their answers
                 LOG.exception("answers could not be sent connection=%r; please report this", connection)
                 connection.abort()
@@ -299,7 +301,7 @@ class Runtime:
                 self._arm()
             if self.core.has_work and not self._is_working:
                 self._is_working = True
-                self.turns.add(self._work())
+                self.time_slices.add(self._work())
             if self.core.is_troubled:
                 self._repair()
 
@@ -332,7 +334,7 @@ class Runtime:
 
     def start_housekeeping(self) -> None:
         """Begin the one-second round: wall clock, silent connections, stalls of the loop."""
-        self.collector.start()
+        self.gc_policy.start()
         self._refresh_wall_clock()
         self._touched = True
         self.end_of_event()
@@ -353,7 +355,7 @@ class Runtime:
     def _housekeep(self, due: float) -> None:
         next_due = self._schedule_housekeeping()  # first: whatever goes wrong below goes wrong for this second only
         self.health.second(due, next_due)
-        self.collector.second()
+        self.gc_policy.second()
         self._refresh_wall_clock()
         started = monotonic()
         self.connections.sweep(self.now_ms())
@@ -394,7 +396,7 @@ class Runtime:
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
         read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
         try:
-            harvest, next_offset = await self._loop.run_in_executor(None, read)
+            loaded_state, next_offset = await self._loop.run_in_executor(None, read)
         except asyncio.CancelledError:
             given_up.set()
             raise
@@ -407,7 +409,7 @@ class Runtime:
             self.core.load_failed(partition)
             return
         self.load_ms[partition] = int((time.monotonic() - started) * 1000)
-        self.execute(self.core.loaded(partition, harvest, next_offset, self.now_ms()))
+        self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
 
     async def _reload(self, partition: int) -> None:
@@ -422,7 +424,7 @@ class Runtime:
         self._is_stopped = True
         self.clock.run_on()
         self.health.stop()
-        self.collector.stop()
+        self.gc_policy.stop()
         for handle in (self._timer, self._housekeeping):
             if handle is not None:
                 handle.cancel()

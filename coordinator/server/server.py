@@ -36,8 +36,8 @@ from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.server import port_file
 from coordinator.server.connection import Connection
 from coordinator.server.runtime import Runtime
-from coordinator.server.stop_watchdog import bounded
-from coordinator.storage.catalogue_store import TopicStoreError
+from coordinator.server.stop_watchdog import watchdog
+from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR
 from coordinator.storage.log import redo
@@ -47,7 +47,7 @@ from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.ownership_check import foreign_logs
 from coordinator.storage.snapshot.file import evidence
 from coordinator.storage.snapshot.keeper import Snapshots
-from coordinator.storage.topic_logs import TopicIO
+from coordinator.storage.topic_logs import TopicLogs
 from coordinator.version import build
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], 
             ready(f"{server.host}:{server.port}")
         await stop.wait()
     finally:
-        with bounded("the stop", STOP_S):
+        with watchdog("the stop", STOP_S):
             await server.stop()
     return 0
 
@@ -262,7 +262,7 @@ class Server:
             link.start()
         runtime.compactor.loaded()
         runtime.snapshots.start(loop)
-        runtime.collector.loaded()
+        runtime.gc_policy.loaded()
         self._ready = True
         LOG.info(
             "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
@@ -298,9 +298,9 @@ class Server:
         """Ask the other nodes, before anything is opened, whether they know the same cluster."""
         if runtime.cluster.is_alone:
             return
-        from coordinator.server.controller_link import NodeLink  # late: a node alone has no use for it
+        from coordinator.server.controller_link import ControllerLink  # late: a node alone has no use for it
 
-        runtime.link = NodeLink(runtime)
+        runtime.link = ControllerLink(runtime)
         # Its own address too: somebody else may run under this id. A worker's socket nobody else can have.
         asked = runtime.cluster.nodes.values() if self._bound is None else runtime.cluster.others()
         await _agreed(runtime.link.check_facts(asked))
@@ -325,7 +325,7 @@ class Server:
             )
             runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
             offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
-            runtime.topic_io = TopicIO(
+            runtime.topic_logs = TopicLogs(
                 loop,
                 path,
                 config,
@@ -335,10 +335,10 @@ class Server:
                 internal_logs={OFFSETS_TOPIC: offsets_logs},
                 now_ms=runtime.now_ms,
             )
-            runtime.topics = runtime.topic_io.topics
-            runtime.topic_io.start()
+            runtime.topics = runtime.topic_logs.topics
+            runtime.topic_logs.start()
             stranded = foreign_logs(fs, path, runtime.topics.catalogue, runtime.cluster)
-        except (LogError, TopicStoreError) as error:
+        except (LogError, CatalogueStoreError) as error:
             raise StartupError(str(error)) from None
         except OSError as error:
             raise StartupError.of(unusable(path, error)) from None
@@ -353,7 +353,7 @@ class Server:
             self.config,
             RealFileSystem(),
             runtime.offsets_log,
-            runtime.core.settled,
+            runtime.core.committed_rows,
             epoch=self._epoch,
         )
         return compactor
@@ -409,11 +409,11 @@ class Server:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await runtime.offsets_log.drained()
-        runtime.turns.finish()
+        runtime.time_slices.finish()
         runtime.stop_timers()
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
-        runtime.turns.finish()
-        await runtime.topic_io.close()
+        runtime.time_slices.finish()
+        await runtime.topic_logs.close()
         await runtime.snapshots.close()
         if ending is not None:
             await ending

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from coordinator.compaction.daemon.metrics import samples as compaction_samples
-from coordinator.metrics.health import NO_LABELS, Histogram, Sample, ServerStatus
+from coordinator.metrics.health import NO_LABELS, HistogramSample, Sample, ServerStatus
 from coordinator.version import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from coordinator.metrics.histogram import Distribution
+    from coordinator.metrics.histogram import Histogram
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.flusher import FlusherStats
 
@@ -48,17 +48,17 @@ def _sample(kind: Literal["gauge", "counter"], name: str, help: str, value: floa
     return Sample(name=name, help=help, kind=kind, value=value, labels=labels)
 
 
-def _histogram(name: str, help: str, values: Distribution, labels: Mapping[str, str] = NO_LABELS) -> Histogram:
-    return Histogram(name, help, values.buckets(), values.sum, labels)
+def _histogram(name: str, help: str, values: Histogram, labels: Mapping[str, str] = NO_LABELS) -> HistogramSample:
+    return HistogramSample(name, help, values.buckets(), values.sum, labels)
 
 
-def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | Histogram]:
+def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | HistogramSample]:
     yield from _groups(runtime)
     yield from _requests(runtime)
     yield from _loop(runtime)
     yield from _cluster(runtime)
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
-    yield from _disk("topics", runtime.topic_io.flusher.stats, runtime.topic_io.flusher.queued_bytes)
+    yield from _disk("topics", runtime.topic_logs.flusher.stats, runtime.topic_logs.flusher.queued_bytes)
     if (compactor := runtime.compactor) is not None:
         yield from compaction_samples(
             runtime.offsets_log.logs, compactor.counters, compactor.lags, int(time.time() * 1000)
@@ -69,7 +69,7 @@ def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | Histogram
     yield _gauge("process_resident_memory_bytes", "Memory of the daemon in RAM.", _resident_bytes())
 
 
-def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
+def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     core = runtime.core
     for state, count in list(core.groups_by_state.items()):
         yield _gauge(GROUP + "num_groups", "Groups by state.", count, {"state": state.value})
@@ -120,7 +120,7 @@ def _groups(runtime: Runtime) -> Iterator[Sample | Histogram]:
         yield _counter("coordinator_snapshots_total", "Snapshots made, by outcome.", count, {"outcome": outcome})
 
 
-def _requests(runtime: Runtime) -> Iterator[Sample | Histogram]:
+def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     by_api: dict[str, int] = {}
     for route in list(runtime.routes.values()):
         by_api[route.name] = by_api.get(route.name, 0) + route.requests
@@ -130,7 +130,7 @@ def _requests(runtime: Runtime) -> Iterator[Sample | Histogram]:
     for name, latency in list(runtime.routes.latency.items()):
         # A heartbeat that is recognised by its bytes is answered where it is read, within microseconds.
         unmeasured = runtime.heartbeats_by_memo if name == "HEARTBEAT" else 0
-        yield Histogram(
+        yield HistogramSample(
             "kafka_network_request_total_time_seconds",
             "From a request's arrival to its answer, by API; of frequent APIs one in sixteen is measured.",
             [(bound, count + unmeasured) for bound, count in latency.buckets()],
@@ -143,8 +143,8 @@ def _requests(runtime: Runtime) -> Iterator[Sample | Histogram]:
     yield _counter(SERVER + "connection_refused_total", "Connections refused by a limit.", connections.refused)
 
 
-def _loop(runtime: Runtime) -> Iterator[Sample | Histogram]:
-    health, collector = runtime.health, runtime.collector
+def _loop(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
+    health, collector = runtime.health, runtime.gc_policy
     yield _gauge(
         "coordinator_event_loop_longest_stall_ms",
         "For how long one thing has kept the event loop at most, since the start.",
@@ -182,7 +182,7 @@ def _cluster(runtime: Runtime) -> Iterator[Sample]:
     )
 
 
-def _disk(log: str, stats: FlusherStats, queued_bytes: int) -> Iterator[Sample | Histogram]:
+def _disk(log: str, stats: FlusherStats, queued_bytes: int) -> Iterator[Sample | HistogramSample]:
     labels = {"log": log}
     yield _counter("coordinator_log_flush_rounds_total", "Rounds of the writer thread.", stats.rounds, labels)
     yield _counter("coordinator_log_batches_total", "Record batches written.", stats.batches, labels)

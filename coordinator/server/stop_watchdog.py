@@ -17,7 +17,7 @@ LOG = logging.getLogger("coordinator.server")
 
 
 @contextlib.contextmanager
-def bounded(what: str, seconds: float, leave: Callable[[int], object] = os._exit) -> Iterator[None]:
+def watchdog(what: str, seconds: float, leave: Callable[[int], object] = os._exit) -> Iterator[None]:
     """What is done within has so long; then the process is left with code 1, whatever its threads are doing."""
 
     def give_up() -> None:

@@ -17,7 +17,7 @@ AT_ONCE_S: Final = 0.008  # of requests that need no turn, in one round: almost 
 Steps = Iterator[Any]
 
 
-class Turns:
+class TimeSlices:
     """`call_soon` is the event loop's, `clock` in seconds. `after` ends each turn, `broken` hears of a fault."""
 
     def __init__(

@@ -32,7 +32,15 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from coordinator.columnar.columns import SCHEMA as COLUMNS
 from coordinator.columnar.columns import offsets_table
-from coordinator.columnar.log_reader import LogPartition, Place, Reading, find_partitions, log_end, read_range, segments
+from coordinator.columnar.log_reader import (
+    FilePosition,
+    LogPartition,
+    Reading,
+    find_partitions,
+    log_end,
+    read_range,
+    segments,
+)
 from coordinator.core.topics.names import OFFSETS_TOPIC
 
 try:
@@ -72,7 +80,7 @@ def register(spark: SparkSession) -> None:
 
 
 class KafkaLog(DataSource):
-    """The format `kafka-log`. Options: path, topic, partitions, verify, skipCorrupt; see `Options`."""
+    """The format `kafka-log`. Options: path, topic, partitions, verify, skipCorrupt; see `SourceOptions`."""
 
     @classmethod
     def name(cls) -> str:
@@ -82,14 +90,14 @@ class KafkaLog(DataSource):
         return from_arrow_schema(SCHEMA)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        return _BatchReader(Options.parse(self.options), _wanted(schema))
+        return _BatchReader(SourceOptions.parse(self.options), _wanted(schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        return _StreamReader(Options.parse(self.options), _wanted(schema))
+        return _StreamReader(SourceOptions.parse(self.options), _wanted(schema))
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class SourceOptions:
     """What was asked for. ValueError, one sentence, if that makes no sense."""
 
     paths: tuple[Path, ...]  # `path`: a data directory, or directories of partitions
@@ -100,7 +108,7 @@ class Options:
     most_offsets: int | None = None  # `maxOffsetsPerTrigger`, rounded to segments
 
     @classmethod
-    def parse(cls, options: Mapping[str, str]) -> Options:
+    def parse(cls, options: Mapping[str, str]) -> SourceOptions:
         given = {name.lower(): value for name, value in options.items()}
         paths = json.loads(given["paths"]) if "paths" in given else [given["path"]] if "path" in given else []
         if not paths:
@@ -157,7 +165,7 @@ def _wanted(schema: StructType) -> pa.Schema:
 class _Range(InputPartition):
     """Some offsets of a log partition: those of one segment as it was when this was planned."""
 
-    def __init__(self, source: LogPartition, start: int, end: int | None, known: Place | None = None) -> None:
+    def __init__(self, source: LogPartition, start: int, end: int | None, known: FilePosition | None = None) -> None:
         super().__init__(None)
         self.source = source
         self.start = start
@@ -165,7 +173,7 @@ class _Range(InputPartition):
         self.known = known
 
 
-def _ranges(source: LogPartition, start: int, end: int | None, known: Place | None = None) -> Iterator[_Range]:
+def _ranges(source: LogPartition, start: int, end: int | None, known: FilePosition | None = None) -> Iterator[_Range]:
     """A range for each segment that has some of these offsets."""
     bases = [each.base_offset for each in segments(source.directory)]
     inside = [base for base in bases[1:] if base > start and (end is None or base < end)]
@@ -175,7 +183,7 @@ def _ranges(source: LogPartition, start: int, end: int | None, known: Place | No
             yield _Range(source, low, high, known)
 
 
-def _batches(part: InputPartition, options: Options, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
+def _batches(part: InputPartition, options: SourceOptions, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The records of a range, as Spark takes them."""
     if not isinstance(part, _Range):
         return  # Spark's stand-in for a source without partitions
@@ -207,7 +215,7 @@ def _timestamps(column: pa.ChunkedArray) -> pa.Array:
 
 
 class _BatchReader(DataSourceReader):
-    def __init__(self, options: Options, wanted: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, wanted: pa.Schema) -> None:
         self._options = options
         self._wanted = wanted
 
@@ -225,10 +233,10 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
     """Offsets are {log partition: the log offset to go on with}. Lives in the driver's process for planning, and in
     the workers for `read` alone."""
 
-    def __init__(self, options: Options, wanted: pa.Schema) -> None:
+    def __init__(self, options: SourceOptions, wanted: pa.Schema) -> None:
         self._options = options
         self._wanted = wanted
-        self._places: dict[int, list[Place]] = {}  # where recent ends were found, by log partition
+        self._places: dict[int, list[FilePosition]] = {}  # where recent ends were found, by log partition
         self._target: dict[str, int] | None = None  # of a trigger that takes what is there now, and stops
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's names, from here on

@@ -42,11 +42,11 @@ TOPIC_ID_NAME: Final = "topic.id"
 _FORMAT_VERSION: Final = 1
 
 
-class TopicStoreError(Exception):
+class CatalogueStoreError(Exception):
     """A file of the topics cannot be used. The message is one sentence that says what to do."""
 
 
-class TopicStore:
+class CatalogueStore:
     """The files in one data directory. Blocking: for worker threads, and for the start."""
 
     def __init__(self, data_dir: Path, config: Config, fs: FileSystem) -> None:
@@ -64,7 +64,7 @@ class TopicStore:
         try:
             return parse_document(read_whole(self._fs, path).decode())
         except (CatalogueError, UnicodeDecodeError) as error:
-            raise TopicStoreError(f"the catalogue {path} cannot be used: {error}; restore it from a copy") from None
+            raise CatalogueStoreError(f"the catalogue {path} cannot be used: {error}; restore it from a copy") from None
 
     def save_catalogue(self, document: str) -> None:
         """Make `document` the catalogue."""
@@ -87,7 +87,7 @@ class TopicStore:
                 raise ValueError(f"reserved_up_to is {up_to!r}")
         except (ValueError, KeyError, TypeError) as error:
             # Guessing here could hand out an id twice, and a producer's records would be taken for another's.
-            raise TopicStoreError(
+            raise CatalogueStoreError(
                 f'{path} is damaged ({error}); write {{"reserved_up_to": N}} into it, N above every producer id in use'
             ) from None
         return up_to

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from coordinator.core.topics.partition import Partition
     from coordinator.core.topics.topics import Topics
-    from coordinator.storage.catalogue_store import TopicStore
+    from coordinator.storage.catalogue_store import CatalogueStore
     from coordinator.storage.log.log import Log
-    from coordinator.storage.thread_pool import Pool
+    from coordinator.storage.thread_pool import Executor
 
 LOG: Final = logging.getLogger("coordinator.topics")
 
@@ -48,7 +48,9 @@ def replay_producers(partition: Partition, log: Log, checkpoint: Mapping[str, An
 class ProducerCheckpoint:
     """The one of a node, kept up to date between `start` and `stop`; `save` writes it at once and blocks."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, store: TopicStore, topics: Topics, changer: Pool) -> None:
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, store: CatalogueStore, topics: Topics, changer: Executor
+    ) -> None:
         self._loop = loop
         self._store = store
         self._topics = topics

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 Then = Callable[[Any, BaseException | None], None]
 
 
-class Pool(Protocol):
+class Executor(Protocol):
     """Threads that work for the loop; tests run the work when they choose."""
 
     def run(self, work: Callable[[], Any], then: Then) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.topics.effects import MAX_TIMESTAMP, Lookup, Opened, Read, ReadFailure
-from coordinator.core.topics.retention import SegmentFacts, delete_up_to
+from coordinator.core.topics.retention import RetainedSegment, delete_up_to
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
@@ -95,7 +95,7 @@ def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Par
         if log is None:
             continue
         segments = [
-            SegmentFacts(segment.next_offset, segment.size_bytes, segment.max_timestamp) for segment in log.segments
+            RetainedSegment(segment.next_offset, segment.size_bytes, segment.max_timestamp) for segment in log.segments
         ]
         cut = delete_up_to(segments, policy, log.high_watermark, wall_ms)
         if cut is None or cut <= log.log_start_offset:

@@ -47,21 +47,21 @@ from coordinator.core.topics.effects import (
 )
 from coordinator.core.topics.names import partition_directory
 from coordinator.core.topics.topics import Topics
-from coordinator.storage.catalogue_store import TopicStore
+from coordinator.storage.catalogue_store import CatalogueStore
 from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.producer_checkpoint import ProducerCheckpoint, replay_producers
-from coordinator.storage.thread_pool import Pool, ThreadPool
+from coordinator.storage.thread_pool import Executor, ThreadPool
 from coordinator.storage.topic_log_work import close_logs, facts_of, look_up, read_logs, retain, trim_log
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
-    from coordinator.core.topics.partition import LogView, Partition
+    from coordinator.core.topics.partition import InternalLog, Partition
     from coordinator.storage.log.fs import FileSystem
     from coordinator.storage.log.log import Log
-    from coordinator.storage.log.writer import Worker
+    from coordinator.storage.log.writer import WriterQueue
 
 LOG: Final = logging.getLogger("coordinator.topics")
 
@@ -73,7 +73,7 @@ _INTERNAL_IDS: Final = uuid.UUID("2f0f6b5e-3f0c-5b0e-9a51-6d1d2a0f7c11")  # name
 OnEffects = Callable[[TopicEffects], None]
 
 
-class TopicIO:
+class TopicLogs:
     """The executor of one node. Every method belongs to the loop thread, but for those named `_in_*`."""
 
     def __init__(
@@ -87,9 +87,9 @@ class TopicIO:
         cluster: Cluster | None = None,
         internal_logs: Mapping[str, Sequence[Log | None]] | None = None,
         new_topic_id: Callable[[], bytes] | None = None,
-        readers: Pool | None = None,
-        changer: Pool | None = None,
-        writer: Worker | None = None,
+        readers: Executor | None = None,
+        changer: Executor | None = None,
+        writer: WriterQueue | None = None,
         now_ms: Callable[[], int] | None = None,
     ) -> None:
         self._loop = loop
@@ -97,7 +97,7 @@ class TopicIO:
         self._config = config
         self._on_effects = on_effects
         self._internal_logs = internal_logs or {}
-        self.store = TopicStore(data_dir, config, fs)
+        self.store = CatalogueStore(data_dir, config, fs)
         self.topics = Topics(
             config,
             cluster=cluster or Cluster.alone(config.node_id),
@@ -133,7 +133,7 @@ class TopicIO:
         """Read the catalogue, finish what a crash interrupted, open every log. TopicStoreError says what to mend."""
         store, topics = self.store, self.topics
         for name, logs in self._internal_logs.items():
-            views: Sequence[LogView | None] = logs
+            views: Sequence[InternalLog | None] = logs
             for partition, log in zip(
                 topics.add_internal(name, uuid.uuid5(_INTERNAL_IDS, name).bytes, views), logs, strict=True
             ):

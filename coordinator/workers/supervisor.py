@@ -30,12 +30,12 @@ from typing import IO, Final
 
 from coordinator.config.config import Config
 from coordinator.config.values import Address, parse_address
-from coordinator.metrics.health import Histogram, Sample, ServerStatus
+from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host, write_port_file
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.worker_dirs import arrange, worker_dir
-from coordinator.workers.messages import READY, Order, parse_status
+from coordinator.workers.messages import READY, WorkerOrder, parse_status
 
 LOG: Final = logging.getLogger("coordinator.workers")
 
@@ -47,10 +47,10 @@ STATUS_S: Final = 2.0
 LOOK_S: Final = 0.05
 
 
-class Worker:
+class WorkerProcess:
     """One process, or the next one in its place."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: WorkerOrder) -> None:
         self.order = order
         self.node_id = order.config.node_id
         self.process: subprocess.Popen[bytes] | None = None
@@ -180,7 +180,7 @@ class Supervisor:
         self._config = config
         self._log_level = log_level
         self._sockets: list[socket.socket] = []
-        self.workers: list[Worker] = []
+        self.workers: list[WorkerProcess] = []
         self._stopping = threading.Event()
 
     def prepare(self, data_dir: DataDir) -> None:
@@ -217,7 +217,7 @@ class Supervisor:
                 log_dirs=str(worker_dir(data_dir.path, node)),
                 offsets_topic_num_partitions=data_dir.offsets_partitions,
             )
-            self.workers.append(Worker(Order(own, listening.fileno(), self._log_level)))
+            self.workers.append(WorkerProcess(WorkerOrder(own, listening.fileno(), self._log_level)))
 
     @property
     def addresses(self) -> list[str]:
@@ -258,7 +258,7 @@ class Supervisor:
     def status(self) -> ServerStatus:
         """Of all: ready when everyone is; the reason of the first who is not."""
         found = [worker.status() for worker in self.workers]
-        metrics: list[Sample | Histogram] = [
+        metrics: list[Sample | HistogramSample] = [
             Sample(
                 "coordinator_worker_restarts_total",
                 "How often the supervisor has started this worker again because it had died.",

@@ -16,7 +16,7 @@ from typing import Final
 
 from coordinator.server import server
 from coordinator.server.log_format import write_log_to_stderr
-from coordinator.workers.messages import READY, Order, status_line
+from coordinator.workers.messages import READY, WorkerOrder, status_line
 
 STDIN: Final = 0
 
@@ -33,7 +33,7 @@ def _line() -> bytes:
 
 
 def main() -> int:
-    order = Order.parse(_line())
+    order = WorkerOrder.parse(_line())
     write_log_to_stderr(order.log_level, prefix=f"node={order.config.node_id} ")
     out = sys.stdout.buffer
 

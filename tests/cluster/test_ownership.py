@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.config.values import MAX_NODE_ID, Address
-from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster, ClusterNode, Facts, why_different
+from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster, ClusterIdentity, ClusterNode, why_different
 
 ids = st.sets(st.integers(0, MAX_NODE_ID), min_size=1, max_size=9)
 SECONDS_IN_2105 = 4_270_000_000
@@ -82,23 +82,23 @@ def test_a_node_that_lost_its_disk_begins_above_the_producer_ids_it_gave_before(
 
 
 A, B = ClusterNode(1, "a", 9092), ClusterNode(2, "b", 9092)
-SAME = Facts("shop", (A, B), 8)
+SAME = ClusterIdentity("shop", (A, B), 8)
 
 
 @pytest.mark.parametrize(
     ("theirs", "sentence"),
     [
         (SAME, None),
-        (Facts("shop", (B, A), 8), None),
-        (Facts("bank", (A, B), 8), "cluster.id is 'shop' on node 1 and 'bank' on node 2"),
-        (Facts("shop", (A,), 8), "cluster.nodes has the nodes 1, 2 on node 1 and 1 on node 2"),
+        (ClusterIdentity("shop", (B, A), 8), None),
+        (ClusterIdentity("bank", (A, B), 8), "cluster.id is 'shop' on node 1 and 'bank' on node 2"),
+        (ClusterIdentity("shop", (A,), 8), "cluster.nodes has the nodes 1, 2 on node 1 and 1 on node 2"),
         (
-            Facts("shop", (A, B._replace(port=1)), 8),
+            ClusterIdentity("shop", (A, B._replace(port=1)), 8),
             "cluster.nodes has 2@b:9092 on node 1 and 2@b:1 on node 2",
         ),
-        (Facts("shop", (A, B), 50), "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2"),
+        (ClusterIdentity("shop", (A, B), 50), "offsets.topic.num.partitions is 8 on node 1 and 50 on node 2"),
     ],
     ids=["same", "order", "cluster id", "nodes", "address", "partitions"],
 )
-def test_a_difference_between_nodes_is_told_in_one_sentence(theirs: Facts, sentence: str | None) -> None:
+def test_a_difference_between_nodes_is_told_in_one_sentence(theirs: ClusterIdentity, sentence: str | None) -> None:
     assert why_different(SAME, theirs, ("node 1", "node 2")) == sentence

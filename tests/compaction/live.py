@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.compaction.plan import JobDir, Manifest
-from coordinator.compaction.request import Outcome, Request, RequestError, outcome_of, wait_for_answer
+from coordinator.compaction.request import PlanOutcome, Request, RequestError, outcome_of, wait_for_answer
 from tests.clients.promises import Promises
 from tests.compaction.plain_job import do_job
 from tests.support.daemon import Daemon
@@ -85,7 +85,7 @@ def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
     return answer.plan_ids[0]
 
 
-def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> Outcome:
+def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> PlanOutcome:
     """What became of a plan, as soon as it is known."""
     job = JobDir.of(daemon.data_dir, plan_id)
     try:

@@ -21,7 +21,7 @@ from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.offline import Offline
 from coordinator.compaction.plan import JobDir, Manifest, PartitionPlan, PartitionResult, Plan
-from coordinator.compaction.planning import Options
+from coordinator.compaction.planning import PlanOptions
 from coordinator.core.offsets.replay import Replay
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
@@ -42,7 +42,7 @@ NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
 PARTITIONS = (0, 3)
 CONFIG = LogConfig(segment_bytes=1600, segment_ms=1 << 40, index_interval_bytes=300)
-OPTIONS = Options(Lags(min_cleanable_dirty_ratio=0.0), segment_bytes=4000)
+OPTIONS = PlanOptions(Lags(min_cleanable_dirty_ratio=0.0), segment_bytes=4000)
 
 Records = list[tuple[bytes | None, bytes | None]]
 State = dict[int, tuple[Any, ...]]

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from coordinator.compaction import plain, segment_rewrite, segment_scan
-from coordinator.compaction.boundaries import Event, digest, divided, is_exact, judged, surveyed
+from coordinator.compaction.boundaries import SurveyedBatch, digest, divided, is_exact, judged, surveyed
 from coordinator.compaction.cleaner import clean_partition
 from coordinator.compaction.plan import PartitionPlan, PartitionResult, Plan
 from protocol.compression import Codec
@@ -148,11 +148,11 @@ _PRODUCERS = st.sampled_from((-1, 1, 2))
 
 
 @st.composite
-def events(draw: st.DrawFn) -> list[list[Event]]:
+def events(draw: st.DrawFn) -> list[list[SurveyedBatch]]:
     """The events of some segments. Epochs stay, or go up; seldom down."""
     offset = 0
     epochs = {-1: -1, 1: 0, 2: 0}
-    segments: list[list[Event]] = [[]]
+    segments: list[list[SurveyedBatch]] = [[]]
     for kind in draw(st.lists(st.sampled_from(("data", "data", "commit", "abort", "emptied", "other", "roll")))):
         if kind == "roll":
             segments.append([])
@@ -162,7 +162,7 @@ def events(draw: st.DrawFn) -> list[list[Event]]:
         attributes = {"data": draw(st.sampled_from((0x10, 0x10, 0)))}.get(kind, 0x30)
         header = BatchHeader(offset, 49, 0, 2, 0, attributes, 1, 0, offset, producer_id, epochs[producer_id], 0, 1)
         marker = {"commit": ControlType.COMMIT, "abort": ControlType.ABORT, "other": ControlType.UNKNOWN}.get(kind)
-        segments[-1].append(Event(header, marker))
+        segments[-1].append(SurveyedBatch(header, marker))
         offset += 2
     return [segment for segment in segments if segment]
 
@@ -170,7 +170,7 @@ def events(draw: st.DrawFn) -> list[list[Event]]:
 @settings(max_examples=300, deadline=None)
 @given(segments=events(), now_ms=st.sampled_from((0, 86_400_010, 2 * DAY_MS)))
 def test_digests_and_what_a_segment_knows_itself_say_the_same_as_one_survey_of_all(
-    segments: list[list[Event]], now_ms: int
+    segments: list[list[SurveyedBatch]], now_ms: int
 ) -> None:
     everything = [event for segment in segments for event in segment]
     clock = {"now_ms": now_ms, "delete_retention_ms": DAY_MS, "clean_up_to": 10**6}
@@ -219,9 +219,10 @@ def test_a_producer_whose_epoch_goes_back_is_looked_at_as_a_whole() -> None:
     ]  # nothing but markers tells of the epoch that came back: all of them stay, if only as headers
 
 
-def segment_events(segment: Segment) -> list[Event]:
+def segment_events(segment: Segment) -> list[SurveyedBatch]:
     return [
-        Event(header, ControlType.COMMIT if header.is_control else None) for _, header in iter_batches(segment.data)
+        SurveyedBatch(header, ControlType.COMMIT if header.is_control else None)
+        for _, header in iter_batches(segment.data)
     ]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, bounded, cleanable, dirtiest_first
+from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, bounded, cleanable, dirtiest_first
 
 NOW_MS = 1_000_000
 SEGMENTS = tuple(
-    SegmentFacts(base, 100, max_timestamp_ms=NOW_MS - age, first_timestamp_ms=NOW_MS - age - 50)
+    ClosedSegment(base, 100, max_timestamp_ms=NOW_MS - age, first_timestamp_ms=NOW_MS - age - 50)
     for base, age in ((0, 4000), (10, 3000), (20, 2000), (30, 1000))
 )
 
@@ -85,7 +85,7 @@ def test_a_log_is_due_when_its_oldest_dirty_batch_is_older_than_the_maximum_lag(
 
 
 def test_a_segment_without_a_timestamp_is_never_late() -> None:
-    untimed = (SegmentFacts(0, 100, -1, -1),)
+    untimed = (ClosedSegment(0, 100, -1, -1),)
     one = cleanable(untimed, active_base_offset=9, checkpoint=None, lags=Lags(max_compaction_lag_ms=0), now_ms=NOW_MS)
     assert one.delay_ms == 0
 
@@ -106,7 +106,7 @@ def test_a_round_ends_at_a_segment_and_keeps_every_limit(
 ) -> None:
     closed, base = [], 0
     for width, size, age in sizes:
-        closed.append(SegmentFacts(base, size, NOW_MS - age, NOW_MS - age))
+        closed.append(ClosedSegment(base, size, NOW_MS - age, NOW_MS - age))
         base += width
     one = cleanable(
         closed,

@@ -179,19 +179,19 @@ def test_consumers_of_the_offsets_topic_notice_nothing_of_compactions(daemon: St
 
 # step -> how often it has to come before it counts; what the daemon died of before, so that the step comes at all
 WALK: tuple[tuple[str, int, tuple[str, ...]], ...] = (
-    *((step, 0, ()) for step in planning.Step),
-    (planning.Step.PIN, 5, ()),
-    *((step, 0, ()) for step in swap.Step if step is not swap.Step.REMOVE_STRAY),
-    *((step, 1, ()) for step in (swap.Step.STAGE_COPY, swap.Step.COMMIT_RENAME, swap.Step.COMMIT_SYNC)),
-    *((step, 2, ()) for step in (swap.Step.APPLY_RENAME, swap.Step.APPLY_REMOVE)),
-    *((step, 0, ()) for step in swap_protocol.Step),
-    (jobs.Step.SETTLE, 0, ()),
-    (jobs.Step.DROP_FILES, 0, ()),
-    (swap.Step.REMOVE_STRAY, 0, (swap.Step.STAGE_SYNC_NAMES,)),
-    (jobs.Step.REMOVE_JOB, 0, (planning.Step.HASH,)),
-    (swap.Step.APPLY_RENAME, 1, (swap.Step.APPLY_RENAME,)),
-    (swap.Step.APPLY_REMOVE, 0, (swap.Step.APPLY_REMOVE,)),
-    (swap.Step.FINISH_REMOVE, 0, (swap.Step.APPLY_RENAME,)),
+    *((step, 0, ()) for step in planning.PlanningStep),
+    (planning.PlanningStep.PIN, 5, ()),
+    *((step, 0, ()) for step in swap.SwapStep if step is not swap.SwapStep.REMOVE_STRAY),
+    *((step, 1, ()) for step in (swap.SwapStep.STAGE_COPY, swap.SwapStep.COMMIT_RENAME, swap.SwapStep.COMMIT_SYNC)),
+    *((step, 2, ()) for step in (swap.SwapStep.APPLY_RENAME, swap.SwapStep.APPLY_REMOVE)),
+    *((step, 0, ()) for step in swap_protocol.ProtocolStep),
+    (jobs.JobStep.SETTLE, 0, ()),
+    (jobs.JobStep.DROP_FILES, 0, ()),
+    (swap.SwapStep.REMOVE_STRAY, 0, (swap.SwapStep.STAGE_SYNC_NAMES,)),
+    (jobs.JobStep.REMOVE_JOB, 0, (planning.PlanningStep.HASH,)),
+    (swap.SwapStep.APPLY_RENAME, 1, (swap.SwapStep.APPLY_RENAME,)),
+    (swap.SwapStep.APPLY_REMOVE, 0, (swap.SwapStep.APPLY_REMOVE,)),
+    (swap.SwapStep.FINISH_REMOVE, 0, (swap.SwapStep.APPLY_RENAME,)),
 )
 
 
@@ -245,5 +245,5 @@ def test_a_daemon_that_is_killed_at_any_step_of_a_compaction_loses_nothing(daemo
     for group, promises in simple.promises.items():
         found = committed_offsets(daemon.port, group)
         promises.check(found, dict(promises.acknowledged))
-    assert reached == set(swap_protocol.STEPS) - {jobs.Step.EVIDENCE}, "what is refused has a test of its own"
+    assert reached == set(swap_protocol.STEPS) - {jobs.JobStep.EVIDENCE}, "what is refused has a test of its own"
     report_stalls(daemon, f"{len(WALK)} deaths")

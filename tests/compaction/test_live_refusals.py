@@ -16,12 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.compaction.jobs import Step as JobStep
-from coordinator.compaction.jobs import read_plan
+from coordinator.compaction.jobs import JobStep, read_plan
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.compaction.request import Request, outcome_of, wait_for_answer
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.log.swap import Step, leftovers
+from coordinator.storage.log.swap import SwapStep, leftovers
 from tests.compaction.live import (
     SteppingDaemon,
     ask,
@@ -242,7 +241,9 @@ def test_a_daemon_that_is_stopped_meanwhile_stops_at_once_and_the_next_one_goes_
     expect_for_good(daemon, 39)
 
 
-@pytest.mark.parametrize("step", [Step.COMMIT_RENAME, Step.APPLY_RENAME, Step.FINISH_REMOVE, JobStep.SETTLE])
+@pytest.mark.parametrize(
+    "step", [SwapStep.COMMIT_RENAME, SwapStep.APPLY_RENAME, SwapStep.FINISH_REMOVE, JobStep.SETTLE]
+)
 def test_an_exchange_that_has_begun_is_finished_before_a_daemon_that_is_stopped_ends(
     daemon: SteppingDaemon, step: str
 ) -> None:

@@ -18,12 +18,12 @@ from coordinator.spark.spark_session import java_version
 from tests.clients.conftest import ABOUT_THE_LIBRARIES, Crew, collect_what_a_library_dropped
 from tests.clients.members import LIBRARIES
 from tests.clients.promises import Committer, Promises
-from tests.compaction.conftest import SMALL
 from tests.compaction.live import SMALL_SEGMENTS, SimpleCommitter, SteppingDaemon, report_stalls, stalls
 from tests.support.daemon import REPOSITORY
 from tests.support.eventually import eventually
 from tests.support.machine_tools import not_run
 from tests.support.questions import committed_offsets
+from tests.support.spark import SMALL
 
 pytestmark = [
     pytest.mark.integration,

@@ -16,7 +16,7 @@ from coordinator.compaction.request import (
     REQUEST_LIFE_MS,
     Answer,
     DaemonFacts,
-    Outcome,
+    PlanOutcome,
     Request,
     RequestError,
     announce,
@@ -177,9 +177,9 @@ def test_what_became_of_a_plan_stands_in_its_directory(tmp_path: Path) -> None:
     job.path.mkdir(parents=True)
     assert outcome_of(job) is None
     job.refused.write_text("it was damaged\n")
-    assert outcome_of(job) == Outcome(False, "it was damaged")
+    assert outcome_of(job) == PlanOutcome(False, "it was damaged")
     job.done.write_text("compacted\n")
-    assert outcome_of(job) == Outcome(True, "compacted")
+    assert outcome_of(job) == PlanOutcome(True, "compacted")
 
 
 def test_answers_that_nobody_came_for_are_swept_away(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ import pytest
 from coordinator.compaction import jobs, planning
 from coordinator.compaction.swap_protocol import STEPS
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.log.swap import Step
+from coordinator.storage.log.swap import SwapStep
 from tests.compaction.swap_protocol_world import build, files_of, state_of
 
 pytestmark = pytest.mark.integration
@@ -151,12 +151,14 @@ def test_killed_at_any_step_and_again_during_recovery_the_directory_ends_as_if_n
     assert broken == []
     assert trial.kills > len(cases)
     unseen = set(STEPS) - trial.seen
-    assert unseen == {jobs.Step.EVIDENCE}, "a step that no life took has not been tested"
+    assert unseen == {jobs.JobStep.EVIDENCE}, "a step that no life took has not been tested"
     print(f"{len(trial.steps)} steps, {len(cases)} cases, {trial.kills} kills")
 
 
 def test_a_hand_over_without_its_commit_point_is_caught(trial: Trial, runners: list[Runner]) -> None:
-    during = [number for number, step in enumerate(trial.steps) if step in (Step.APPLY_RENAME, Step.APPLY_REMOVE)]
+    during = [
+        number for number, step in enumerate(trial.steps) if step in (SwapStep.APPLY_RENAME, SwapStep.APPLY_REMOVE)
+    ]
     caught = [number for number in during if trial.broken(runners[0], (number - 2,), "no commit point")]
     assert len(caught) > len(during) // 3
     print(f"caught in {len(caught)} of {len(during)} kills")
@@ -178,4 +180,4 @@ def state_of_a_start(data_dir: Path) -> Any:
 
 def test_every_step_has_a_name_of_its_own() -> None:
     assert len(set(STEPS)) == len(STEPS)
-    assert {*planning.Step, *Step, *jobs.Step} <= set(STEPS)
+    assert {*planning.PlanningStep, *SwapStep, *jobs.JobStep} <= set(STEPS)

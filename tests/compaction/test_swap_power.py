@@ -97,7 +97,7 @@ def machine() -> Machine:
 def test_a_power_cut_at_any_operation_leaves_a_directory_that_ends_as_if_nothing_had_happened(
     machine: Machine,
 ) -> None:
-    dense = machine.marks[swap.Step.STAGE_COPY]
+    dense = machine.marks[swap.SwapStep.STAGE_COPY]
     cases = [
         (operation, seed)
         for operation in range(machine.operations)
@@ -225,7 +225,7 @@ def test_a_hand_over_that_leaves_out_one_precaution_is_caught(
     monkeypatch.setattr(module, name, make(getattr(module, name)))
     if mutant == "the renames are not synced":
         list_of_segments_not_synced(monkeypatch)
-    first = machine.marks[swap.Step.STAGE_SYNC_NAMES]
+    first = machine.marks[swap.SwapStep.STAGE_SYNC_NAMES]
     cases = [(operation, seed) for operation in range(first, machine.operations) for seed in range(1, 8)]
     random.Random(1).shuffle(cases)
     for number, (operation, seed) in enumerate(cases):

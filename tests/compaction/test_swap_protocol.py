@@ -573,11 +573,11 @@ def test_the_writers_methods_are_called_by_the_writer_alone(opened: Offline) -> 
 
     def at_step(step: str) -> None:
         belongs_to_writer = step.startswith(("give the draft", "sync the name of the intent")) or step in (
-            swap_protocol.log_swap.Step.APPLY_RENAME,
-            swap_protocol.log_swap.Step.APPLY_REMOVE,
-            swap_protocol.log_swap.Step.APPLY_SYNC,
-            swap_protocol.log_swap.Step.FINISH_REMOVE,
-            swap_protocol.log_swap.Step.FINISH_SYNC,
+            swap_protocol.log_swap.SwapStep.APPLY_RENAME,
+            swap_protocol.log_swap.SwapStep.APPLY_REMOVE,
+            swap_protocol.log_swap.SwapStep.APPLY_SYNC,
+            swap_protocol.log_swap.SwapStep.FINISH_REMOVE,
+            swap_protocol.log_swap.SwapStep.FINISH_SYNC,
         )
         assert belongs_to_writer == on_writer, step
         taken.append(step)
@@ -586,7 +586,7 @@ def test_the_writers_methods_are_called_by_the_writer_alone(opened: Offline) -> 
         FS, opened.data_dir, plan, accepted.partitions, opened.logs, on_writer=run, at_step=at_step
     )
     assert set(outcome.swapped) == set(PARTITIONS)
-    assert swap_protocol.Step.CHECKPOINT in taken
+    assert swap_protocol.ProtocolStep.CHECKPOINT in taken
 
 
 def test_a_partition_that_is_not_served_here_any_more_is_left_alone(opened: Offline) -> None:

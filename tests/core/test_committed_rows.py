@@ -22,7 +22,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
 
 
 def drawn(cluster: Cluster, below: int = ALL) -> list[Row]:
-    rows = cluster.core.settled(0, below)
+    rows = cluster.core.committed_rows(0, below)
     assert rows is not None
     return [row for some in rows for row in some]
 
@@ -53,7 +53,7 @@ def test_a_group_with_a_record_gives_where_that_stands(cluster: Cluster) -> None
 
 
 def test_commits_and_deletions_between_two_slices_break_nothing(cluster: Cluster) -> None:
-    rows = cluster.core.settled(0, 6)
+    rows = cluster.core.committed_rows(0, 6)
     assert rows is not None
     first = next(rows)
     cluster.delete_groups("b")
@@ -65,7 +65,7 @@ def test_commits_and_deletions_between_two_slices_break_nothing(cluster: Cluster
 
 @pytest.mark.parametrize("taken", [0, 1])
 def test_a_partition_that_is_loaded_anew_is_noticed_even_before_the_first_row(cluster: Cluster, taken: int) -> None:
-    rows = cluster.core.settled(0, ALL)
+    rows = cluster.core.committed_rows(0, ALL)
     assert rows is not None
     for _ in range(taken):
         next(rows)
@@ -75,9 +75,9 @@ def test_a_partition_that_is_loaded_anew_is_noticed_even_before_the_first_row(cl
 
 
 def test_a_partition_that_is_being_loaded_has_no_rows_at_all(cluster: Cluster) -> None:
-    rows = cluster.core.settled(0, ALL)
+    rows = cluster.core.committed_rows(0, ALL)
     cluster.core.load_begin(0)
-    assert cluster.core.settled(0, ALL) is None
+    assert cluster.core.committed_rows(0, ALL) is None
     assert rows is not None
     with pytest.raises(StateChangedError):
         next(rows)

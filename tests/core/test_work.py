@@ -8,14 +8,14 @@ from typing import Any, cast
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.context import Event, Timers
+from coordinator.core.context import Context, Timers
 from coordinator.core.group.counters import Counters
 from coordinator.core.work import Steps, WorkQueue
 
 
-def an_event() -> Event:
+def an_event() -> Context:
     """As the core has it, but for the timers, of which no work here asks for any."""
-    event = Event(
+    event = Context(
         Config(), cast(Timers, NoTimers()), Counters(), str, lambda rebalance: None, lambda group_id, size: None
     )
     event.now_ms = 1000

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from coordinator.history.commits import Commits
 from coordinator.history.rebalances import GroupRecord
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from protocol.consumer import Assignment, TopicPartitions, encode_assignment
 from protocol.offsets_records import (
@@ -56,7 +56,7 @@ class Story:
         self.roll()
         return [*self.closed, self.active]
 
-    def source(self, directory: Path) -> Source:
+    def source(self, directory: Path) -> HistorySource:
         return data_dir(directory, [*self.closed, self.active])
 
     def past(self, directory: Path) -> tuple[Commits, list[GroupRecord]]:

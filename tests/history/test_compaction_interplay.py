@@ -12,7 +12,7 @@ from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import extract
 from coordinator.history.rebalances import changes
 from coordinator.history.resets import last_reset
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import GroupHistory, load_group
 from tests.compaction.logs import DAY_MS, OFFSETS, START_MS, Empty, Gap, LogWriter, Segment, cleaned, seeded
 from tests.history.stories import Story
@@ -82,7 +82,7 @@ def test_of_a_log_that_was_compacted_first_no_answer_is_wrong_and_what_may_be_mi
     check_compacted(source, found, end)
 
 
-def check_compacted(source: Source, found: list, end: int) -> None:  # type: ignore[type-arg]
+def check_compacted(source: HistorySource, found: list, end: int) -> None:  # type: ignore[type-arg]
     times = sorted({effect.from_ms for effect in found})
     for group in GROUPS:
         past = load_group(source, group)

@@ -20,7 +20,7 @@ import pytest
 from coordinator.columnar import log_reader
 from coordinator.columnar.batches import CorruptBatchError
 from coordinator.history.extract import ExtractError, extract
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import HistoryError, load_group
 from coordinator.storage.file_names import LOCK_NAME, MARKS_NAME
 from coordinator.storage.history_marks import Mark, MarksError, mark_of, read_marks
@@ -191,7 +191,7 @@ def tree(node: Directory, path: Path = Path("/")) -> Iterator[tuple[Path, bytes]
             yield path / name, bytes(child.content)
 
 
-def on_lossy_disk(source: Source) -> tuple[dict[Path, bytes], int]:
+def on_lossy_disk(source: HistorySource) -> tuple[dict[Path, bytes], int]:
     """The result of a run that nothing disturbs, and how many operations it takes."""
     fs = LossyFileSystem()
     extract(source, fs=fs)
@@ -420,11 +420,11 @@ def test_a_log_that_ends_before_its_history_is_refused(tmp_path: Path) -> None:
 def test_a_history_inside_of_a_kafkas_data_directory_is_refused(tmp_path: Path) -> None:
     source = data_dir(tmp_path, written())
     (tmp_path / "meta.properties").write_text("version=1\ncluster.id=kafkas\nnode.id=1\n")
-    kafkas = Source.of(tmp_path)
+    kafkas = HistorySource.of(tmp_path)
     with pytest.raises(ExtractError, match="--history-dir"):
         extract(kafkas)
     assert not source.history_dir.exists()
-    elsewhere = Source.of(tmp_path, tmp_path.parent / f"{tmp_path.name}-history")
+    elsewhere = HistorySource.of(tmp_path, tmp_path.parent / f"{tmp_path.name}-history")
     assert extract(elsewhere)
     assert len(load_group(elsewhere, "g").commits) == len(load_group(kafkas, "g").commits) > 0
 
@@ -434,7 +434,7 @@ def test_a_history_without_its_log_still_answers(tmp_path: Path) -> None:
     source = data_dir(tmp_path / "data", segments)
     extract(source)
     source.history_dir.rename(tmp_path / "history")
-    alone = Source.of(tmp_path / "gone", tmp_path / "history")
+    alone = HistorySource.of(tmp_path / "gone", tmp_path / "history")
     commits = load_group(alone, "g").commits
     extracted = [row["log_offset"] for row in decoded(segments[:-1])[0] if row["group"] == "g"]
     assert commits.log_offset.tolist() == extracted

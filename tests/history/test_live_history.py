@@ -20,7 +20,7 @@ import pytest
 
 from coordinator.cli.main import main
 from coordinator.history.segments import segment_bases
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from coordinator.storage.file_names import offsets_log_dir
 from tests.support.daemon import Daemon
@@ -218,8 +218,8 @@ async def test_history_stays_whole_while_the_daemons_log_is_compacted(
             ]
             assert any(each.get("plan") for each in rounds), rounds
             check(operator, ledger)
-        bases = segment_bases(offsets_log_dir(daemon.data_dir, Source.of(daemon.data_dir).partition_of(GROUP)))
-        source = Source.of(daemon.data_dir)
+        bases = segment_bases(offsets_log_dir(daemon.data_dir, HistorySource.of(daemon.data_dir).partition_of(GROUP)))
+        source = HistorySource.of(daemon.data_dir)
         alone = load_group(replace(source, history_dir=tmp_path / "none"), GROUP)
         assert alone.compacted_to > 0, "the log has forgotten"
         assert len(alone.commits) < len(ledger.commits)

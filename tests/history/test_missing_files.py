@@ -10,7 +10,7 @@ import pytest
 from coordinator.cli.main import main
 from coordinator.history.extract import extract
 from coordinator.history.listing import list_path
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from coordinator.storage.file_names import MARKS_NAME
 from coordinator.storage.history_marks import read_marks, write_marks
@@ -21,7 +21,7 @@ RESTORE = ("restore", "g", "--bootstrap-server", "127.0.0.1:1", "--timeout", "1"
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Source:
+def source(tmp_path: Path) -> HistorySource:
     """Three days, one segment each, of which the first two are history and gone from the log."""
     story = Story().members("a").commit(t=5).roll().wait(DAY_MS / 1000).commit(t=50).roll()
     made = story.wait(DAY_MS / 1000).commit(t=500).source(tmp_path / "data")
@@ -31,22 +31,24 @@ def source(tmp_path: Path) -> Source:
     return made
 
 
-def run(source: Source, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+def run(source: HistorySource, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     """Exit code, and everything that was printed."""
     code = main([*words, "--data-dir", str(source.data_dir)])
     printed = capsys.readouterr()
     return code, printed.out + printed.err
 
 
-def commits_of_the_second_day(source: Source) -> Path:
+def commits_of_the_second_day(source: HistorySource) -> Path:
     return sorted((source.history_dir / "commits").rglob("*.parquet"))[1]
 
 
-def test_a_whole_history_answers_without_its_log(source: Source) -> None:
+def test_a_whole_history_answers_without_its_log(source: HistorySource) -> None:
     assert load_group(source, "g").commits.offset.tolist() == [5, 50, 500]
 
 
-def test_a_missing_file_is_named_and_nothing_is_answered(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_file_is_named_and_nothing_is_answered(
+    source: HistorySource, capsys: pytest.CaptureFixture[str]
+) -> None:
     lost = commits_of_the_second_day(source)
     lost.unlink()
     for words in (
@@ -65,7 +67,7 @@ def test_a_missing_file_is_named_and_nothing_is_answered(source: Source, capsys:
         assert "--skip-corrupt" in said
 
 
-def test_extraction_names_it_too(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+def test_extraction_names_it_too(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, capsys, "history", "extract")[0] == 0
     commits_of_the_second_day(source).unlink()
     code, said = run(source, capsys, "history", "extract")
@@ -73,7 +75,9 @@ def test_extraction_names_it_too(source: Source, capsys: pytest.CaptureFixture[s
     assert "1 file of the history" in said and "restore them from a copy" in said
 
 
-def test_on_request_it_is_left_out_and_counts_as_a_gap(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_request_it_is_left_out_and_counts_as_a_gap(
+    source: HistorySource, capsys: pytest.CaptureFixture[str]
+) -> None:
     commits_of_the_second_day(source).unlink()
     past = load_group(source, "g", skip_corrupt=True)
     assert past.commits.offset.tolist() == [5, 500]
@@ -84,14 +88,16 @@ def test_on_request_it_is_left_out_and_counts_as_a_gap(source: Source, capsys: p
 
 
 @pytest.mark.parametrize("directory", ["commits", "groups", "files"])
-def test_a_missing_directory_is_noticed(source: Source, capsys: pytest.CaptureFixture[str], directory: str) -> None:
+def test_a_missing_directory_is_noticed(
+    source: HistorySource, capsys: pytest.CaptureFixture[str], directory: str
+) -> None:
     shutil.rmtree(source.history_dir / directory)
     code, said = run(source, capsys, "history", "commits", "g")
     assert code == 2
     assert directory in said and "restore" in said
 
 
-def test_a_list_that_was_cut_short_is_noticed(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_that_was_cut_short_is_noticed(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     path = list_path(source.history_dir, 0)
     path.write_bytes(path.read_bytes()[:-5])
     code, said = run(source, capsys, "history", "commits", "g")
@@ -99,7 +105,7 @@ def test_a_list_that_was_cut_short_is_noticed(source: Source, capsys: pytest.Cap
     assert "lists 1 of the 2 segments that were extracted" in said
 
 
-def test_tables_without_their_marks_are_no_answer(source: Source, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_without_their_marks_are_no_answer(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     (source.history_dir / MARKS_NAME).unlink()
     for words in (("history", "commits", "g"), ("history", "commits", "--all-groups")):
         code, said = run(source, capsys, *words)
@@ -108,7 +114,7 @@ def test_tables_without_their_marks_are_no_answer(source: Source, capsys: pytest
 
 
 def test_where_the_whole_history_is_gone_a_restore_says_that_nothing_is_known(
-    source: Source, capsys: pytest.CaptureFixture[str]
+    source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at = local_of_the_first_day(source)
     shutil.rmtree(source.history_dir)
@@ -117,7 +123,7 @@ def test_where_the_whole_history_is_gone_a_restore_says_that_nothing_is_known(
     assert "nothing is known of the offsets of group 'g' at" in said
 
 
-def local_of_the_first_day(source: Source) -> str:
+def local_of_the_first_day(source: HistorySource) -> str:
     from coordinator.history.times import local_time
 
     return local_time(int(load_group(source, "g").commits.timestamp_ms[0]) + 1000)
@@ -143,7 +149,7 @@ def test_a_history_begun_without_lists_still_answers_and_lists_what_is_new(tmp_p
 
 
 def test_a_topic_or_partition_without_commits_is_said_to_have_none(
-    source: Source, capsys: pytest.CaptureFixture[str]
+    source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in (("--topic", "nosuch"), ("--partition", "7")):
         code, said = run(source, capsys, "history", "commits", "g", *words)

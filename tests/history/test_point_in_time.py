@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from coordinator.core.offsets.replay import Replay
 from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import begin, due, entered, extract, extract_segment, locked
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from coordinator.storage.history_marks import write_marks
 from coordinator.storage.log.fs import RealFileSystem
@@ -25,7 +25,7 @@ from tests.history.stories import Story
 from tests.history.worlds import EVERYTHING, GROUPS, Offsets, before, data_dir, effects, records_of, replay, until
 
 
-def extract_some(source: Source, count: int) -> None:
+def extract_some(source: HistorySource, count: int) -> None:
     """The first segments only, as a run leaves it that was stopped."""
     fs = RealFileSystem()
     with locked(source, fs):
@@ -35,7 +35,7 @@ def extract_some(source: Source, count: int) -> None:
             write_marks(source.history_dir, marks)
 
 
-def check_everywhere(source: Source, segments: list[Segment], *, every: int = 1) -> None:
+def check_everywhere(source: HistorySource, segments: list[Segment], *, every: int = 1) -> None:
     records = list(records_of(segments))
     boundaries = [record.offset for _, record in records] + [records[-1][1].offset + 1 if records else 0]
     times = sorted({record.timestamp_ms + step for _, record in records for step in (-1, 0)})

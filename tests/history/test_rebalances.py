@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from coordinator.cli.history.screen import moves, ranges
-from coordinator.history.rebalances import Change, Kind, Member, changes, member_names
+from coordinator.history.rebalances import GenerationMember, GroupChange, Kind, changes, member_names
 from tests.history.stories import Story
 
 
-def life(story: Story, directory: Path) -> list[Change]:
+def life(story: Story, directory: Path) -> list[GroupChange]:
     return changes(story.past(directory)[1])
 
 
@@ -69,8 +69,8 @@ def test_a_dynamic_member_that_comes_back_is_another_one(tmp_path: Path) -> None
     ]
 
 
-def member(member_id: str, client_id: str, instance: str | None = None) -> Member:
-    return Member(member_id, instance, client_id, "/h", ())
+def member(member_id: str, client_id: str, instance: str | None = None) -> GenerationMember:
+    return GenerationMember(member_id, instance, client_id, "/h", ())
 
 
 def test_names_are_as_short_as_they_can_be_and_tell_members_apart() -> None:

@@ -13,7 +13,7 @@ from coordinator.cli.main import main
 from coordinator.history.extract import ExtractError, extract
 from coordinator.history.questions import Selection, rate, stalled
 from coordinator.history.rebalances import Kind, changes
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.history.spark_extract import extract_with_spark
 from coordinator.history.spark_fleet import Fleet, commit_counts, rates, rebalance_counts, standstills
 from coordinator.history.tables import GroupHistory, load_group
@@ -51,7 +51,7 @@ def test_a_damaged_segment_stops_its_own_partition_and_what_came_before_is_kept(
     segments = written(6)
     source = data_dir(tmp_path / "data", segments, partition=1)
     write_segments(source.data_dir / "__consumer_offsets-0", segments)
-    source = Source.of(source.data_dir)
+    source = HistorySource.of(source.data_dir)
     whole = replace(source, history_dir=tmp_path / "whole")
     extract(whole)
     bad = source.data_dir / "__consumer_offsets-1" / segments[2].name
@@ -66,7 +66,7 @@ def test_a_damaged_segment_stops_its_own_partition_and_what_came_before_is_kept(
 
 
 @pytest.fixture(scope="module")
-def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> Source:
+def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> HistorySource:
     """A log with transactions, of which the first segments are extracted."""
     segments = written(7, 200)
     assert len(segments) > 6
@@ -81,7 +81,7 @@ def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> Source:
 
 
 @pytest.fixture(scope="module")
-def groups(half_extracted: Source) -> dict[str, GroupHistory]:
+def groups(half_extracted: HistorySource) -> dict[str, GroupHistory]:
     found = {group: load_group(half_extracted, group) for group in (*GROUPS, "alone")}
     assert all(past.extracted_to for past in found.values())
     return found
@@ -94,7 +94,7 @@ def selections(groups: dict[str, GroupHistory]) -> list[Selection]:
 
 
 def test_commits_of_all_groups_are_counted_as_those_of_each(
-    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+    half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     fleet = Fleet(spark, (half_extracted,))
     for selection in selections(groups):
@@ -112,7 +112,7 @@ def test_commits_of_all_groups_are_counted_as_those_of_each(
 
 
 def test_rates_of_all_groups_are_those_of_each(
-    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+    half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     window_ms = 60_000
     fleet = Fleet(spark, (half_extracted,))
@@ -129,7 +129,7 @@ def test_rates_of_all_groups_are_those_of_each(
 
 
 def test_standstills_of_all_groups_are_those_of_each(
-    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+    half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     newest = max(int(past.commits.timestamp_ms.max()) for past in groups.values() if len(past.commits))
     fleet = Fleet(spark, (half_extracted,))
@@ -155,7 +155,7 @@ def test_standstills_of_all_groups_are_those_of_each(
 
 
 def test_rebalances_of_all_groups_are_those_of_each(
-    half_extracted: Source, groups: dict[str, GroupHistory], spark: SparkSession
+    half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     answer = Fleet(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
     expected = {}
@@ -185,7 +185,10 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
 
 
 def test_the_command_answers_for_all_groups_and_names_what_a_task_could_not_read(
-    half_extracted: Source, spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    half_extracted: HistorySource,
+    spark: SparkSession,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(spark, "stop", lambda: None)  # the command's own session, if it were not the tests'
     monkeypatch.setattr(spark_session, "open_session", lambda _: spark)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.history.commits import NEVER, Standing, TopicPartition
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from protocol.offsets_records import OffsetKey, OffsetValue, decode_key, decode_offset_value
 from protocol.record_batch import BatchHeader, ControlType, Record, control_type, iter_batches, read_records
 from tests.compaction.logs import Segment
@@ -21,13 +21,15 @@ GROUPS: Final = ("g", "h", "ä😀")
 Offsets = dict[TopicPartition, Standing]
 
 
-def data_dir(directory: Path, segments: Sequence[Segment], *, partition: int = 0, cluster_id: str = "test") -> Source:
+def data_dir(
+    directory: Path, segments: Sequence[Segment], *, partition: int = 0, cluster_id: str = "test"
+) -> HistorySource:
     """A data directory with one offsets partition that has these segments, the last of them active."""
     directory.mkdir(parents=True, exist_ok=True)
     facts = f"version=1\ncluster.id={cluster_id}\nnode.id=1\ncoordinator.format.version=1\n"
     (directory / "meta.properties").write_text(f"{facts}offsets.topic.num.partitions={partition + 1}\n")
     write_segments(directory / f"__consumer_offsets-{partition}", segments)
-    return Source.of(directory)
+    return HistorySource.of(directory)
 
 
 def write_segments(directory: Path, segments: Sequence[Segment]) -> None:

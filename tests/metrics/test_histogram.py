@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from coordinator.metrics.histogram import Distribution
+from coordinator.metrics.histogram import Histogram
 
 
 def test_a_value_that_equals_a_bound_is_within_it() -> None:
-    values = Distribution((1.0, 2.0))
+    values = Histogram((1.0, 2.0))
     for value in (0.5, 1.0, 1.5, 2.0, 7.0):
         values.observe(value)
     assert values.buckets() == [(1.0, 2), (2.0, 4), (math.inf, 5)]
@@ -16,7 +16,7 @@ def test_a_value_that_equals_a_bound_is_within_it() -> None:
 
 
 def test_a_weight_counts_as_so_many_values() -> None:
-    values = Distribution((1.0,))
+    values = Histogram((1.0,))
     values.observe(0.5, 16)
     values.observe(3.0, 1)
     assert values.buckets() == [(1.0, 16), (math.inf, 17)]

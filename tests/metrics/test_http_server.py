@@ -15,7 +15,7 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
 from coordinator.metrics import http_server
-from coordinator.metrics.health import Histogram, Sample, ServerStatus
+from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 from coordinator.metrics.http_server import HttpServer
 from tests.support.wire import is_closed
 
@@ -25,7 +25,7 @@ FIGURES = (
     Sample("kafka_groups", "Groups by state.", "gauge", 3, {"state": "stable"}),
     Sample("kafka_commits_total", "Offsets committed.", "counter", 7),
     Sample("kafka_groups", "Groups by state.", "gauge", 1, {"state": "empty"}),
-    Histogram("kafka_flush_seconds", "Time of a flush.", [(0.001, 2), (0.1, 5), (math.inf, 6)], 0.75),
+    HistogramSample("kafka_flush_seconds", "Time of a flush.", [(0.001, 2), (0.1, 5), (math.inf, 6)], 0.75),
 )
 
 

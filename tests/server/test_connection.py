@@ -9,8 +9,8 @@ import pytest
 
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import Ticket
-from coordinator.core.loading import Harvest
-from coordinator.core.offsets.commit_template import CommitAgain
+from coordinator.core.loading import LoadedState
+from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.server.api.node import Node
 from coordinator.server.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
@@ -194,7 +194,7 @@ def test_a_long_answer_counts_while_it_is_encoded() -> None:
     peer = edge.peer()
     peer.send(ListGroupsRequest())
     for _ in range(3):
-        edge.runtime.turns._step()
+        edge.runtime.time_slices._step()
     assert edge.runtime.connections.unsent_bytes > 0
     edge.loop.run_ready()
     assert len(peer.answers[0].groups) == 10_000
@@ -352,7 +352,7 @@ class TestCommitsThatAreRecognised:
         self.taken: list[bool] = []
 
         def take(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
-            self.taken.append(isinstance(request, CommitAgain))
+            self.taken.append(isinstance(request, RepeatedCommit))
             edge.runtime.saw_append = True  # and the disk takes its time
 
         edge = Edge({ApiKey.OFFSET_COMMIT: take})
@@ -364,7 +364,7 @@ class TestCommitsThatAreRecognised:
             wall_offset_ms=0,
         )
         core.load_begin(0)
-        core.loaded(0, Harvest.of((), OffsetStore(), 0), 0, edge.runtime.now_ms())
+        core.loaded(0, LoadedState.of((), OffsetStore(), 0), 0, edge.runtime.now_ms())
         core.handle(commit(0), Ticket(), edge.runtime.now_ms())  # the group exists
         return edge
 

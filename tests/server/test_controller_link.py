@@ -17,8 +17,8 @@ from coordinator.core.cluster import Cluster, ClusterNode
 from coordinator.core.effects import Ticket
 from coordinator.server import controller_link, peer_connection
 from coordinator.server.api import incremental_alter_configs as alter_api
-from coordinator.server.controller_link import MAX_ASKS, DisagreementError, NodeLink
-from coordinator.server.peer_connection import LinkError, Peer
+from coordinator.server.controller_link import MAX_ASKS, ControllerLink, DisagreementError
+from coordinator.server.peer_connection import LinkError, PeerConnection
 from protocol import codec
 from protocol.error_codes import ErrorCode
 from protocol.headers import decode_request_header, encode_response_header
@@ -57,13 +57,13 @@ class World(IoWorld):
 
 
 @asynccontextmanager
-async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, NodeLink]]:
+async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, ControllerLink]]:
     """A node whose controller is `serve`."""
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     cluster = Cluster.of({1: Address("127.0.0.1", port), 2: Address("127.0.0.1", 1)}, 2)
     world = World(tmp_path, cluster=cluster)
-    link = NodeLink(world)  # type: ignore[arg-type]
+    link = ControllerLink(world)  # type: ignore[arg-type]
     try:
         yield world, link
     finally:
@@ -185,7 +185,7 @@ async def test_nobody_there_is_found_out_at_once(tmp_path: Path) -> None:
         began = time.monotonic()
         await link.check_facts([nowhere])
         with pytest.raises(OSError):
-            await Peer.connect(nowhere, "test")
+            await PeerConnection.connect(nowhere, "test")
         assert time.monotonic() - began < 1
 
 
@@ -196,7 +196,7 @@ def change() -> IncrementalAlterConfigsRequest:
     )
 
 
-def asks(link: NodeLink, count: int) -> list[Session]:
+def asks(link: ControllerLink, count: int) -> list[Session]:
     """Clients whose requests are to be passed on."""
     sessions = [Session(alter_api.API) for _ in range(count)]
     for session in sessions:
@@ -261,7 +261,7 @@ async def test_the_end_waits_for_nobody_and_leaves_nobody_without_answer(tmp_pat
 
 async def test_an_answer_is_for_the_request_that_was_sent(tmp_path: Path) -> None:
     async with linked(tmp_path, another_answer) as (world, link):
-        peer = await Peer.connect(world.cluster.controller, "test")
+        peer = await PeerConnection.connect(world.cluster.controller, "test")
         with pytest.raises(LinkError, match="answered another request"):
             await peer.call(link._question(world.cluster.controller, -1, 0), 0, within_s=1)
         peer.close()

@@ -1,4 +1,4 @@
-"""The collector passes over what is new and never over what is old, and the server makes no cycles for it to find."""
+"""The gc_policy passes over what is new and never over what is old, and the server makes no cycles for it to find."""
 
 from __future__ import annotations
 
@@ -7,42 +7,42 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from coordinator.server.gc_policy import THRESHOLDS, Collector
+from coordinator.server.gc_policy import THRESHOLDS, GcPolicy
 from coordinator.server.loop_health import NOTABLE_S
 from tests.support.cluster import Cluster
 
 
 @pytest.fixture
-def collector() -> Iterator[Collector]:
-    collector = Collector(lambda what, seconds: None)
-    collector.start()
-    yield collector
-    collector.stop()
+def gc_policy() -> Iterator[GcPolicy]:
+    gc_policy = GcPolicy(lambda what, seconds: None)
+    gc_policy.start()
+    yield gc_policy
+    gc_policy.stop()
 
 
 def test_the_process_is_left_as_it_was() -> None:
     thresholds, callbacks, frozen = gc.get_threshold(), list(gc.callbacks), gc.get_freeze_count()
-    collector = Collector(lambda what, seconds: None)
-    collector.start()
+    gc_policy = GcPolicy(lambda what, seconds: None)
+    gc_policy.start()
     assert gc.get_threshold() == THRESHOLDS
-    collector.stop()
+    gc_policy.stop()
     assert (gc.get_threshold(), gc.callbacks) == (thresholds, callbacks)
     assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
-    collector.stop()
+    gc_policy.stop()
 
 
-def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(collector: Collector) -> None:
+def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(gc_policy: GcPolicy) -> None:
     kept = [[number] for number in range(THRESHOLDS[0] * (THRESHOLDS[1] + 3))]
     assert gc.get_count()[2], "a pass of the second generation has been over it"
     frozen = gc.get_freeze_count()
-    collector.second()
+    gc_policy.second()
     assert gc.get_freeze_count() - frozen >= len(kept)
     assert not any(gc.get_count()[1:])
 
 
-def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(collector: Collector) -> None:
+def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(gc_policy: GcPolicy) -> None:
     frozen = gc.get_freeze_count()
-    collector.second()
+    gc_policy.second()
     assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
 
 
@@ -50,13 +50,13 @@ def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPat
     told: list[tuple[str, float]] = []
     clock = iter((10.0, 10.0 + NOTABLE_S * 5, 20.0, 20.0 + NOTABLE_S / 2))
     monkeypatch.setattr("coordinator.server.gc_policy.perf_counter", lambda: next(clock))
-    collector = Collector(lambda what, seconds: told.append((what, seconds)))
+    gc_policy = GcPolicy(lambda what, seconds: told.append((what, seconds)))
     for generation in (2, 0):
         for phase in ("start", "stop"):
-            collector._passed(phase, {"generation": generation})
+            gc_policy._passed(phase, {"generation": generation})
     assert [what for what, _ in told] == ["garbage collection (generation 2)"]
-    assert collector.pauses.count == 2
-    assert collector.pauses.longest == pytest.approx(NOTABLE_S * 5)
+    assert gc_policy.pauses.count == 2
+    assert gc_policy.pauses.longest == pytest.approx(NOTABLE_S * 5)
 
 
 def a_short_life(cluster: Cluster) -> None:

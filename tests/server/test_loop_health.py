@@ -98,7 +98,7 @@ def test_the_tick_sleeps_again_when_the_traffic_is_over() -> None:
 
 def test_what_the_server_timed_itself_counts_although_no_tick_saw_it() -> None:
     daemon = Daemon(busy=False)
-    daemon.health.did("LIST_GROUPS", 0.07)
+    daemon.health.record("LIST_GROUPS", 0.07)
     daemon.run(1)
     assert daemon.health.longest_s == 0.07
     assert daemon.health.recent_s == 0.07
@@ -107,7 +107,7 @@ def test_what_the_server_timed_itself_counts_although_no_tick_saw_it() -> None:
 def test_one_stall_seen_by_both_measures_counts_once() -> None:
     daemon = Daemon()
     before = dict(daemon.health.stalls.buckets())
-    daemon.health.did("timers", 0.25)
+    daemon.health.record("timers", 0.25)
     daemon.block(0.25)
     after = dict(daemon.health.stalls.buckets())
     assert (after[float("inf")] - after[0.2]) - (before[float("inf")] - before[0.2]) == 1
@@ -115,9 +115,9 @@ def test_one_stall_seen_by_both_measures_counts_once() -> None:
 
 def test_a_long_stall_is_one_line_that_names_what_ran(caplog: pytest.LogCaptureFixture) -> None:
     daemon = Daemon()
-    daemon.health.did("FETCH", 0.003)
-    daemon.health.did("LIST_GROUPS", 0.24)
-    daemon.health.did("timers", 0.004)
+    daemon.health.record("FETCH", 0.003)
+    daemon.health.record("LIST_GROUPS", 0.24)
+    daemon.health.record("timers", 0.004)
     daemon.block(0.25)
     (record,) = caplog.records
     assert record.levelno == logging.WARNING
@@ -136,7 +136,7 @@ def test_a_stall_in_which_the_server_worked_is_told_although_its_cause_is_unknow
 
 def test_a_stall_without_work_is_the_machines_and_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     daemon = Daemon()
-    daemon.health.did("HEARTBEAT", 0.003)
+    daemon.health.record("HEARTBEAT", 0.003)
     daemon.cpu_s += 0.01
     daemon.block(0.25)
     assert not [record for record in caplog.records if record.levelno >= logging.INFO]

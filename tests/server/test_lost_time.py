@@ -12,7 +12,7 @@ from coordinator.core.clock import LATE_S, Clock
 from coordinator.core.effects import Effects
 from coordinator.server.runtime import HOUSEKEEPING_S, READ_FIRST_S, Runtime
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.topic_logs import TopicIO
+from coordinator.storage.topic_logs import TopicLogs
 from protocol.error_codes import ErrorCode
 from tests.support.clock import FIRST_WALL_MS
 from tests.support.cluster import Cluster
@@ -49,7 +49,7 @@ class World:
         self.runtime.core = self.cluster.core
         self.cluster.clock = cast(Any, NodeClock(self.runtime))
         self.runtime.execute = self._execute  # type: ignore[method-assign]  # calls of the cluster take the answers
-        self.runtime.topic_io = TopicIO(
+        self.runtime.topic_logs = TopicLogs(
             cast(Any, self.loop),
             directory,
             edge.config,
@@ -58,7 +58,7 @@ class World:
             writer=ManualWorker(),
             now_ms=self.runtime.now_ms,
         )
-        self.runtime.topics = self.runtime.topic_io.topics
+        self.runtime.topics = self.runtime.topic_logs.topics
         self.runtime.start_housekeeping()
 
     def _execute(self, effects: Effects) -> None:

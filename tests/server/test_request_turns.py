@@ -127,4 +127,4 @@ def test_a_connection_that_ends_while_it_waits_for_its_turn_leaves_nothing(world
     second.connection.abort()
     world.edge.loop.run_ready()
     assert world.edge.runtime.connections.held_bytes == 0
-    assert len(world.edge.runtime.request_turns) == 0
+    assert len(world.edge.runtime.request_slices) == 0

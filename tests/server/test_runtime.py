@@ -11,14 +11,14 @@ import pytest
 
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import Reply, Ticket
-from coordinator.core.loading import Harvest
+from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.topics.effects import TopicEffects
 from coordinator.server.api.node import Node
 from coordinator.server.line_limit import RARE, LineLimit
 from coordinator.server.runtime import HOUSEKEEPING_S
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.topic_logs import TopicIO
+from coordinator.storage.topic_logs import TopicLogs
 from protocol.api_keys import ApiKey
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -58,7 +58,7 @@ def edge(tmp_path: Path) -> Iterator[Edge]:
         topic_partition_exists=lambda topic, partition: True,
         wall_offset_ms=0,
     )
-    runtime.topic_io = TopicIO(
+    runtime.topic_logs = TopicLogs(
         cast(Any, edge.loop),
         tmp_path,
         edge.config,
@@ -66,15 +66,15 @@ def edge(tmp_path: Path) -> Iterator[Edge]:
         on_effects=runtime.on_topic_effects,
         writer=ManualWorker(),
     )
-    runtime.topics = runtime.topic_io.topics
-    execute = runtime.topic_io.execute
+    runtime.topics = runtime.topic_logs.topics
+    execute = runtime.topic_logs.execute
 
     def execute_and_refuse(effects: TopicEffects) -> None:
         execute(effects)
         while refused:
             runtime.on_topic_effects(refused.pop())
 
-    runtime.topic_io.execute = execute_and_refuse  # type: ignore[method-assign]
+    runtime.topic_logs.execute = execute_and_refuse  # type: ignore[method-assign]
     yield edge
 
 
@@ -95,10 +95,10 @@ def test_the_steps_of_an_answer_end_with_its_connection() -> None:
     edge = Edge({ApiKey.FIND_COORDINATOR: never_done})
     peer = edge.peer()
     peer.send(FindCoordinatorRequest())
-    assert len(edge.runtime.turns) == 1
+    assert len(edge.runtime.time_slices) == 1
     peer.connection.abort()
     edge.loop.run_ready()
-    assert len(edge.runtime.turns) == 0
+    assert len(edge.runtime.time_slices) == 0
 
 
 def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(
@@ -106,8 +106,8 @@ def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(
 ) -> None:
     with caplog.filtering(LineLimit(lambda: 0.0)):
         for number in range(1000):
-            edge.runtime.met(7, f"it has {number} nodes")
-            edge.runtime.met(7, None)
+            edge.runtime.node_checked(7, f"it has {number} nodes")
+            edge.runtime.node_checked(7, None)
     assert len([record for record in caplog.records if "node refused" in record.message]) == RARE["line_rate"].burst
 
 
@@ -123,7 +123,7 @@ def test_the_clock_goes_on_after_an_event_that_broke(edge: Edge) -> None:
     assert runtime._timer is None
     runtime.core.load_begin(0)
     runtime.core.loaded(
-        0, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms()
+        0, LoadedState.of((), OffsetStore(), 0), 0, runtime.now_ms()
     )  # schedules the search for expired offsets
     edge.loop.advance(HOUSEKEEPING_S)
     edge.loop.run_ready()
@@ -149,7 +149,7 @@ def test_housekeeping_goes_on_after_a_round_that_broke(edge: Edge) -> None:
 def test_no_timer_is_armed_by_what_ends_during_a_stop(edge: Edge) -> None:
     runtime = edge.runtime
     runtime.core.load_begin(0)
-    runtime.core.loaded(0, Harvest.of((), OffsetStore(), 0), 0, runtime.now_ms())
+    runtime.core.loaded(0, LoadedState.of((), OffsetStore(), 0), 0, runtime.now_ms())
     runtime.start_housekeeping()
     runtime.stop_timers()
     runtime.execute(runtime.core.shutdown(runtime.now_ms()))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.server.stop_watchdog import bounded
+from coordinator.server.stop_watchdog import watchdog
 
 HANGING = """
 import sys, threading
@@ -36,7 +36,7 @@ def test_what_takes_too_long_is_given_up_with_a_line(caplog: pytest.LogCaptureFi
         left.append(code)
         gone.set()
 
-    with bounded("the stop", 0.01, leave):
+    with watchdog("the stop", 0.01, leave):
         assert gone.wait(30)
     assert left == [1]
     (record,) = caplog.records
@@ -46,7 +46,7 @@ def test_what_takes_too_long_is_given_up_with_a_line(caplog: pytest.LogCaptureFi
 
 def test_what_ends_in_time_is_left_alone() -> None:
     before = threading.active_count()
-    with bounded("the stop", 3600, lambda code: pytest.fail("left")):
+    with watchdog("the stop", 3600, lambda code: pytest.fail("left")):
         assert threading.active_count() == before + 1
 
 

@@ -9,7 +9,7 @@ from coordinator.core.effects import Effects, Reply, Ticket
 from coordinator.server.api.chunked_responses import PER_PIECE
 from coordinator.server.api.node import Node
 from coordinator.server.runtime import REPLIES_AT_ONCE
-from coordinator.server.time_slices import AT_ONCE_S, TURN_S, Turns
+from coordinator.server.time_slices import AT_ONCE_S, TURN_S, TimeSlices
 from protocol.api_keys import ApiKey
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -23,7 +23,7 @@ class World:
         self.ended_turns = 0
         self.broken: list[Exception] = []
         self.did: list[str] = []
-        self.turns = Turns(self.loop.call_soon, self.loop.clock, self._after, self.broken.append)
+        self.time_slices = TimeSlices(self.loop.call_soon, self.loop.clock, self._after, self.broken.append)
 
     def _after(self) -> None:
         self.ended_turns += 1
@@ -45,21 +45,21 @@ class World:
 
 def test_a_turn_ends_with_the_step_in_which_its_time_is_over() -> None:
     world = World()
-    world.turns.add(world.work("a", 10, TURN_S / 3.5))
+    world.time_slices.add(world.work("a", 10, TURN_S / 3.5))
     assert [world.round() for _ in range(4)] == [4, 4, 2, 0]
     assert world.ended_turns == 3
 
 
 def test_a_long_step_is_a_turn_of_its_own() -> None:
     world = World()
-    world.turns.add(world.work("a", 3, TURN_S * 5))
+    world.time_slices.add(world.work("a", 3, TURN_S * 5))
     assert [world.round() for _ in range(3)] == [1, 1, 1]
 
 
 def test_several_works_take_their_steps_by_turns() -> None:
     world = World()
-    world.turns.add(world.work("a", 2, 0))
-    world.turns.add(world.work("b", 3, 0))
+    world.time_slices.add(world.work("a", 2, 0))
+    world.time_slices.add(world.work("b", 3, 0))
     world.round()
     assert world.did == ["a0", "b0", "a1", "b1", "b2"]
 
@@ -71,8 +71,8 @@ def test_a_work_that_breaks_stops_no_other() -> None:
         yield
         raise ZeroDivisionError
 
-    world.turns.add(breaks())
-    world.turns.add(world.work("b", 3, 0))
+    world.time_slices.add(breaks())
+    world.time_slices.add(world.work("b", 3, 0))
     world.round()
     assert [type(error) for error in world.broken] == [ZeroDivisionError]
     assert world.did == ["b0", "b1", "b2"]
@@ -80,10 +80,10 @@ def test_a_work_that_breaks_stops_no_other() -> None:
 
 def test_at_the_end_everything_is_done_at_once() -> None:
     world = World()
-    world.turns.add(world.work("a", 5, TURN_S))
-    world.turns.finish()
+    world.time_slices.add(world.work("a", 5, TURN_S))
+    world.time_slices.finish()
     assert len(world.did) == 5
-    assert not world.turns
+    assert not world.time_slices
 
 
 # -- on a connection -------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def test_a_connection_that_closes_while_its_answer_is_encoded_is_done_with() -> 
     peer.connection.abort()
     edge.loop.run_ready()
     assert not peer.answers
-    assert not edge.runtime.turns
+    assert not edge.runtime.time_slices
 
 
 def list_a_name_too_long(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
@@ -171,30 +171,30 @@ class _Nothing:
 
 def test_those_who_work_at_once_share_the_time_of_one_round() -> None:
     world = World()
-    ends = world.turns.begin()
+    ends = world.time_slices.begin()
     assert ends == world.loop.now + AT_ONCE_S
     world.loop.now += AT_ONCE_S / 2
-    assert world.turns.begin() == ends, "the next one has what the first left"
-    world.turns.spent()
-    assert world.turns.begin() == 0
+    assert world.time_slices.begin() == ends, "the next one has what the first left"
+    world.time_slices.spent()
+    assert world.time_slices.begin() == 0
     world.round()
-    assert world.turns.begin() > world.loop.now, "in the next round there is time again"
+    assert world.time_slices.begin() > world.loop.now, "in the next round there is time again"
 
 
 def test_each_round_has_a_whole_turn_of_its_own() -> None:
     world = World()
-    world.turns.begin()
+    world.time_slices.begin()
     world.loop.now += AT_ONCE_S / 2
     world.round()
-    assert world.turns.begin() == world.loop.now + AT_ONCE_S
+    assert world.time_slices.begin() == world.loop.now + AT_ONCE_S
 
 
 def test_nobody_works_at_once_while_others_wait_for_their_turn() -> None:
     world = World()
-    world.turns.add(world.work("a", 2, TURN_S))
-    assert world.turns.begin() == 0
+    world.time_slices.add(world.work("a", 2, TURN_S))
+    assert world.time_slices.begin() == 0
     world.round()
-    assert world.turns.begin() == 0
+    assert world.time_slices.begin() == 0
     world.round()
     world.round()
-    assert world.turns.begin() > world.loop.now
+    assert world.time_slices.begin() > world.loop.now

@@ -19,7 +19,7 @@ import pytest
 from coordinator.columnar.columns import offsets_table
 from coordinator.columnar.kernel import read_segment
 from coordinator.columnar.log_reader import LogNotFoundError, Reading
-from coordinator.spark.spark_source import KafkaLog, Options, register
+from coordinator.spark.spark_source import KafkaLog, SourceOptions, register
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
 from tests.compaction.segments import BatchOf, RecordOf, segment_of
 from tests.conformance.exchange import KEPT_LOG
@@ -180,12 +180,12 @@ def test_some_columns_can_be_asked_for_and_others_are_refused(data_dir: Path) ->
 )
 def test_options_that_make_no_sense_are_refused_in_a_sentence(options: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
-        Options.parse(options)
+        SourceOptions.parse(options)
 
 
 def test_options_are_read_whatever_their_case() -> None:
     paths = json.dumps(["/a", "file:///b"])
-    got = Options.parse({"PATHS": paths, "Partitions": "0, 2-4", "SKIPCORRUPT": "TRUE", "verify": "false"})
+    got = SourceOptions.parse({"PATHS": paths, "Partitions": "0, 2-4", "SKIPCORRUPT": "TRUE", "verify": "false"})
     assert got.paths == (Path("/a"), Path("/b"))
     assert got.partitions == frozenset({0, 2, 3, 4})
     assert got.reading == Reading(verify_crc=False, skip_corrupt=True)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from coordinator.server.api import create_partitions, create_topics, delete_topics, init_producer_id, produce
 from coordinator.server.api.handler import Api
-from coordinator.storage.catalogue_store import TopicStore, TopicStoreError
+from coordinator.storage.catalogue_store import CatalogueStore, CatalogueStoreError
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
@@ -178,18 +178,18 @@ def test_what_was_answered_is_there_after_any_crash(number: int) -> None:
     Life(number).run(120)
 
 
-def _ids_before_the_disk(self: TopicStore, up_to: int) -> None:
+def _ids_before_the_disk(self: CatalogueStore, up_to: int) -> None:
     pass
 
 
-def _catalogue_without_sync(self: TopicStore, document: str) -> None:
+def _catalogue_without_sync(self: CatalogueStore, document: str) -> None:
     path = self.data_dir / "topics.json"
     file = self._fs.open(path, create=True)
     file.truncate(0)
     file.pwrite(document.encode(), 0)
 
 
-def _forgets_deletions(self: TopicStore, deleted: object, live: object) -> None:
+def _forgets_deletions(self: CatalogueStore, deleted: object, live: object) -> None:
     pass
 
 
@@ -203,7 +203,7 @@ MUTANTS = {
 @pytest.mark.parametrize("mutant", MUTANTS)
 def test_a_store_with_a_hole_is_found_out(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, replacement = MUTANTS[mutant]
-    monkeypatch.setattr(TopicStore, name, replacement)
-    with pytest.raises((AssertionError, TopicStoreError)):
+    monkeypatch.setattr(CatalogueStore, name, replacement)
+    with pytest.raises((AssertionError, CatalogueStoreError)):
         for number in range(60):
             Life(number).run(120)

@@ -17,7 +17,7 @@ from coordinator.server.api import list_offsets as list_offsets_api
 from coordinator.server.api import metadata as metadata_api
 from coordinator.server.api import produce as produce_api
 from coordinator.storage import producer_checkpoint as topic_producers
-from coordinator.storage.catalogue_store import TopicStoreError
+from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.log.log import Log, LogConfig
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
@@ -137,7 +137,7 @@ def test_an_automatically_created_topic_is_durable(world: ManualIoWorld) -> None
 @pytest.mark.parametrize("name", ["topics.json", "producer-ids.json"])
 def test_a_damaged_catalogue_stops_the_start_with_a_sentence(world: ManualIoWorld, name: str, content: bytes) -> None:
     world.fs.open(DATA / name, create=True).pwrite(content, 0)
-    with pytest.raises(TopicStoreError, match=name):
+    with pytest.raises(CatalogueStoreError, match=name):
         restart(world)
 
 

@@ -17,7 +17,7 @@ from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import Effects, Producer, Ticket
 from coordinator.core.group.group import Group
 from coordinator.core.group.history import Rebalance
-from coordinator.core.loading import Harvest
+from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
 from coordinator.server.api import (
     delete_groups,
@@ -566,8 +566,8 @@ class Cluster:
             assert self.expects_faults
             core.load_failed(partition)
         else:
-            harvest = Harvest.of(groups, loaded.store, loaded.replay.unknown)
-            self.execute(core.loaded(partition, harvest, loaded.next_offset, self.clock.now_ms))
+            loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown)
+            self.execute(core.loaded(partition, loaded_state, loaded.next_offset, self.clock.now_ms))
         self._after_event()
 
     def crash_and_recover(self) -> None:

@@ -17,7 +17,7 @@ from coordinator.core.cluster import Cluster
 from coordinator.server.api.handler import Api, Handle
 from coordinator.server.connection import Connection
 from coordinator.server.runtime import Runtime
-from coordinator.server.time_slices import Turns
+from coordinator.server.time_slices import TimeSlices
 from protocol import codec
 from protocol.api_keys import ApiKey
 from tests.support.manual_loop import ManualLoop, ManualTimer
@@ -153,7 +153,9 @@ class Edge:
         )
         if not is_timed:
             runtime = self.runtime
-            runtime.request_turns = Turns(self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken)
+            runtime.request_slices = TimeSlices(
+                self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken
+            )
 
     def _broken(self, error: Exception) -> None:
         raise error

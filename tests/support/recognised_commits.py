@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
 from coordinator.server.commit_frame import CommitFrame
 from coordinator.server.dispatch import Route
 
@@ -36,7 +36,7 @@ class RecognisedCommits:
         row.handle(cluster, decoded, ticket, cluster.clock.now_ms)
         if ticket.session.is_parked:  # accepted, and on its way to the disk
             made = CommitFrame.of(
-                frame, 8, decoded, Route(row, ticket.version, Distribution(LATENCY_BOUNDS_S)), cluster.core
+                frame, 8, decoded, Route(row, ticket.version, Histogram(LATENCY_BOUNDS_S)), cluster.core
             )
             if made is not None:
                 self._known[len(frame)] = made

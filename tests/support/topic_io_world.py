@@ -15,14 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster, Facts
+from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.effects import DeletedPartitions, TopicEffects
 from coordinator.core.topics.topics import Topics
 from coordinator.server.api.handler import Api
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 from coordinator.storage.thread_pool import Then
-from coordinator.storage.topic_logs import TopicIO
+from coordinator.storage.topic_logs import TopicLogs
 from protocol import codec
 from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.manual_loop import ManualLoop, ManualWorker
@@ -57,7 +57,7 @@ class Session:
 class _Node:
     """What handlers use, over a TopicIO that subclasses make."""
 
-    io: TopicIO
+    io: TopicLogs
 
     def __init__(self, cluster: Cluster | None = None, **config: Any) -> None:
         self.config = Config(**config)
@@ -72,8 +72,10 @@ class _Node:
         return self.io.topics
 
     @property
-    def facts(self) -> Facts:
-        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+    def facts(self) -> ClusterIdentity:
+        return ClusterIdentity(
+            self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
+        )
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         ticket.session.answer(ticket, response)
@@ -106,7 +108,7 @@ class IoWorld(_Node):
         self.start()
 
     def start(self) -> None:
-        self.io = TopicIO(
+        self.io = TopicLogs(
             self.loop,
             self.data_dir,
             self.config,
@@ -194,7 +196,7 @@ class ManualIoWorld(_Node):
         self.loop = TimedLoop()
         self.loop.now = 1000.0 * self.boots
         self.worker, self.readers, self.changer = ManualWorker(), ManualPool(), ManualPool()
-        self.io = TopicIO(
+        self.io = TopicLogs(
             self.loop,  # type: ignore[arg-type]
             DATA,
             self.config,

@@ -14,7 +14,7 @@ from itertools import count
 from typing import Any
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster, Facts
+from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.effects import (
     MAX_TIMESTAMP,
@@ -35,7 +35,7 @@ from coordinator.core.topics.effects import (
     TrimLog,
 )
 from coordinator.core.topics.partition import Partition
-from coordinator.core.topics.retention import SegmentFacts, delete_up_to
+from coordinator.core.topics.retention import RetainedSegment, delete_up_to
 from coordinator.core.topics.topics import Topics
 from coordinator.server.api.handler import Api
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
@@ -110,10 +110,12 @@ class TopicsWorld:
         self.answers[ticket] = response
 
     @property
-    def facts(self) -> Facts:
-        return Facts(self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions)
+    def facts(self) -> ClusterIdentity:
+        return ClusterIdentity(
+            self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
+        )
 
-    def met(self, node_id: int, problem: str | None) -> None:
+    def node_checked(self, node_id: int, problem: str | None) -> None:
         self.met_nodes.append((node_id, problem))
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
@@ -295,7 +297,7 @@ class TopicsWorld:
         results = []
         for partition, policy in job.items:
             log = self.logs[partition]
-            segments = [SegmentFacts(each.next_offset, each.size_bytes, each.max_timestamp) for each in log.segments]
+            segments = [RetainedSegment(each.next_offset, each.size_bytes, each.max_timestamp) for each in log.segments]
             cut = delete_up_to(segments, policy, log.high_watermark, self.wall_ms)
             if cut is not None:
                 if cut == log.log_end_offset:

@@ -14,7 +14,7 @@ from coordinator.cli.compact.daemon_lock import daemon_of, is_served, sentences
 from coordinator.cli.compact.rounds import Asked, options_of
 from coordinator.compaction.daemon.dirtiness import lags_of
 from coordinator.compaction.eligibility import Cleanable, Lags
-from coordinator.compaction.planning import ClosedSegment, LogView, survey
+from coordinator.compaction.planning import PlannedLog, PlannedSegment, survey
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import mark_of
@@ -49,14 +49,14 @@ def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
     return lags, Path(facts.history_dir or asked.data_dir / "history") if facts.history_enable else None
 
 
-def _view(fs: FileSystem, asked: Asked, partition: int) -> LogView:
+def _view(fs: FileSystem, asked: Asked, partition: int) -> PlannedLog:
     directory = offsets_log_dir(asked.data_dir, partition)
     bases = segment_bases(directory) or [0]
     closed = [_closed(fs, segment_path(directory, base), after, asked) for base, after in pairwise(bases)]
-    return LogView(partition, tuple(closed), bases[-1])
+    return PlannedLog(partition, tuple(closed), bases[-1])
 
 
-def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> ClosedSegment:
+def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> PlannedSegment:
     """The facts of a segment as its indexes tell them; where they do not, as its batches do."""
     segment = Segment.open(fs, path, asked.config.log_index_interval_bytes)
     try:
@@ -65,6 +65,6 @@ def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> Close
         segment.scan()  # in memory alone; if it is damaged, the job says so when it comes to it
     finally:
         segment.file.close()
-    return ClosedSegment(
+    return PlannedSegment(
         segment.base_offset, next_offset, segment.size_bytes, segment.max_timestamp, segment.first_timestamp
     )

@@ -32,7 +32,7 @@ from coordinator.compaction import jobs
 from coordinator.compaction.daemon.dirtiness import lags_of
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.plan import JobDir, Plan
-from coordinator.compaction.planning import Options
+from coordinator.compaction.planning import PlanOptions
 from coordinator.compaction.request import (
     DaemonFacts,
     Request,
@@ -361,11 +361,11 @@ class Rounds:
     def _extract(self, history_dir: Path | None, seconds: dict[str, float]) -> None:
         from coordinator.cli.history.arguments import reading_files
         from coordinator.cli.history.extract import extracted
-        from coordinator.history.source import Source
+        from coordinator.history.source import HistorySource
 
         self._screen.stage("history", 0)
         with reading_files(), _timed(seconds, "history"):
-            extracted(Source.of(self._asked.data_dir, history_dir), None)
+            extracted(HistorySource.of(self._asked.data_dir, history_dir), None)
 
     @contextmanager
     def _only_one(self) -> Iterator[None]:
@@ -386,10 +386,10 @@ class Rounds:
             lock.close()
 
 
-def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> Options:
+def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> PlanOptions:
     """What a plan is made by; `not_beyond` is where history ends, by partition."""
     config = asked.config
-    return Options(
+    return PlanOptions(
         lags=lags,
         delete_retention_ms=config.log_cleaner_delete_retention_ms,
         segment_bytes=config.offsets_topic_segment_bytes,

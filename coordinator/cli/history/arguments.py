@@ -24,7 +24,7 @@ from coordinator.storage.log.fs import RealFileSystem
 
 if TYPE_CHECKING:
     from coordinator.history.questions import Selection
-    from coordinator.history.source import Source
+    from coordinator.history.source import HistorySource
     from coordinator.history.tables import GroupHistory
 
 DEFAULT_DATA_DIR: Final = Config().log_dirs
@@ -109,9 +109,9 @@ def reading_files() -> Iterator[None]:
         raise CliError(str(error)) from None
 
 
-def sources_of(arguments: argparse.Namespace) -> list[Source]:
+def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
     """The data directory with its history; where a daemon has workers, theirs. Within `reading_files`."""
-    from coordinator.history.source import Source
+    from coordinator.history.source import HistorySource
 
     data_dir: Path = arguments.data_dir
     places = [data_dir]
@@ -120,10 +120,10 @@ def sources_of(arguments: argparse.Namespace) -> list[Source]:
 
         workers = homes(RealFileSystem(), data_dir.absolute())
         places = [workers[node] for node in sorted(workers)] or places
-    return [Source.of(place, history_dir(arguments, place), arguments.offsets_partitions) for place in places]
+    return [HistorySource.of(place, history_dir(arguments, place), arguments.offsets_partitions) for place in places]
 
 
-def source_of(arguments: argparse.Namespace) -> Source:
+def source_of(arguments: argparse.Namespace) -> HistorySource:
     """The one of them that has the group's partition of the offsets log. Within `reading_files`."""
 
     sources = sources_of(arguments)
@@ -163,7 +163,7 @@ def selection_of(arguments: argparse.Namespace, now: int) -> Selection:
 
 
 def load(
-    arguments: argparse.Namespace, source: Source, *, since_ms: int | None = None, until_ms: int | None = None
+    arguments: argparse.Namespace, source: HistorySource, *, since_ms: int | None = None, until_ms: int | None = None
 ) -> GroupHistory:
     """The group's past; CliError if there is none. Within `reading_files`."""
     from coordinator.history.tables import load_group

@@ -33,7 +33,7 @@ from coordinator.history.times import UNITS_MS
 
 if TYPE_CHECKING:
     from coordinator.history.questions import Selection
-    from coordinator.history.rebalances import Change
+    from coordinator.history.rebalances import GroupChange
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
@@ -234,7 +234,7 @@ def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whol
     return past
 
 
-def _changes(past: GroupHistory, selection: Selection) -> list[Change]:
+def _changes(past: GroupHistory, selection: Selection) -> list[GroupChange]:
     from coordinator.history.rebalances import changes
 
     inside = range(max(selection.since_ms, -(2**62)), min(selection.until_ms, 2**62) + 1)

@@ -16,7 +16,7 @@ from coordinator.cli.screen import tell
 
 if TYPE_CHECKING:
     from coordinator.history.extract import Extracted
-    from coordinator.history.source import Source
+    from coordinator.history.source import HistorySource
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace) -> int:
     return int(_tell_missing(sources))
 
 
-def _tell_missing(sources: list[Source]) -> bool:
+def _tell_missing(sources: list[HistorySource]) -> bool:
     """Name the files that were extracted once and are not there. Returns whether there are any."""
     from coordinator.history import listing
     from coordinator.history.tables import marks_of
@@ -60,7 +60,7 @@ def _tell_missing(sources: list[Source]) -> bool:
 
 
 def extracted(
-    source: Source,
+    source: HistorySource,
     master: str | None,
     *,
     skip_corrupt: bool = False,

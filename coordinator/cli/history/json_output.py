@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from coordinator.history.questions import Committed, Rate, Stalled
-    from coordinator.history.rebalances import Change, Member
+    from coordinator.history.questions import CommitRate, Committed, Stalled
+    from coordinator.history.rebalances import GenerationMember, GroupChange
 
 
 def moment(moment_ms: int) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def commit(row: Committed) -> dict[str, Any]:
     }
 
 
-def change(found: Change) -> dict[str, Any]:
+def change(found: GroupChange) -> dict[str, Any]:
     record = found.record
     return {
         **moment(record.timestamp_ms),
@@ -56,7 +56,7 @@ def change(found: Change) -> dict[str, Any]:
     }
 
 
-def _member(member: Member, name: str) -> dict[str, Any]:
+def _member(member: GenerationMember, name: str) -> dict[str, Any]:
     partitions = None
     if member.partitions is not None:
         partitions = [{"topic": topic, "partition": partition} for topic, partition in member.partitions]
@@ -70,7 +70,7 @@ def _member(member: Member, name: str) -> dict[str, Any]:
     }
 
 
-def rate(found: Rate) -> list[dict[str, Any]]:
+def rate(found: CommitRate) -> list[dict[str, Any]]:
     """One object for each partition, its windows in a list of their own."""
     starts = [moment(start) for start in found.starts_ms.tolist()]
     return [

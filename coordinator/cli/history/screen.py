@@ -18,8 +18,8 @@ from coordinator.history.rebalances import Kind
 from coordinator.history.times import ago, local_time, span
 
 if TYPE_CHECKING:
-    from coordinator.history.questions import Committed, Rate, Stalled
-    from coordinator.history.rebalances import Change, Move
+    from coordinator.history.questions import CommitRate, Committed, Stalled
+    from coordinator.history.rebalances import GroupChange, Move
 
 BARS: Final = " ▁▂▃▄▅▆▇█"
 BACK: Final = "▼"
@@ -58,7 +58,7 @@ def _note(row: Committed) -> str:
     return ", ".join(notes)
 
 
-def rebalances(found: Sequence[Change], total: int, now_ms: int) -> RenderableType:
+def rebalances(found: Sequence[GroupChange], total: int, now_ms: int) -> RenderableType:
     """One row for each change, with what it meant for members and partitions."""
     made = table(
         [
@@ -92,11 +92,11 @@ _COLOUR: Final = {
 }
 
 
-def _what(each: Change) -> str:
+def _what(each: GroupChange) -> str:
     return "replaced" if each.kind is Kind.STATIC_MEMBER_REPLACED else each.kind.value
 
 
-def _details(each: Change) -> Text:
+def _details(each: GroupChange) -> Text:
     lines: list[Text] = []
     for sign, names, style in (("+", each.came, "green"), ("-", each.went, "red"), ("↻", each.restarted, "yellow")):
         if names:
@@ -135,7 +135,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def rate(found: Rate, now_ms: int) -> RenderableType:
+def rate(found: CommitRate, now_ms: int) -> RenderableType:
     """One row for each partition, its progress over time drawn in a line of its own scale."""
     windows = len(found.starts_ms)
     begin, end = int(found.starts_ms[0]), int(found.starts_ms[-1]) + found.window_ms

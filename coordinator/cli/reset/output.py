@@ -12,7 +12,7 @@ from rich.text import Text
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.json_output import moment
-from coordinator.cli.reset.plan import Act, Step, targets
+from coordinator.cli.reset.plan import Act, PartitionReset, targets
 from coordinator.cli.screen import change, number, show, table, tell
 from coordinator.history.reset_csv import UnwritableError, one_group, several_groups
 from coordinator.history.times import ago
@@ -29,7 +29,7 @@ _COLOUR: Final[Mapping[Act, str]] = {
 }
 
 
-def show_plan(headline: str, steps: list[Step]) -> None:
+def show_plan(headline: str, steps: list[PartitionReset]) -> None:
     """The plan for people."""
     from coordinator.cli.history.arguments import now_ms
 
@@ -49,7 +49,9 @@ def show_plan(headline: str, steps: list[Step]) -> None:
     show(headline, made)
 
 
-def tell_outcome(arguments: argparse.Namespace, headline: str, steps: list[Step], done: tuple[int, int] | None) -> None:
+def tell_outcome(
+    arguments: argparse.Namespace, headline: str, steps: list[PartitionReset], done: tuple[int, int] | None
+) -> None:
     """After everything: what was done, or what would be. `done`: how many were set and deleted; None: nothing was."""
     if arguments.json:
         print(json.dumps(as_json(arguments.group, steps, done), indent=2, ensure_ascii=False))
@@ -74,11 +76,11 @@ def tell_outcome(arguments: argparse.Namespace, headline: str, steps: list[Step]
         tell(f"nothing was changed; --execute would change {_count(due)}")
 
 
-def _count(steps: list[Step]) -> str:
+def _count(steps: list[PartitionReset]) -> str:
     return "1 partition" if len(steps) == 1 else f"{len(steps)} partitions"
 
 
-def as_json(group: str, steps: list[Step], done: tuple[int, int] | None) -> dict[str, object]:
+def as_json(group: str, steps: list[PartitionReset], done: tuple[int, int] | None) -> dict[str, object]:
     """The plan for programs."""
     return {
         "group": group,
@@ -101,7 +103,7 @@ def as_json(group: str, steps: list[Step], done: tuple[int, int] | None) -> dict
     }
 
 
-def export(arguments: argparse.Namespace, steps: list[Step]) -> None:
+def export(arguments: argparse.Namespace, steps: list[PartitionReset]) -> None:
     """Write the CSV files that were asked for. CliError: there is nothing to write, or nowhere."""
     wanted: dict[TopicPartition, int] = targets(steps)
     try:

@@ -42,7 +42,7 @@ class Act(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PartitionReset:
     """One partition of the plan."""
 
     topic: str
@@ -67,7 +67,7 @@ def make_plan(
     reach: Reach | None,
     *,
     delete_new: bool,
-) -> list[Step]:
+) -> list[PartitionReset]:
     """A step for each partition that had an offset then, or has one now. `None`: the brokers were not asked."""
     partitions = then.keys() | (now or {}).keys()
     return [
@@ -78,29 +78,29 @@ def make_plan(
 
 def _step(
     key: TopicPartition, then: Standing | None, now: Today | None, reach: Reach | None, *, delete_new: bool
-) -> Step:
+) -> PartitionReset:
     today = None if now is None else now.offset
     if then is None:
         if now is None:
-            return Step(*key, Act.SAME, None, None, None, "", None, "had no offset, and has none")
+            return PartitionReset(*key, Act.SAME, None, None, None, "", None, "had no offset, and has none")
         if delete_new:
-            return Step(*key, Act.DELETE, today, None, None, "", None, "had no offset then")
-        return Step(*key, Act.LEAVE, today, None, None, "", None, "had no offset then")
+            return PartitionReset(*key, Act.DELETE, today, None, None, "", None, "had no offset then")
+        return PartitionReset(*key, Act.LEAVE, today, None, None, "", None, "had no offset then")
     target, note = then.offset, ""
     if reach is not None:
         if key not in reach.existing:
-            return Step(*key, Act.GONE, today, target, None, "", then.committed_ms, "does not exist any more")
+            return PartitionReset(*key, Act.GONE, today, target, None, "", then.committed_ms, "does not exist any more")
         start, end = reach.start.get(key), reach.end.get(key)
         if start is not None and target < start:
             target, note = start, f"its log now begins at {start}: set to that"
         elif end is not None and target > end:
             target, note = end, f"its log now ends at {end}: set to that"
     same = now is not None and (now.offset, now.metadata) == (target, then.metadata)
-    return Step(
+    return PartitionReset(
         *key, Act.SAME if same else Act.COMMIT, today, then.offset, target, then.metadata, then.committed_ms, note
     )
 
 
-def targets(steps: list[Step]) -> dict[TopicPartition, int]:
+def targets(steps: list[PartitionReset]) -> dict[TopicPartition, int]:
     """Every offset that the plan wants to stand in the end, whether it does already or not."""
     return {(step.topic, step.partition): step.target for step in steps if step.target is not None}

@@ -20,7 +20,7 @@ from coordinator.cli.screen import tell
 from coordinator.history.times import ago, local_time
 
 if TYPE_CHECKING:
-    from coordinator.cli.reset.plan import Step
+    from coordinator.cli.reset.plan import PartitionReset
     from coordinator.history.commits import Standing, TopicPartition
     from coordinator.history.tables import GroupHistory
 
@@ -146,7 +146,7 @@ def reset(
     return _exit_code(steps)
 
 
-def _exit_code(steps: list[Step]) -> int:
+def _exit_code(steps: list[PartitionReset]) -> int:
     """1 if the plan cannot be carried out for every partition."""
     from coordinator.cli.reset.plan import Act
 

@@ -13,9 +13,9 @@ from typing import Final
 
 from coordinator.cli.client import Client, explain
 from coordinator.cli.errors import CliError
-from coordinator.cli.group_description import Group, describe
+from coordinator.cli.group_description import DescribedGroup, describe
 from coordinator.cli.log_ends import EARLIEST, LATEST, log_offsets
-from coordinator.cli.reset.plan import Act, Reach, Step, Today
+from coordinator.cli.reset.plan import Act, PartitionReset, Reach, Today
 from coordinator.history.commits import TopicPartition
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
@@ -79,7 +79,7 @@ def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
     )
 
 
-def members_of(client: Client, group_id: str) -> Group | None:
+def members_of(client: Client, group_id: str) -> DescribedGroup | None:
     """The group if it has members, or is getting some; None if it has none, or does not exist."""
     try:
         group = describe(client, group_id)
@@ -90,7 +90,7 @@ def members_of(client: Client, group_id: str) -> Group | None:
     return None if group.state in WITHOUT_MEMBERS and not group.members else group
 
 
-def refusal(group: Group) -> CliError:
+def refusal(group: DescribedGroup) -> CliError:
     """Why a group with members cannot be reset, who they are, and what to do."""
     named = [
         f"{member.instance_id or member.client_id or member.member_id} at {member.host.lstrip('/')}"
@@ -107,7 +107,7 @@ def refusal(group: Group) -> CliError:
     )
 
 
-def execute(client: Client, group_id: str, steps: list[Step]) -> tuple[int, int]:
+def execute(client: Client, group_id: str, steps: list[PartitionReset]) -> tuple[int, int]:
     """Commit and delete what the plan says; how many of each. CliError: refused, and what of it was done."""
     occupied = members_of(client, group_id)
     if occupied is not None:
@@ -121,7 +121,7 @@ def execute(client: Client, group_id: str, steps: list[Step]) -> tuple[int, int]
     return len(commits), len(deletions)
 
 
-def _commit(client: Client, group_id: str, steps: list[Step]) -> None:
+def _commit(client: Client, group_id: str, steps: list[PartitionReset]) -> None:
     topics: dict[str, OffsetCommitRequestTopic] = {}
     for step in steps:
         if step.target is not None:
@@ -159,7 +159,7 @@ _PATIENCE: Final = frozenset(
 )
 
 
-def _delete(client: Client, group_id: str, steps: list[Step], done: str) -> None:
+def _delete(client: Client, group_id: str, steps: list[PartitionReset], done: str) -> None:
     topics: dict[str, OffsetDeleteRequestTopic] = {}
     for step in steps:
         topics.setdefault(step.topic, OffsetDeleteRequestTopic(name=step.topic)).partitions.append(

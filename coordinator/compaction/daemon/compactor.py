@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from coordinator.compaction import swap_protocol
 from coordinator.compaction.daemon.counters import CompactionCounters
 from coordinator.compaction.daemon.dirtiness import dirtiness, lags_of, scheduled
-from coordinator.compaction.daemon.job_scanner import JobSeen, Looker, Seen
+from coordinator.compaction.daemon.job_scanner import JobScanner, JobSeen, Seen
 from coordinator.compaction.daemon.plans import OpenPlan
-from coordinator.compaction.daemon.segment_swapper import Placement
+from coordinator.compaction.daemon.segment_swapper import SegmentSwapper
 from coordinator.compaction.daemon.workers import CHILD, Workers
-from coordinator.compaction.planning import Options, view_of
+from coordinator.compaction.planning import PlanOptions, view_of
 from coordinator.compaction.request import Answer, DaemonFacts, Request, announce, answer, compaction_dir
 from coordinator.processes.child_process import ChildError
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
@@ -56,7 +56,8 @@ T = TypeVar("T")
 class Compactor:
     """Of one node. Every method belongs to the loop's thread; those called `_in_thread_*` run in others.
 
-    `settled` is asked for rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for tests.
+    `committed_rows` is asked for rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for
+    tests.
     """
 
     def __init__(
@@ -66,7 +67,7 @@ class Compactor:
         config: Config,
         fs: FileSystem,
         offsets_log: OffsetsLog,
-        settled: Callable[[int, int], Iterator[list[Row]] | None],
+        committed_rows: Callable[[int, int], Iterator[list[Row]] | None],
         *,
         epoch: str,
         at_step: AtStep = no_step,
@@ -81,8 +82,8 @@ class Compactor:
         self._fs = fs
         self._offsets_log = offsets_log
         self._timeout_s = max(config.compaction_plan_expiration_ms / 1000, SHORTEST_TIMEOUT_S)
-        self._workers = Workers(loop, offsets_log, settled, child=child)
-        self._placement = Placement(
+        self._workers = Workers(loop, offsets_log, committed_rows, child=child)
+        self._placement = SegmentSwapper(
             loop,
             data_dir,
             fs,
@@ -94,8 +95,8 @@ class Compactor:
             timeout_s=self._timeout_s,
             at_step=at_step,
         )
-        self._settled = settled
-        self._looker = Looker(fs, data_dir)
+        self._committed_rows = committed_rows
+        self._looker = JobScanner(fs, data_dir)
         self._open: OpenPlan | None = None
         self._serving: Request | None = None  # whose plan is being made
         self._doing = ""  # what the work in hand is, for whoever waits
@@ -299,13 +300,13 @@ class Compactor:
         if request is None:
             logs = scheduled(logs, self.counters, now_ms)
         # What is being loaded, or could not be, has no memory to be held against.
-        logs = {partition: log for partition, log in logs.items() if self._settled(partition, 0) is not None}
+        logs = {partition: log for partition, log in logs.items() if self._committed_rows(partition, 0) is not None}
         if request is not None and request.partitions is not None:
             logs = {partition: log for partition, log in logs.items() if partition in request.partitions}
         await self._workers.run(swap_protocol.settle, logs, self._workers.in_thread_on_writer)
         if request is not None and request.roll:
             await self._workers.run(self._in_thread_roll, logs)
-        options = Options(
+        options = PlanOptions(
             lags=lags_of(config, request.min_cleanable_ratio if request is not None else None),
             delete_retention_ms=config.log_cleaner_delete_retention_ms,
             segment_bytes=config.offsets_topic_segment_bytes,

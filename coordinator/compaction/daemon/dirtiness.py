@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from coordinator.compaction.eligibility import Cleanable, Lags, SegmentFacts, cleanable
+from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, cleanable
 from coordinator.compaction.planning import view_of
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def dirtiness(logs: Mapping[int, Log], marks: Mapping[int, int], lags: Lags, now
         view = view_of(partition, log)
         found[partition] = cleanable(
             [
-                SegmentFacts(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
+                ClosedSegment(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
                 for one in view.closed
             ],
             active_base_offset=view.active_base_offset,

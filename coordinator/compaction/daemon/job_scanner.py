@@ -43,7 +43,7 @@ class Seen(NamedTuple):
     jobs: tuple[JobSeen, ...]
 
 
-class Looker:
+class JobScanner:
     """For one data directory."""
 
     def __init__(self, fs: FileSystem, data_dir: Path) -> None:

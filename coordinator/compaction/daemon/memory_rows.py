@@ -34,23 +34,23 @@ ABSENT: Final = "absent"
 T = TypeVar("T")
 
 
-class EventLoop(Protocol):
+class CallingLoop(Protocol):
     """The part of an asyncio loop that the clock uses."""
 
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any) -> Any: ...
 
 
 class MemoryRows:
-    """Of one daemon. `settled` and `high_watermark` are asked on the loop's thread."""
+    """Of one daemon. `committed_rows` and `high_watermark` are asked on the loop's thread."""
 
     def __init__(
         self,
-        loop: EventLoop,
-        settled: Callable[[int, int], Iterator[list[Row]] | None],
+        loop: CallingLoop,
+        committed_rows: Callable[[int, int], Iterator[list[Row]] | None],
         high_watermark: Callable[[int], int],
     ) -> None:
         self._loop = loop
-        self._settled = settled
+        self._committed_rows = committed_rows
         self._high_watermark = high_watermark
         self._sending = threading.Lock()
         self.longest_slice_s = 0.0
@@ -71,7 +71,7 @@ class MemoryRows:
             self._sending.release()
 
     def _send(self, pipe: IO[bytes], partition: int, below_offset: int, progress: Callable[[], None]) -> None:
-        rows = self._on_loop(lambda: self._settled(partition, below_offset))
+        rows = self._on_loop(lambda: self._committed_rows(partition, below_offset))
         if rows is None:
             frames.write(pipe, (ABSENT, 0))
             return

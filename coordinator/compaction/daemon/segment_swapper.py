@@ -31,7 +31,7 @@ LOG: Final = logging.getLogger("coordinator.compactor")
 COMPARED_S: Final = 0.3  # how long the loop is watched before segments are exchanged
 
 
-class Placement:
+class SegmentSwapper:
     """Of one compactor; on the loop's thread."""
 
     def __init__(
@@ -165,7 +165,7 @@ class Placement:
             sentence,
         )
 
-    def _in_thread_swap(self, accepted: swap_protocol.Accepted) -> swap_protocol.Outcome:
+    def _in_thread_swap(self, accepted: swap_protocol.Accepted) -> swap_protocol.SwapOutcome:
         return swap_protocol.swap(
             self._fs,
             self._data_dir,
@@ -177,7 +177,7 @@ class Placement:
         )
 
     def _count(
-        self, accepted: swap_protocol.Accepted, outcome: swap_protocol.Outcome, opened: OpenPlan, started_ms: int
+        self, accepted: swap_protocol.Accepted, outcome: swap_protocol.SwapOutcome, opened: OpenPlan, started_ms: int
     ) -> None:
         counters, now_ms = self._counters, int(time.time() * 1000)
         stats = [result.stats for result in accepted.results if result.partition in outcome.swapped]

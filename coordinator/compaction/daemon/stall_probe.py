@@ -14,7 +14,7 @@ from typing import Any, Final, Protocol
 STEP_S: Final = 0.001
 
 
-class EventLoop(Protocol):
+class ProbedLoop(Protocol):
     """What is used of an asyncio loop."""
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Any: ...
@@ -23,7 +23,7 @@ class EventLoop(Protocol):
 class StallProbe:
     """`start`, then `stop`, which tells the longest delay in seconds. All on the loop's thread."""
 
-    def __init__(self, loop: EventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(self, loop: ProbedLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self._loop = loop
         self._clock = clock
         self._due = 0.0

@@ -31,13 +31,13 @@ T = TypeVar("T")
 
 
 class Workers:
-    """Of one compactor. `settled` is asked for rows from memory, see `coordinator.core.committed_rows`."""
+    """Of one compactor. `committed_rows` is asked for rows from memory, see `coordinator.core.committed_rows`."""
 
     def __init__(
         self,
         loop: asyncio.AbstractEventLoop,
         offsets_log: OffsetsLog,
-        settled: Callable[[int, int], Iterator[list[Row]] | None],
+        committed_rows: Callable[[int, int], Iterator[list[Row]] | None],
         *,
         child: Sequence[str] = CHILD,
     ) -> None:
@@ -47,7 +47,7 @@ class Workers:
         self._child = tuple(child)
         self._children = Children()
         self._threads = ThreadPoolExecutor(THREADS, "compactor")
-        self._rows = MemoryRows(loop, settled, lambda partition: offsets_log.log(partition).high_watermark)
+        self._rows = MemoryRows(loop, committed_rows, lambda partition: offsets_log.log(partition).high_watermark)
 
     def run(self, act: Callable[..., T], *arguments: Any) -> Awaitable[T]:
         """Run `act` in one of the threads."""

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import InFlight, client_error
-from coordinator.core.group.history import Outcome
+from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.group.history import RebalanceOutcome
 from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Reply
     from protocol.error_codes import ErrorCode
 
 
-class CreateGroup(InFlight):
+class CreateGroup(PendingAppend):
     """The record of a new group is on its way. `creating` has all of these by group id, until their fate is known."""
 
     writes_group = True
@@ -31,38 +31,38 @@ class CreateGroup(InFlight):
         self.held: list[Reply] = []
         creating[group_id] = self
 
-    def hold(self, event: Event) -> None:
+    def hold(self, context: Context) -> None:
         """Keep back what this event answers."""
-        self.held += event.replies
-        event.replies.clear()
+        self.held += context.replies
+        context.replies.clear()
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         if self.group is not None:
             self.group.is_recorded = True
-        self._release(event)
+        self._release(context)
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
+    def failed(self, error: ErrorCode, context: Context) -> None:
         """The group vanishes again, and who waits in it hears why."""
         group = self.group
         if group is None or group.is_recorded:
-            self._release(event)
+            self._release(context)
             return
-        self.abandoned(client_error(error), event)
+        self.abandoned(client_error(error), context)
         for member in group.members.values():
-            refuse_parked_join(group, member, client_error(error), event)
-            refuse_parked_sync(member, client_error(error), event)
-        group.end_rebalance(Outcome.INTERRUPTED, event)
+            refuse_parked_join(group, member, client_error(error), context)
+            refuse_parked_sync(member, client_error(error), context)
+        group.end_rebalance(RebalanceOutcome.INTERRUPTED, context)
         group.shard.forget(group)
 
-    def abandoned(self, error: ErrorCode, event: Event) -> None:
+    def abandoned(self, error: ErrorCode, context: Context) -> None:
         self._end()
         for reply in self.held:
-            event.reply(reply.ticket, join_error(error))
+            context.reply(reply.ticket, join_error(error))
         self.held.clear()
 
-    def _release(self, event: Event) -> None:
+    def _release(self, context: Context) -> None:
         self._end()
-        event.replies += self.held
+        context.replies += self.held
         self.held.clear()
 
     def _end(self) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import Event
+from coordinator.core.context import Context
 from coordinator.core.group.heartbeat import expire_session
 from coordinator.core.group.session import is_waiting_for_us
 from coordinator.core.purgatory.purgatory import DelayedOperation
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member
 
 
-class DelayedHeartbeat(DelayedOperation[Event]):
+class DelayedHeartbeat(DelayedOperation[Context]):
     """Ends the session of one member."""
 
     __slots__ = ("group", "member")
@@ -32,10 +32,10 @@ class DelayedHeartbeat(DelayedOperation[Event]):
     def deadline_now_ms(self) -> int:
         return self.member.session_deadline_ms
 
-    def timer_fired(self, now_ms: int, context: Event) -> None:
+    def timer_fired(self, now_ms: int, context: Context) -> None:
         if self.member.session_deadline_ms <= now_ms and is_waiting_for_us(self.member):
             return  # not on the wheel any more, and not completed: restart_session arms it again
         super().timer_fired(now_ms, context)
 
-    def on_expiration(self, context: Event) -> None:
+    def on_expiration(self, context: Context) -> None:
         expire_session(self.group, self.member, context)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import Event
+from coordinator.core.context import Context
 from coordinator.core.group.rebalance import complete_join_phase, initial_delay_over
 from coordinator.core.purgatory.purgatory import DelayedOperation
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
 
 
-class DelayedJoin(DelayedOperation[Event]):
+class DelayedJoin(DelayedOperation[Context]):
     """Completes the join phase of a group whose members are to rejoin."""
 
     __slots__ = ("group",)
@@ -25,15 +25,15 @@ class DelayedJoin(DelayedOperation[Event]):
         super().__init__(deadline_ms)
         self.group = group
 
-    def try_complete(self, context: Event) -> bool:
+    def try_complete(self, context: Context) -> bool:
         return self.group.all_joined and self.force_complete(context)
 
-    def on_complete(self, context: Event) -> None:
+    def on_complete(self, context: Context) -> None:
         self.group.join_timer = None
         complete_join_phase(self.group, context)
 
 
-class DelayedInitialJoin(DelayedOperation[Event]):
+class DelayedInitialJoin(DelayedOperation[Context]):
     """Waits `delay_ms` for members of an empty group; `remaining_ms` is what extensions may still add."""
 
     __slots__ = ("delay_ms", "group", "remaining_ms")
@@ -44,6 +44,6 @@ class DelayedInitialJoin(DelayedOperation[Event]):
         self.delay_ms = delay_ms
         self.remaining_ms = remaining_ms
 
-    def on_complete(self, context: Event) -> None:
+    def on_complete(self, context: Context) -> None:
         self.group.join_timer = None
         initial_delay_over(self.group, self.delay_ms, self.remaining_ms, context)

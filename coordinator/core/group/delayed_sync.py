@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import Event
+from coordinator.core.context import Context
 from coordinator.core.group.rebalance import expire_unsynced
 from coordinator.core.purgatory.purgatory import DelayedOperation
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
 
 
-class DelayedSync(DelayedOperation[Event]):
+class DelayedSync(DelayedOperation[Context]):
     """Watches over the pending syncs of one generation."""
 
     __slots__ = ("generation", "group")
@@ -25,7 +25,7 @@ class DelayedSync(DelayedOperation[Event]):
         self.group = group
         self.generation = group.generation
 
-    def on_expiration(self, context: Event) -> None:
+    def on_expiration(self, context: Context) -> None:
         if self.group.sync_timer is self:
             self.group.sync_timer = None
         expire_unsynced(self.group, self.generation, context)

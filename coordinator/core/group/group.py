@@ -19,10 +19,11 @@ from protocol import consumer
 from protocol.errors import DecodeError
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event, Shard
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
-    from coordinator.core.group.history import Outcome, Rebalance
+    from coordinator.core.group.history import Rebalance, RebalanceOutcome
     from coordinator.core.group.member import Member, Protocols, Timer
+    from coordinator.core.shard import Shard
 
 CONSUMER: Final = "consumer"
 MAX_GENERATION: Final = 2**31 - 1
@@ -310,20 +311,20 @@ class Group:
 
     # -- history -------------------------------------------------------------------------------------------------
 
-    def end_rebalance(self, outcome: Outcome, event: Event) -> None:
+    def end_rebalance(self, outcome: RebalanceOutcome, context: Context) -> None:
         """The running rebalance is over: keep its record, tell the log."""
         rebalance, self.rebalance = self.rebalance, None
         if rebalance is None:
             return
-        rebalance.ended(outcome, event.now_ms)
-        kept = event.config.group_max_rebalance_history
+        rebalance.ended(outcome, context.now_ms)
+        kept = context.config.group_max_rebalance_history
         if kept:
             if self.rebalances is None:
                 self.rebalances = [rebalance]  # a list, not a deque: that takes 600 bytes for its first entry
             else:
                 self.rebalances.append(rebalance)
                 del self.rebalances[:-kept]
-        event.on_rebalance(rebalance)
+        context.on_rebalance(rebalance)
 
     # -- what must hold ------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 ANSWERS_NONE: Final = frozenset({COMPLETING_REBALANCE, STABLE})
 
 
-def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, event: Event) -> None:
+def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: Context) -> None:
     """A valid Heartbeat renews the session, also while the answer is REBALANCE_IN_PROGRESS."""
     error = check_heartbeat(group, request)
     if error is ErrorCode.NONE or error is ErrorCode.REBALANCE_IN_PROGRESS:
         member = group.members[request.member_id]
-        restart_session(group, member, member.session_timeout_ms, event)
-    event.reply(ticket, HeartbeatResponse(error_code=int(error)))
+        restart_session(group, member, member.session_timeout_ms, context)
+    context.reply(ticket, HeartbeatResponse(error_code=int(error)))
 
 
-def expire_session(group: Group, member: Member, event: Event) -> None:
+def expire_session(group: Group, member: Member, context: Context) -> None:
     """The session timer reached its deadline, and nothing moved it."""
     if group.state is DEAD or member.is_gone or is_waiting_for_us(member):
         return
-    event.counters.expired_sessions += 1
+    context.counters.expired_sessions += 1
     trigger = Trigger.by(Cause.SESSION_EXPIRED, member)
     if group.state is PREPARING_REBALANCE and group.rebalance is not None:
         group.rebalance.dropped(member.member_id)
-    drop_member(group, member, event)
-    maybe_rebalance(group, trigger, event)
+    drop_member(group, member, context)
+    maybe_rebalance(group, trigger, context)
 
 
-def expire_pending(group: Group, member_id: str, event: Event) -> None:
+def expire_pending(group: Group, member_id: str, context: Context) -> None:
     """An id was handed out and never used: nobody waits for it any longer."""
     if group.state is DEAD or not group.remove_pending(member_id):
         return
     if group.state is PREPARING_REBALANCE:
-        event.timers.check_joins(group, event)
+        context.timers.check_joins(group, context)
 
 
 class HeartbeatMemo:

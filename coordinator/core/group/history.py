@@ -53,7 +53,7 @@ def _shortened(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - UUID_CHARS - 3]}...{name[-UUID_CHARS:]}"
 
 
-class Outcome(Enum):
+class RebalanceOutcome(Enum):
     RUNNING = "running"
     STABLE = "stable"
     EMPTY = "empty"
@@ -86,7 +86,7 @@ class Rebalance:
         self.started_ms = now_ms
         self.join_ms = -1  # how long the join phase took; -1: it is not over
         self.sync_ms = -1
-        self.outcome = Outcome.RUNNING
+        self.outcome = RebalanceOutcome.RUNNING
         self.not_back: tuple[str, ...] = ()  # members dropped because they did not rejoin in time
         self.not_back_count = 0
 
@@ -101,7 +101,7 @@ class Rebalance:
         self.members_after = members
         self.join_ms = now_ms - self.started_ms
 
-    def ended(self, outcome: Outcome, now_ms: int) -> None:
+    def ended(self, outcome: RebalanceOutcome, now_ms: int) -> None:
         self.outcome = outcome
         if self.join_ms >= 0:
             self.sync_ms = now_ms - self.started_ms - self.join_ms
@@ -115,7 +115,9 @@ class Rebalance:
         if trigger.reason:
             text += f', giving as its reason "{trigger.reason}"'
         if self.join_ms < 0:
-            return text + ("; members are rejoining." if self.outcome is Outcome.RUNNING else "; it was cut short.")
+            return text + (
+                "; members are rejoining." if self.outcome is RebalanceOutcome.RUNNING else "; it was cut short."
+            )
         members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
         text += f". {members} joined within {self.join_ms} ms"
         if self.not_back_count:
@@ -123,11 +125,11 @@ class Rebalance:
             more = self.not_back_count - len(self.not_back)
             text += f" and {more} more" if more else ""
         text += f"; generation {self.generation} "
-        if self.outcome is Outcome.STABLE:
+        if self.outcome is RebalanceOutcome.STABLE:
             return f"{text}was stable after another {self.sync_ms} ms."
-        if self.outcome is Outcome.EMPTY:
+        if self.outcome is RebalanceOutcome.EMPTY:
             return f"{text}is empty."
-        if self.outcome is Outcome.INTERRUPTED:
+        if self.outcome is RebalanceOutcome.INTERRUPTED:
             return f"{text}ended after another {self.sync_ms} ms, before it was stable."
         return f"{text}waits for its leader's assignments."
 

@@ -27,7 +27,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.join_group import JoinGroupRequest  # at run time: a compiled tuple looks its types up
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
 
@@ -40,77 +40,79 @@ class JoinGroup(NamedTuple):
     knows_skip_assignment: bool  # can be told that it leads and shall not assign (v9+)
 
 
-def join(group: Group, command: JoinGroup, ticket: Ticket, event: Event) -> None:
+def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> None:
     """Handle a JoinGroup for an existing (perhaps just created) group. The ticket is answered or parked."""
     request = command.request
     member_id = request.member_id
-    if not has_room(group, member_id, event.config.group_max_size):
-        _expel(group, member_id, event)
-        event.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
+    if not has_room(group, member_id, context.config.group_max_size):
+        _expel(group, member_id, context)
+        context.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
         return
     protocols = _protocols(group, request)
     if group.state is DEAD:
-        event.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id))
+        context.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id))
     elif not group.supports(request.protocol_type, protocols):
-        event.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id))
+        context.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id))
     elif member_id == "":
-        _join_unknown(group, command, protocols, ticket, event)
+        _join_unknown(group, command, protocols, ticket, context)
     else:
-        _join_known(group, request, protocols, ticket, event)
+        _join_known(group, request, protocols, ticket, context)
 
 
-def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket: Ticket, event: Event) -> None:
+def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket: Ticket, context: Context) -> None:
     request = command.request
     instance_id = request.group_instance_id
     prefix = instance_id if instance_id is not None else ticket.client_id
-    new_id = f"{prefix[:MAX_CLIENT_ID_CHARS]}-{event.new_member_uuid()}"
+    new_id = f"{prefix[:MAX_CLIENT_ID_CHARS]}-{context.new_member_uuid()}"
     if instance_id is not None and instance_id in group.static_members:
         replace_static_member(
-            group, request, protocols, new_id, ticket, event, knows_skip_assignment=command.knows_skip_assignment
+            group, request, protocols, new_id, ticket, context, knows_skip_assignment=command.knows_skip_assignment
         )
     elif instance_id is None and command.member_id_required:
-        event.timers.make_room_for_pending(event)
-        deadline_ms = event.now_ms + request.session_timeout_ms
-        group.pending_join[new_id] = event.timers.await_pending(group, new_id, deadline_ms)
-        event.reply(ticket, join_error(ErrorCode.MEMBER_ID_REQUIRED, new_id))
+        context.timers.make_room_for_pending(context)
+        deadline_ms = context.now_ms + request.session_timeout_ms
+        group.pending_join[new_id] = context.timers.await_pending(group, new_id, deadline_ms)
+        context.reply(ticket, join_error(ErrorCode.MEMBER_ID_REQUIRED, new_id))
     else:
-        _add_member(group, new_id, request, protocols, ticket, event)
+        _add_member(group, new_id, request, protocols, ticket, context)
 
 
-def _join_known(group: Group, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, event: Event) -> None:
+def _join_known(
+    group: Group, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, context: Context
+) -> None:
     member_id = request.member_id
     if member_id in group.pending_join:
         if request.group_instance_id is not None:
             # Ids are handed out to dynamic members only: whoever brings one with an instance id made it up.
-            event.reply(ticket, join_error(ErrorCode.UNKNOWN_SERVER_ERROR))
+            context.reply(ticket, join_error(ErrorCode.UNKNOWN_SERVER_ERROR))
         else:
-            _add_member(group, member_id, request, protocols, ticket, event)
+            _add_member(group, member_id, request, protocols, ticket, context)
         return
     error = check_member(group, member_id, request.group_instance_id)
     if error is ErrorCode.NONE and group.state is EMPTY:
         error = ErrorCode.UNKNOWN_MEMBER_ID
     if error is not ErrorCode.NONE:
-        event.reply(ticket, join_error(error, member_id))
+        context.reply(ticket, join_error(error, member_id))
         return
     member = group.members[member_id]
     changed = member.protocols != protocols
     if group.state is PREPARING_REBALANCE:
-        update_member(group, member, request, protocols, ticket, event)
-        event.timers.check_joins(group, event)
+        update_member(group, member, request, protocols, ticket, context)
+        context.timers.check_joins(group, context)
     elif changed:
-        update_member(group, member, request, protocols, ticket, event)
-        prepare_rebalance(group, Trigger.by(Cause.PROTOCOLS_CHANGED, member, request.reason), event)
+        update_member(group, member, request, protocols, ticket, context)
+        prepare_rebalance(group, Trigger.by(Cause.PROTOCOLS_CHANGED, member, request.reason), context)
     elif group.state is STABLE and member_id == group.leader_id:
         # Always, even if nothing changed: this is how a leader asks for a new assignment (topics have changed).
-        update_member(group, member, request, protocols, ticket, event)
-        prepare_rebalance(group, Trigger.by(Cause.LEADER_REJOINED, member, request.reason), event)
+        update_member(group, member, request, protocols, ticket, context)
+        prepare_rebalance(group, Trigger.by(Cause.LEADER_REJOINED, member, request.reason), context)
     else:
         # It missed the answer, or was told to rejoin needlessly. Nothing changes, not even a timer.
-        event.reply(ticket, join_success(group, member))
+        context.reply(ticket, join_success(group, member))
 
 
 def _add_member(
-    group: Group, member_id: str, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, event: Event
+    group: Group, member_id: str, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, context: Context
 ) -> None:
     """A new member enters, its JoinGroup parked (spec 3.5)."""
     member = Member(
@@ -128,11 +130,11 @@ def _add_member(
     if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:
         group.new_member_added = True
     group.add(member)
-    restart_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS, event)
-    maybe_rebalance(group, Trigger.by(Cause.MEMBER_JOINED, member, request.reason), event)
+    restart_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS, context)
+    maybe_rebalance(group, Trigger.by(Cause.MEMBER_JOINED, member, request.reason), context)
 
 
-def _expel(group: Group, member_id: str, event: Event) -> None:
+def _expel(group: Group, member_id: str, context: Context) -> None:
     """No room: if this was a member that has not rejoined yet, or an id handed out, it is out (spec 3.3, C.1)."""
     member = group.members.get(member_id)
     if member is not None:
@@ -142,7 +144,7 @@ def _expel(group: Group, member_id: str, event: Event) -> None:
     elif not group.remove_pending(member_id):
         return
     if group.state is PREPARING_REBALANCE:
-        event.timers.check_joins(group, event)
+        context.timers.check_joins(group, context)
 
 
 def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:

@@ -17,23 +17,23 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.leave_group import LeaveGroupResponse, MemberResponse
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 
 
-def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, event: Event) -> None:
+def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Context) -> None:
     """Handle a LeaveGroup for an existing group; answered now, or with the record that says the group is empty."""
     if group.state is DEAD:
-        event.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+        context.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
         return
-    appends_before = len(event.appends)
+    appends_before = len(context.appends)
     entries: list[MemberResponse] = []
     first_to_leave: Trigger | None = None
     anybody = False
     for identity in request.members:
-        outcome = _leave_one(group, identity, event)
+        outcome = _leave_one(group, identity, context)
         error = ErrorCode.NONE if isinstance(outcome, Trigger) else outcome
         if error is ErrorCode.NONE:
             anybody = True
@@ -42,16 +42,16 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, event: Event
         entries.append(_entry(identity, error))
     if group.state is PREPARING_REBALANCE:
         if anybody:
-            event.timers.check_joins(group, event)
+            context.timers.check_joins(group, context)
     elif first_to_leave is not None and group.state in (COMPLETING_REBALANCE, STABLE):
-        prepare_rebalance(group, first_to_leave, event)
+        prepare_rebalance(group, first_to_leave, context)
     response = LeaveGroupResponse(error_code=int(ErrorCode.NONE), members=entries)
-    if len(event.appends) > appends_before:
-        then = event.appends[-1].then
+    if len(context.appends) > appends_before:
+        then = context.appends[-1].then
         if isinstance(then, EmptyGroup):
             then.ticket, then.response = ticket, response
             return
-    event.reply(ticket, response)
+    context.reply(ticket, response)
 
 
 def leave_unknown_group(request: LeaveGroupRequest) -> LeaveGroupResponse:
@@ -59,7 +59,7 @@ def leave_unknown_group(request: LeaveGroupRequest) -> LeaveGroupResponse:
     return LeaveGroupResponse(members=[_entry(identity, ErrorCode.UNKNOWN_MEMBER_ID) for identity in request.members])
 
 
-def _leave_one(group: Group, identity: MemberIdentity, event: Event) -> ErrorCode | Trigger:
+def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> ErrorCode | Trigger:
     """An error; NONE if an unused id was given back; if a member left, the trigger for a rebalance."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if member_id == "":
@@ -76,7 +76,7 @@ def _leave_one(group: Group, identity: MemberIdentity, event: Event) -> ErrorCod
     member = group.members[member_id]
     if group.state is PREPARING_REBALANCE and group.rebalance is not None:
         group.rebalance.dropped(member_id)
-    drop_member(group, member, event)
+    drop_member(group, member, context)
     return Trigger.by(Cause.MEMBER_LEFT, member, identity.reason)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import Event
+from coordinator.core.context import Context
 from coordinator.core.group.heartbeat import expire_pending
 from coordinator.core.purgatory.purgatory import DelayedOperation
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
 
 
-class PendingMember(DelayedOperation[Event]):
+class PendingMember(DelayedOperation[Context]):
     """Waits for the second JoinGroup of one client."""
 
     __slots__ = ("group", "member_id")
@@ -25,5 +25,5 @@ class PendingMember(DelayedOperation[Event]):
         self.group = group
         self.member_id = member_id
 
-    def on_expiration(self, context: Event) -> None:
+    def on_expiration(self, context: Context) -> None:
         expire_pending(self.group, self.member_id, context)

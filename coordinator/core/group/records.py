@@ -19,7 +19,7 @@ from protocol.offsets_records import GroupValue, MemberValue, encode_group_key, 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from coordinator.core.context import Shard
+    from coordinator.core.shard import Shard
 
 Record = tuple[bytes, bytes | None]
 

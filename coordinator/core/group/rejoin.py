@@ -12,7 +12,7 @@ from coordinator.core.group.responses import join_error
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member, Protocols
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def update_member(
-    group: Group, member: Member, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, event: Event
+    group: Group, member: Member, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, context: Context
 ) -> None:
     """Take over protocols and timeouts, park the ticket; an older parked one is answered."""
     group.set_protocols(member, protocols)
@@ -28,4 +28,4 @@ def update_member(
     replaced = group.park_join(member, ticket)
     if replaced is not None:
         # Its connection is dead as a rule, and then this goes nowhere; if it lives it must not be blocked for ever.
-        event.reply(replaced, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))
+        context.reply(replaced, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))

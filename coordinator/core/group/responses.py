@@ -13,7 +13,7 @@ from protocol.messages.join_group import JoinGroupResponse, JoinGroupResponseMem
 from protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
 
@@ -67,18 +67,18 @@ def sync_success(group: Group, member: Member) -> SyncGroupResponse:
     )
 
 
-def refuse_parked_join(group: Group, member: Member, error: ErrorCode, event: Event, member_id: str = "") -> None:
+def refuse_parked_join(group: Group, member: Member, error: ErrorCode, context: Context, member_id: str = "") -> None:
     """Answer the parked JoinGroup of a member, if there is one, with an error."""
     ticket = group.take_join(member)
     if ticket is not None:
-        event.reply(ticket, join_error(error, member_id))
+        context.reply(ticket, join_error(error, member_id))
 
 
-def refuse_parked_sync(member: Member, error: ErrorCode, event: Event) -> bool:
+def refuse_parked_sync(member: Member, error: ErrorCode, context: Context) -> bool:
     """Answer the parked SyncGroup of a member, if there is one, with an error."""
     ticket = member.parked_sync
     if ticket is None:
         return False
     member.parked_sync = None
-    event.reply(ticket, sync_error(error))
+    context.reply(ticket, sync_error(error))
     return True

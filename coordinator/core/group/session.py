@@ -11,24 +11,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
 
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000  # how long a first JoinGroup may be parked; Kafka's constant
 
 
-def restart_session(group: Group, member: Member, timeout_ms: int, event: Event) -> None:
+def restart_session(group: Group, member: Member, timeout_ms: int, context: Context) -> None:
     """The member is alive as of now."""
-    deadline_ms = event.now_ms + timeout_ms
-    if deadline_ms == event.deadline_ms:
-        deadline_ms = event.deadline_ms  # the same object: a whole group is restarted at once, and an int is 32 bytes
+    deadline_ms = context.now_ms + timeout_ms
+    if deadline_ms == context.deadline_ms:
+        deadline_ms = context.deadline_ms  # the same object: a whole group is restarted at once, and an int is 32 bytes
     else:
-        event.deadline_ms = deadline_ms
+        context.deadline_ms = deadline_ms
     member.session_deadline_ms = deadline_ms
     session = member.session
     if session is None or not session.is_armed or session.fires_at_ms > deadline_ms:
-        event.timers.start_session(group, member)
+        context.timers.start_session(group, member)
 
 
 def is_waiting_for_us(member: Member) -> bool:

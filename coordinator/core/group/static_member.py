@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import InFlight, InvariantError, client_error
+from coordinator.core.context import InvariantError, PendingAppend, client_error
 from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.member import Member
 from coordinator.core.group.rebalance import prepare_rebalance
@@ -25,7 +25,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.join_group import JoinGroupResponse
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Protocols
@@ -38,28 +38,28 @@ def replace_static_member(
     protocols: Protocols,
     new_id: str,
     ticket: Ticket,
-    event: Event,
+    context: Context,
     *,
     knows_skip_assignment: bool,
 ) -> None:
     """The instance in `request` is known: `new_id` takes over, its JoinGroup parked."""
     old = group.members[group.static_members[request.group_instance_id or ""]]
     old_leader = group.leader_id or ""
-    refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, event, old.member_id)
-    refuse_parked_sync(old, ErrorCode.FENCED_INSTANCE_ID, event)
+    refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, context, old.member_id)
+    refuse_parked_sync(old, ErrorCode.FENCED_INSTANCE_ID, context)
     member = _take_over(group, old, new_id)
-    restart_session(group, member, old.session_timeout_ms, event)
-    update_member(group, member, request, protocols, ticket, event)
+    restart_session(group, member, old.session_timeout_ms, context)
+    update_member(group, member, request, protocols, ticket, context)
     trigger = Trigger.by(Cause.STATIC_MEMBER_REPLACED, member, request.reason)
     if group.state is PREPARING_REBALANCE:
-        event.timers.check_joins(group, event)
+        context.timers.check_joins(group, context)
     elif group.state is COMPLETING_REBALANCE or (
         group.state is STABLE and group.select_protocol() != group.protocol_name
     ):
-        prepare_rebalance(group, trigger, event)
+        prepare_rebalance(group, trigger, context)
     elif group.state is STABLE:
         then = ReplaceStaticMember(member, old, ticket, old_leader, group.generation, knows_skip_assignment)
-        event.append(group, (group_record(group),), then)
+        context.append(group, (group_record(group),), then)
     else:
         raise InvariantError(group.group_id, f"static member {old.member_id!r} in a group that is {group.state.value}")
 
@@ -90,14 +90,14 @@ def _take_over(group: Group, old: Member, new_id: str) -> Member:
     return member
 
 
-class CorrectGroup(InFlight):
+class CorrectGroup(PendingAppend):
     """The group record, once more: what the log says has to be put right. Nobody waits for it."""
 
     __slots__ = ()
     writes_group = True
 
 
-class ReplaceStaticMember(InFlight):
+class ReplaceStaticMember(PendingAppend):
     """The group record with the new member id is on its way; the JoinGroup that brought it is parked."""
 
     writes_group = True
@@ -129,31 +129,31 @@ class ReplaceStaticMember(InFlight):
             and self.member.parked_join is self.ticket
         )
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         group = self.group
         if group is None:
             return
         group.is_recorded = True
         if self.is_undone and group.state is STABLE:
             # It came after all, too late: the log names a member that is not one. Write what is true.
-            event.append(group, (group_record(group),), CorrectGroup())
+            context.append(group, (group_record(group),), CorrectGroup())
         elif self._is_current(group):
             group.take_join(self.member)
             session = self.member.session
             if session is None or not session.is_armed:
                 # It ran out while the JoinGroup was parked, which proves nothing. Otherwise it runs on as it is.
-                restart_session(group, self.member, self.member.session_timeout_ms, event)
+                restart_session(group, self.member, self.member.session_timeout_ms, context)
             if self.knows_skip_assignment:
                 leads = group.leader_id == self.member.member_id
                 answer = join_success(group, self.member, skip_assignment=leads)
             else:
                 answer = join_success(group, self.member, leader=self.old_leader)
-            event.reply(self.ticket, answer)
+            context.reply(self.ticket, answer)
 
-    def timed_out(self, event: Event) -> None:
-        self.failed(ErrorCode.REQUEST_TIMED_OUT, event)
+    def timed_out(self, context: Context) -> None:
+        self.failed(ErrorCode.REQUEST_TIMED_OUT, context)
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
+    def failed(self, error: ErrorCode, context: Context) -> None:
         group = self.group
         if group is None or self.is_undone or not self._is_current(group):
             return
@@ -163,19 +163,19 @@ class ReplaceStaticMember(InFlight):
         group.set_protocols(restored, self.old.protocols)
         restored.rebalance_timeout_ms = self.old.rebalance_timeout_ms
         restored.session_timeout_ms = self.old.session_timeout_ms
-        restart_session(group, restored, restored.session_timeout_ms, event)
-        self._refuse(group, client_error(error), event)
+        restart_session(group, restored, restored.session_timeout_ms, context)
+        self._refuse(group, client_error(error), context)
 
-    def abandoned(self, error: ErrorCode, event: Event) -> None:
+    def abandoned(self, error: ErrorCode, context: Context) -> None:
         """The partition is unloaded (spec 12.7)."""
         group = self.group
         if group is not None and not self.is_undone and self._is_current(group):
             group.take_join(self.member)
-            self._refuse(group, error, event)
+            self._refuse(group, error, context)
 
-    def _refuse(self, group: Group, error: ErrorCode, event: Event) -> None:
+    def _refuse(self, group: Group, error: ErrorCode, context: Context) -> None:
         """Of all errors of JoinGroup only this one tells where the group stands; Kafka's form."""
-        event.reply(
+        context.reply(
             self.ticket,
             JoinGroupResponse(
                 error_code=int(error),

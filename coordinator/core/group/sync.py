@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.context import InFlight, client_error
+from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.group.checks import check_sync
-from coordinator.core.group.history import Cause, Outcome, Trigger
+from coordinator.core.group.history import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.rebalance import maybe_rebalance
 from coordinator.core.group.records import group_record
 from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
@@ -20,33 +20,33 @@ from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALAN
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
     from protocol.messages.sync_group import SyncGroupRequest
 
 
-def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, event: Event) -> None:
+def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, context: Context) -> None:
     """Handle a SyncGroup for an existing group. The ticket is answered or parked."""
     error = check_sync(group, request)
     if error is ErrorCode.NONE and group.state is PREPARING_REBALANCE:
         error = ErrorCode.REBALANCE_IN_PROGRESS
     if error is not ErrorCode.NONE:
-        event.reply(ticket, sync_error(error))
+        context.reply(ticket, sync_error(error))
         return
     member = group.members[request.member_id]
     _has_synced(group, member)
     if group.state is STABLE:
-        restart_session(group, member, member.session_timeout_ms, event)
-        event.reply(ticket, sync_success(group, member))
+        restart_session(group, member, member.session_timeout_ms, context)
+        context.reply(ticket, sync_success(group, member))
         return
-    refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, event)  # a repeated request replaces the older one
+    refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, context)  # a repeated request replaces the older one
     member.parked_sync = ticket
     if member.member_id == group.leader_id:
         given = {assignment.member_id: assignment.assignment for assignment in request.assignments}
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
-        event.append(group, (group_record(group, assignments),), StoreAssignment(group.generation, assignments))
+        context.append(group, (group_record(group, assignments),), StoreAssignment(group.generation, assignments))
 
 
 def _has_synced(group: Group, member: Member) -> None:
@@ -56,7 +56,7 @@ def _has_synced(group: Group, member: Member) -> None:
         group.sync_timer = None
 
 
-class StoreAssignment(InFlight):
+class StoreAssignment(PendingAppend):
     """The group record with the leader's assignments is on its way."""
 
     writes_group = True
@@ -66,7 +66,7 @@ class StoreAssignment(InFlight):
         self.generation = generation
         self.assignments = assignments
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         group = self.group
         if group is None:
             return
@@ -78,23 +78,23 @@ class StoreAssignment(InFlight):
             ticket = member.parked_sync
             if ticket is not None:
                 member.parked_sync = None
-                event.reply(ticket, sync_success(group, member))
-                restart_session(group, member, member.session_timeout_ms, event)
-        group.transition(STABLE, event.wall_ms)
-        event.counters.completed_rebalances += 1
-        group.end_rebalance(Outcome.STABLE, event)
+                context.reply(ticket, sync_success(group, member))
+                restart_session(group, member, member.session_timeout_ms, context)
+        group.transition(STABLE, context.wall_ms)
+        context.counters.completed_rebalances += 1
+        group.end_rebalance(RebalanceOutcome.STABLE, context)
 
-    def timed_out(self, event: Event) -> None:
-        self.failed(ErrorCode.REQUEST_TIMED_OUT, event)
+    def timed_out(self, context: Context) -> None:
+        self.failed(ErrorCode.REQUEST_TIMED_OUT, context)
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
+    def failed(self, error: ErrorCode, context: Context) -> None:
         group = self.group
         if group is None or not self._is_awaited(group):
             return
         for member in group.members.values():
-            if refuse_parked_sync(member, client_error(error), event):
-                restart_session(group, member, member.session_timeout_ms, event)
-        maybe_rebalance(group, Trigger(Cause.APPEND_FAILED), event)
+            if refuse_parked_sync(member, client_error(error), context):
+                restart_session(group, member, member.session_timeout_ms, context)
+        maybe_rebalance(group, Trigger(Cause.APPEND_FAILED), context)
 
     def _is_awaited(self, group: Group) -> bool:
         return group.state is COMPLETING_REBALANCE and group.generation == self.generation

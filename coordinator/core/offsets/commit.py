@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from coordinator.core.context import InFlight, client_error
+from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
 from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, check_txn_offset_commit, fits
 from coordinator.core.group.group import Group
@@ -34,11 +34,10 @@ from protocol.messages.txn_offset_commit import (
 from protocol.offsets_records import encode_offset_value, encode_partition, offset_key_prefix
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
-    from coordinator.core.offsets.store import OffsetStore
-    from coordinator.core.registry import Directory
-    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.registry import GroupRegistry
+    from coordinator.core.shard import Shard
     from protocol.messages.offset_commit import OffsetCommitRequest
     from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
@@ -54,7 +53,7 @@ _TOO_LARGE: Final = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 _UNKNOWN_PARTITION: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
-class Form(NamedTuple):
+class ResponseTypes(NamedTuple):
     """The classes of an answer with one error for each partition."""
 
     response: Callable[..., Any]
@@ -62,11 +61,13 @@ class Form(NamedTuple):
     partition: Callable[..., Any]
 
 
-OFFSET_COMMIT: Final = Form(OffsetCommitResponse, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
-TXN_OFFSET_COMMIT: Final = Form(TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition)
+OFFSET_COMMIT: Final = ResponseTypes(OffsetCommitResponse, OffsetCommitResponseTopic, OffsetCommitResponsePartition)
+TXN_OFFSET_COMMIT: Final = ResponseTypes(
+    TxnOffsetCommitResponse, TxnOffsetCommitResponseTopic, TxnOffsetCommitResponsePartition
+)
 
 
-def answer(form: Form, outcomes: Sequence[Outcome], error: int = _NONE) -> Any:
+def answer(form: ResponseTypes, outcomes: Sequence[Outcome], error: int = _NONE) -> Any:
     """One entry for each topic of the request, even if it names one twice; but one for each name, the refused first, if
     anything is refused because it does not exist. `error` replaces all errors but that one."""
     if len(outcomes) == 1 and outcomes[0][1] != NO_PARTITION:  # most commits are of one partition
@@ -155,42 +156,42 @@ def offset_records(
     return outcomes, records
 
 
-class CommitOffsets(InFlight):
+class CommitOffsets(PendingAppend):
     """Committed offsets on their way to the disk."""
 
     __slots__ = ("outcomes", "ticket")
 
-    form: Form = OFFSET_COMMIT
+    form: ResponseTypes = OFFSET_COMMIT
 
     def __init__(self, ticket: Ticket, outcomes: list[Outcome]) -> None:
         self.ticket: Ticket | None = ticket
         self.outcomes = outcomes
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         group = self.group
         if group is not None:
             group.is_recorded = True
             self.apply(group)
         if self.ticket is not None:
-            event.replies.append(Reply(self.ticket, answer(self.form, self.outcomes)))
+            context.replies.append(Reply(self.ticket, answer(self.form, self.outcomes)))
 
     def apply(self, group: Group) -> None:
-        store = offsets_of(group)
+        store = group.shard.offsets
         group_id = group.group_id
         for topic, partition, _, committed, _ in self.outcomes:
             if committed is not None:
                 store.put(group_id, topic, partition, committed)
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
-        self.abandoned(client_error(error), event)
+    def failed(self, error: ErrorCode, context: Context) -> None:
+        self.abandoned(client_error(error), context)
         group = self.group
         if group is not None and group.is_simple and not group.is_recorded and not group.in_flight:
             group.shard.forget(group)  # it was made for this commit, and nothing of it remains
 
-    def abandoned(self, error: ErrorCode, event: Event) -> None:
+    def abandoned(self, error: ErrorCode, context: Context) -> None:
         ticket, self.ticket = self.ticket, None
         if ticket is not None:
-            event.reply(ticket, answer(self.form, self.outcomes, int(error)))
+            context.reply(ticket, answer(self.form, self.outcomes, int(error)))
 
 
 class CommitPendingOffsets(CommitOffsets):
@@ -205,136 +206,130 @@ class CommitPendingOffsets(CommitOffsets):
         self.producer_id = producer_id
 
     def apply(self, group: Group) -> None:
-        store = offsets_of(group)
+        store = group.shard.offsets
         for topic, partition, _, committed, _ in self.outcomes:
             if committed is not None:
                 store.put_pending(self.producer_id, group.group_id, topic, partition, committed)
 
 
-def offsets_of(group: Group) -> OffsetStore:
-    """The store that holds a group's offsets."""
-    shard: OffsetsPartition = group.shard  # type: ignore[assignment]  # there is no other kind of Shard
-    return shard.offsets
-
-
 def commit(
-    directory: Directory,
+    registry: GroupRegistry,
     request: OffsetCommitRequest,
     exists: Callable[[str, int], bool] | None,
     ticket: Ticket,
-    event: Event,
+    context: Context,
 ) -> None:
     """OffsetCommit. `exists` knows the topics; None takes any. A member's commit is a sign of life."""
     refused, accepted = split(request.topics, exists)
     if not accepted:
-        event.reply(ticket, answer(OFFSET_COMMIT, refused))
+        context.reply(ticket, answer(OFFSET_COMMIT, refused))
         return
     group_id = request.group_id
-    group = directory.groups.get(group_id)
+    group = registry.groups.get(group_id)
     generation = request.generation_id_or_member_epoch
     if group is not None:
         error = check_offset_commit(group, request.member_id, request.group_instance_id, generation)
     else:
-        error = directory.refusal(group_id)
+        error = registry.refusal(group_id)
         if error is ErrorCode.NONE and generation >= 0:
             error = ErrorCode.GROUP_ID_NOT_FOUND
     if error is not ErrorCode.NONE:
-        event.reply(ticket, answer(OFFSET_COMMIT, refuse(refused, accepted, error)))
+        context.reply(ticket, answer(OFFSET_COMMIT, refuse(refused, accepted, error)))
         return
     if group is not None and group.state is not EMPTY:  # Stable or preparing: nothing else passes the check
         member = group.members[request.member_id]
-        restart_session(group, member, member.session_timeout_ms, event)
+        restart_session(group, member, member.session_timeout_ms, context)
     retention_ms = request.retention_time_ms
     outcomes, records = offset_records(
         group_id,
         accepted,
-        log_offset=directory.shard_of(group_id).next_offset if group is None else group.shard.next_offset,
-        wall_ms=event.wall_ms,
-        expire_ms=NO_TIMESTAMP if retention_ms == -1 else min(event.wall_ms + retention_ms, MAX_TIMESTAMP_MS),
-        max_metadata=event.config.offset_metadata_max_bytes,
+        log_offset=registry.shard_of(group_id).next_offset if group is None else group.shard.next_offset,
+        wall_ms=context.wall_ms,
+        expire_ms=NO_TIMESTAMP if retention_ms == -1 else min(context.wall_ms + retention_ms, MAX_TIMESTAMP_MS),
+        max_metadata=context.config.offset_metadata_max_bytes,
     )
-    _append(directory, group_id, group, records, CommitOffsets(ticket, refused + outcomes), event)
+    _append(registry, group_id, group, records, CommitOffsets(ticket, refused + outcomes), context)
 
 
 def commit_pending(
-    directory: Directory,
+    registry: GroupRegistry,
     request: TxnOffsetCommitRequest,
     exists: Callable[[str, int], bool] | None,
     ticket: Ticket,
-    event: Event,
+    context: Context,
 ) -> None:
     """TxnOffsetCommit, once the producer and its transaction have been verified. Not a sign of life of anybody."""
     refused, accepted = split(request.topics, exists)
     if not accepted:
-        event.reply(ticket, answer(TXN_OFFSET_COMMIT, refused))
+        context.reply(ticket, answer(TXN_OFFSET_COMMIT, refused))
         return
     group_id = request.group_id
-    group = directory.groups.get(group_id)
-    error = ErrorCode.COORDINATOR_NOT_AVAILABLE if directory.is_down else ErrorCode.NONE
+    group = registry.groups.get(group_id)
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE if registry.is_down else ErrorCode.NONE
     if error is ErrorCode.NONE and group_id == "":
         error = ErrorCode.INVALID_GROUP_ID
     if error is ErrorCode.NONE:
-        error = directory.refusal(group_id)
+        error = registry.refusal(group_id)
     if error is ErrorCode.NONE:
         if group is not None:
             error = check_txn_offset_commit(group, request.member_id, request.group_instance_id, request.generation_id)
         elif request.generation_id >= 0:
             error = ErrorCode.ILLEGAL_GENERATION
     if error is not ErrorCode.NONE:
-        event.reply(ticket, answer(TXN_OFFSET_COMMIT, refuse(refused, accepted, error)))
+        context.reply(ticket, answer(TXN_OFFSET_COMMIT, refuse(refused, accepted, error)))
         return
     outcomes, records = offset_records(
         group_id,
         accepted,
-        log_offset=directory.shard_of(group_id).next_offset,
-        wall_ms=event.wall_ms,
+        log_offset=registry.shard_of(group_id).next_offset,
+        wall_ms=context.wall_ms,
         expire_ms=NO_TIMESTAMP,
-        max_metadata=event.config.offset_metadata_max_bytes,
+        max_metadata=context.config.offset_metadata_max_bytes,
     )
     then = CommitPendingOffsets(ticket, refused + outcomes, request.producer_id)
     producer = Producer(request.producer_id, request.producer_epoch)
-    _append(directory, group_id, group, records, then, event, producer)
+    _append(registry, group_id, group, records, then, context, producer)
 
 
 def _append(
-    directory: Directory,
+    registry: GroupRegistry,
     group_id: str,
     group: Group | None,
     records: list[tuple[bytes, bytes]],
     then: CommitOffsets,
-    event: Event,
+    context: Context,
     producer: Producer | None = None,
 ) -> None:
     """Hand the records over; a group that does not exist yet is made for them, but not for nothing."""
     if records and group is None:
-        group = directory.create(group_id, event)
+        group = registry.create(group_id, context)
         if group is None:
-            then.abandoned(ErrorCode.COORDINATOR_NOT_AVAILABLE, event)
+            then.abandoned(ErrorCode.COORDINATOR_NOT_AVAILABLE, context)
             return
     if not records or group is None:
         ticket, then.ticket = then.ticket, None
         if ticket is not None:
-            event.reply(ticket, answer(then.form, then.outcomes))
+            context.reply(ticket, answer(then.form, then.outcomes))
         return
-    event.counters.offset_commits += len(records)
-    event.append(group, tuple(records), then, producer)
+    context.counters.offset_commits += len(records)
+    context.append(group, tuple(records), then, producer)
 
 
-class EndTransaction(InFlight):
+class EndTransaction(PendingAppend):
     """The marker that ends a transaction is on its way to one partition."""
 
     __slots__ = ("is_commit", "producer_id", "shard")
 
-    def __init__(self, shard: OffsetsPartition, producer_id: int, *, is_commit: bool) -> None:
+    def __init__(self, shard: Shard, producer_id: int, *, is_commit: bool) -> None:
         self.group = None  # it belongs to no single one
         self.shard = shard
         self.producer_id = producer_id
         self.is_commit = is_commit
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         for group_id in self.shard.offsets.end_transaction(self.producer_id, commit=self.is_commit):
             if group_id not in self.shard.groups:
                 # Its group was deleted while the transaction was open: the offsets need one to be found and to expire.
-                group = Group(group_id, self.shard, event.wall_ms)
+                group = Group(group_id, self.shard, context.wall_ms)
                 group.is_recorded = True
                 self.shard.add(group)

@@ -20,11 +20,11 @@ from protocol.messages.offset_fetch import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.offsets.committed import GroupOffsets, TopicOffsets
     from coordinator.core.offsets.store import OffsetStore
-    from coordinator.core.registry import Directory
+    from coordinator.core.registry import GroupRegistry
     from coordinator.core.timers import GroupTimers
     from coordinator.core.work import Steps
     from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
@@ -40,48 +40,48 @@ _UNSTABLE: Final = int(ErrorCode.UNSTABLE_OFFSET_COMMIT)
 
 
 def fetch_offsets(
-    directory: Directory,
+    registry: GroupRegistry,
     timers: GroupTimers,
     request: OffsetFetchRequest,
-    in_steps: Callable[[Steps, Event], None],
+    in_steps: Callable[[Steps, Context], None],
     ticket: Ticket,
-    event: Event,
+    context: Context,
 ) -> None:
     """Answer now, or when the appends before it are settled; `in_steps` because there may be very many offsets."""
     awaited = {}
     if request.require_stable and len(request.groups) > GROUPS_AT_ONCE:  # not each id is hashed for that
-        for shard in directory.partitions:
+        for shard in registry.partitions:
             if shard.in_flight:
                 awaited[shard.partition] = shard.appended
     elif request.require_stable:
         for group in request.groups:
-            shard = directory.shard_of(group.group_id)
-            if shard.in_flight and directory.refusal(group.group_id) is ErrorCode.NONE:
+            shard = registry.shard_of(group.group_id)
+            if shard.in_flight and registry.refusal(group.group_id) is ErrorCode.NONE:
                 awaited[shard.partition] = shard.appended
     if not awaited:
-        answer = _at_once(directory, request)
+        answer = _at_once(registry, request)
         if answer is not None:
-            event.reply(ticket, answer)
+            context.reply(ticket, answer)
         else:
-            in_steps(_answer(directory, request, {}, ticket, event), event)
+            in_steps(_answer(registry, request, {}, ticket, context), context)
         return
 
     timers.await_appends(
         [("partition", number) for number in awaited],
-        event.now_ms + event.commit_timeout_ms,
-        lambda: not _unsettled(directory, awaited),
-        lambda later: in_steps(_answer(directory, request, _unsettled(directory, awaited), ticket, later), later),
-        event,
+        context.now_ms + context.commit_timeout_ms,
+        lambda: not _unsettled(registry, awaited),
+        lambda later: in_steps(_answer(registry, request, _unsettled(registry, awaited), ticket, later), later),
+        context,
     )
 
 
-def _unsettled(directory: Directory, awaited: dict[int, int]) -> dict[int, int]:
+def _unsettled(registry: GroupRegistry, awaited: dict[int, int]) -> dict[int, int]:
     """Partitions with appends from before a request that are not settled, by number."""
-    partitions = directory.partitions
+    partitions = registry.partitions
     return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
 
 
-def _at_once(directory: Directory, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
+def _at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
     """The answer to what consumers ask, some partitions of their own group; None: it is refused, or takes steps."""
     if len(request.groups) != 1:
         return None
@@ -92,9 +92,9 @@ def _at_once(directory: Directory, request: OffsetFetchRequest) -> OffsetFetchRe
     for topic in group.topics:
         count += len(topic.partition_indexes)
     group_id = group.group_id
-    if count > OFFSETS_PER_STEP or directory.refusal(group_id) is not ErrorCode.NONE:
+    if count > OFFSETS_PER_STEP or registry.refusal(group_id) is not ErrorCode.NONE:
         return None
-    store = directory.shard_of(group_id).offsets
+    store = registry.shard_of(group_id).offsets
     committed = store.of_group(group_id)
     pending = frozenset(store.pending_of_group(group_id)) if request.require_stable else _NO_PENDING
     topics = [
@@ -107,7 +107,7 @@ def _at_once(directory: Directory, request: OffsetFetchRequest) -> OffsetFetchRe
 
 
 def _answer(
-    directory: Directory, request: OffsetFetchRequest, unsettled: dict[int, int], ticket: Ticket, event: Event
+    registry: GroupRegistry, request: OffsetFetchRequest, unsettled: dict[int, int], ticket: Ticket, context: Context
 ) -> Steps:
     answers = []
     looked = 0  # offsets since the last step
@@ -120,20 +120,20 @@ def _answer(
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield None
-        error = directory.refusal(group.group_id)
-        if error is ErrorCode.NONE and unsettled and directory.partition_of(group.group_id) in unsettled:
+        error = registry.refusal(group.group_id)
+        if error is ErrorCode.NONE and unsettled and registry.partition_of(group.group_id) in unsettled:
             error = ErrorCode.NOT_COORDINATOR  # timed out; older consumers know no better code here (spec 7.7)
         if error is not ErrorCode.NONE:
             refused = yield from _refused(group, error)
             answers.append(refused)
         else:
-            store = directory.shard_of(group.group_id).offsets
+            store = registry.shard_of(group.group_id).offsets
             answer = yield from _committed(store, group, stable=request.require_stable)
             answers.append(answer)
             for topic in answer.topics:
                 looked += 1 + len(topic.partitions)
         looked += 1 + (len(group.group_id) >> HASHED_PER_UNIT)
-    event.reply(ticket, OffsetFetchResponse(groups=answers))
+    context.reply(ticket, OffsetFetchResponse(groups=answers))
 
 
 def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> Generator[None, None, OffsetFetchResponseGroup]:

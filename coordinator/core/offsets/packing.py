@@ -30,7 +30,7 @@ _PARTITION_BYTES: Final = 4  # with which an offset key ends
 
 
 @dataclass(slots=True)
-class Frozen:
+class PackedGroups:
     """Groups as blocks, and what did not become one."""
 
     data: bytes
@@ -40,14 +40,14 @@ class Frozen:
     left: list[bytes]  # keys of offsets that are to become objects now
 
 
-def freeze(
-    offsets: dict[bytes, RawRecord], groups: dict[bytes, RawRecord], warm: Container[bytes], at_most: int
-) -> Frozen:
-    """Blocks of all groups but the `warm` ones (raw names), and those with more than `at_most` offsets.
+def pack(
+    offsets: dict[bytes, RawRecord], groups: dict[bytes, RawRecord], unpacked: Container[bytes], at_most: int
+) -> PackedGroups:
+    """Blocks of all groups but the `unpacked` ones (raw names), and those with more than `at_most` offsets.
 
     `offsets` and `groups` are by state key. DecodeError: one of them cannot be understood.
     """
-    by_group, left = _by_group(offsets, warm)
+    by_group, left = _by_group(offsets, unpacked)
     blocks: list[bytes] = []
     positions: dict[str, int] = {}
     names: list[bytes] = []
@@ -68,13 +68,14 @@ def freeze(
         position += len(block)
         count += size
     _let_go(by_group)
-    return Frozen(b"".join(blocks), positions, names, count, left)
+    return PackedGroups(b"".join(blocks), positions, names, count, left)
 
 
 def _by_group(
-    offsets: dict[bytes, RawRecord], warm: Container[bytes]
+    offsets: dict[bytes, RawRecord], unpacked: Container[bytes]
 ) -> tuple[dict[bytes, list[tuple[str, str, list[bytes]]]], list[bytes]]:
-    """Keys by raw name of their group: group, topic, its keys. And those that are of `warm` groups, or not plain."""
+    """Keys by raw name of their group: group, topic, its keys. And those that are of `unpacked` groups, or not
+    plain."""
     by_prefix: dict[bytes, list[bytes]] = {}  # by all of a key but the partition
     for key in offsets:
         prefix = key[:-_PARTITION_BYTES]
@@ -88,7 +89,7 @@ def _by_group(
     for prefix, keys in by_prefix.items():
         group_id, topic, _ = offset_key(keys[0])
         name = raw_name(prefix)
-        if prefix != offset_key_prefix(group_id, topic) or name in warm:
+        if prefix != offset_key_prefix(group_id, topic) or name in unpacked:
             left += keys
         else:
             by_group.setdefault(name, []).append((group_id, topic, keys))

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from coordinator.core.group.group import Group
 from coordinator.core.group.records import load_group
 from coordinator.core.offsets.packed_groups import Block, count_of, encode_block, size_of
-from coordinator.core.offsets.packing import freeze
+from coordinator.core.offsets.packing import pack
 from coordinator.core.offsets.raw_batch import NOT_PLAIN, absorb
 from coordinator.core.offsets.raw_records import (
     GROUP_KEY,
@@ -35,13 +35,13 @@ from coordinator.core.offsets.raw_records import (
     raw_text,
     text_of,
 )
-from coordinator.core.offsets.store import COLD_AT_MOST, OffsetStore
+from coordinator.core.offsets.store import PACKED_AT_MOST, OffsetStore
 from protocol.errors import DecodeError
 from protocol.offsets_records import decode_group_value, decode_key
 from protocol.record_batch import ControlType, control_type, read_records
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Shard
+    from coordinator.core.shard import Shard
     from protocol.record_batch import BatchHeader, Record
 
 _PARTITION: Final = struct.Struct(">i")
@@ -224,23 +224,23 @@ class Replay:
         base = self._base
         store = OffsetStore()
         if base is None:
-            frozen = freeze(self.offsets, self.groups, self._gone, COLD_AT_MOST)
-            self._blocks = frozen.data
-            store.adopt(frozen.data, frozen.positions, frozen.count)
-            names = dict.fromkeys(frozen.names)
-            warm: Iterable[bytes] = frozen.left
+            packed = pack(self.offsets, self.groups, self._gone, PACKED_AT_MOST)
+            self._blocks = packed.data
+            store.adopt(packed.data, packed.positions, packed.count)
+            names = dict.fromkeys(packed.names)
+            unpacked: Iterable[bytes] = packed.left
         else:
             self._blocks = base.data
-            cold = {block.group_id: block.position for block in base.blocks.values() if block.offsets}
-            store.adopt(base.data, cold, sum(block.offsets for block in base.blocks.values()))
+            positions = {block.group_id: block.position for block in base.blocks.values() if block.offsets}
+            store.adopt(base.data, positions, sum(block.offsets for block in base.blocks.values()))
             for block in base.blocks.values():
-                if block.offsets > COLD_AT_MOST:
+                if block.offsets > PACKED_AT_MOST:
                     store.of_group(block.group_id)
             for key in self._removed:
                 store.remove(*offset_key(key))
             names = {}
-            warm = self.offsets
-        self._put_offsets(warm, store, names)
+            unpacked = self.offsets
+        self._put_offsets(unpacked, store, names)
         for producer_id, transaction in self._open.items():
             for key, (value, log_offset) in transaction.items():
                 group_id, topic, partition = offset_key(key)

@@ -21,11 +21,11 @@ from coordinator.core.shard import MOST_PAUSES, PAUSE_MS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from coordinator.core.context import Event
+    from coordinator.core.context import Context
     from coordinator.core.group.group import Group
     from coordinator.core.offsets.committed import GroupOffsets
     from coordinator.core.offsets.deletion import Positions
-    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
     from coordinator.core.work import Steps
     from protocol.error_codes import ErrorCode
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 OFFSETS_PER_STEP = 500
 
 
-def schedule_scan(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> None:
+def schedule_scan(shard: Shard, timers: GroupTimers, context: Context) -> None:
     """The next round, one interval from now."""
-    due_ms = event.now_ms + event.config.offsets_retention_check_interval_ms
+    due_ms = context.now_ms + context.config.offsets_retention_check_interval_ms
     shard.scan = timers.run_at(due_ms, lambda later: _begin(shard, timers, later), shard)
 
 
-def _begin(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> None:
-    shard.scan = timers.in_background(_scan(shard, timers, event), shard)
+def _begin(shard: Shard, timers: GroupTimers, context: Context) -> None:
+    shard.scan = timers.in_background(_scan(shard, timers, context), shard)
 
 
-def _scan(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> Steps:
+def _scan(shard: Shard, timers: GroupTimers, context: Context) -> Steps:
     looked = 0
     store = shard.offsets
     for group_id in list(shard.groups):
@@ -55,19 +55,19 @@ def _scan(shard: OffsetsPartition, timers: GroupTimers, event: Event) -> Steps:
         group = shard.groups.get(group_id)
         if group is None or group.in_flight or group.state is DEAD:
             continue
-        retention_ms = event.config.offsets_retention_ms
-        if is_too_young(group, store, event.wall_ms, retention_ms):
+        retention_ms = context.config.offsets_retention_ms
+        if is_too_young(group, store, context.wall_ms, retention_ms):
             continue  # and it stays cold
         offsets = sum(map(len, store.of_group(group_id).values()))
         looked += offsets
         if offsets > OFFSETS_PER_STEP:
-            yield from _scan_long(group, shard, event)
+            yield from _scan_long(group, shard, context)
             looked = OFFSETS_PER_STEP
             continue
-        expired, with_group = find_expired(group, store, event.wall_ms, retention_ms)
+        expired, with_group = find_expired(group, store, context.wall_ms, retention_ms)
         if expired or with_group:
-            expire(group, expired, with_group=with_group, event=event)
-    schedule_scan(shard, timers, event)
+            expire(group, expired, with_group=with_group, context=context)
+    schedule_scan(shard, timers, context)
 
 
 class _OwnTombstones:
@@ -87,34 +87,34 @@ class _RemoveSome(RemoveOffsets):
         self.own = own
         own.in_flight += 1
 
-    def durable(self, event: Event) -> None:
+    def durable(self, context: Context) -> None:
         self.own.in_flight -= 1
-        super().durable(event)
+        super().durable(context)
 
-    def failed(self, error: ErrorCode, event: Event) -> None:
+    def failed(self, error: ErrorCode, context: Context) -> None:
         self.own.in_flight -= 1
 
 
-def _scan_long(group: Group, shard: OffsetsPartition, event: Event) -> Steps:
+def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
     """Some offsets in each step, until all have been looked at, or something of the group is on its way."""
     own = _OwnTombstones()
     for topic, indexes in _in_parts(shard.offsets.of_group(group.group_id)):
         yield from shard.let_others_run()
         if group.in_flight > own.in_flight or group.state is DEAD:
             return
-        retention_ms = event.config.offsets_retention_ms
-        expired = find_expired_of(group, shard.offsets, topic, indexes, event.wall_ms, retention_ms)
+        retention_ms = context.config.offsets_retention_ms
+        expired = find_expired_of(group, shard.offsets, topic, indexes, context.wall_ms, retention_ms)
         if expired:
-            event.counters.offset_expirations += len(expired)
-            event.append(group, offset_tombstones(group.group_id, expired), _RemoveSome(expired, own))
+            context.counters.offset_expirations += len(expired)
+            context.append(group, offset_tombstones(group.group_id, expired), _RemoveSome(expired, own))
     for _ in range(MOST_PAUSES):
         if not own.in_flight:
             break
         yield PAUSE_MS
     if group.in_flight or group.state is DEAD or shard.offsets.has(group.group_id):
         return
-    if find_expired(group, shard.offsets, event.wall_ms, event.config.offsets_retention_ms).group:
-        expire(group, [], with_group=True, event=event)
+    if find_expired(group, shard.offsets, context.wall_ms, context.config.offsets_retention_ms).group:
+        expire(group, [], with_group=True, context=context)
 
 
 def _in_parts(committed: GroupOffsets) -> Iterator[tuple[str, list[int]]]:

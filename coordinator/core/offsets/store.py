@@ -21,7 +21,7 @@ from coordinator.core.offsets.committed import NO_TIMESTAMP, CommittedOffset, Gr
 
 __all__ = ["NO_TIMESTAMP", "CommittedOffset", "GroupOffsets", "OffsetStore", "TopicOffsets"]
 
-COLD_AT_MOST: Final = 4096  # offsets of one group: more of them are made objects while nobody waits
+PACKED_AT_MOST: Final = 4096  # offsets of one group: more of them are made objects while nobody waits
 _NOTHING: Final[GroupOffsets] = {}
 
 
@@ -109,7 +109,7 @@ class OffsetStore:
         return topics
 
     @property
-    def cold_groups(self) -> int:
+    def packed_count(self) -> int:
         """How many groups are still bytes."""
         return len(self._cold)
 

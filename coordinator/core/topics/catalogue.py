@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.config.dynamic_config import DynamicConfig
 from coordinator.core.topics.names import collision_key, is_internal, why_invalid
-from coordinator.core.topics.partition import LogView, Partition
+from coordinator.core.topics.partition import InternalLog, Partition
 from coordinator.core.topics.settings import TopicSettings, settings_of
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class Catalogue:
         topic.partitions = [self._partition(topic, index, assigned) for index in range(partitions)]
         return topic
 
-    def make_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> Topic:
+    def make_internal(self, name: str, topic_id: bytes, views: Sequence[InternalLog | None]) -> Topic:
         """A topic that somebody else keeps: the logs of its partitions, None for those on other nodes."""
         topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
         topic.is_internal = True

@@ -81,7 +81,7 @@ class Parts:
         )
 
 
-class Change(Protocol):
+class CatalogueChange(Protocol):
     """One request for a change."""
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
@@ -100,13 +100,13 @@ class ChangeQueue:
     def __init__(self, parts: Parts, on_changed: Callable[[Outbox], None] = lambda out: None) -> None:
         self._parts = parts
         self._on_changed = on_changed
-        self._waiting: deque[Change] = deque()
-        self._current: tuple[Change, ChangeCatalogue] | None = None
+        self._waiting: deque[CatalogueChange] = deque()
+        self._current: tuple[CatalogueChange, ChangeCatalogue] | None = None
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._current is not None)
 
-    def submit(self, change: Change, out: Outbox) -> None:
+    def submit(self, change: CatalogueChange, out: Outbox) -> None:
         """Run `change` when its turn comes."""
         self._waiting.append(change)
         self._go_on(out)

@@ -30,7 +30,7 @@ _BATCH_START: Final = struct.Struct(">qii")  # base offset, batch length, partit
 _AFTER_EPOCH: Final = 16  # where the bytes begin that are stored as they came
 
 
-class LogView(Protocol):
+class InternalLog(Protocol):
     """A log that somebody else writes."""
 
     @property
@@ -43,7 +43,7 @@ class LogView(Protocol):
     def size_bytes(self) -> int: ...
 
 
-class PendingAppend:
+class PendingBatch:
     """A batch that was given offsets and is not durable yet. `waiters` are told of its fate."""
 
     __slots__ = ("base_offset", "last_offset", "size_bytes", "start_position", "undo", "waiters")
@@ -88,7 +88,7 @@ class Partition:
         *,
         leader: int,
         is_local: bool,
-        view: LogView | None = None,
+        view: InternalLog | None = None,
     ) -> None:
         self.topic = topic
         self.index = index
@@ -102,7 +102,7 @@ class Partition:
         self.is_deleted = False
         self.tail = Tail(budget)
         self.sequences = Sequences()
-        self.pending: deque[PendingAppend] = deque()
+        self.pending: deque[PendingBatch] = deque()
         self.pending_bytes = 0
         self.view = view
 
@@ -132,7 +132,7 @@ class Partition:
             self.tail.end_position += max(view.size_bytes - self.size_bytes, 0)
             self.size_bytes = view.size_bytes
 
-    def accept(self, header: BatchHeader, batch: bytes, now_ms: int) -> tuple[TopicAppend, PendingAppend]:
+    def accept(self, header: BatchHeader, batch: bytes, now_ms: int) -> tuple[TopicAppend, PendingBatch]:
         """Give a checked batch its offsets. It becomes visible when it is durable."""
         base_offset = self.next_offset
         last_offset = base_offset + header.last_offset_delta
@@ -141,7 +141,7 @@ class Partition:
             (_BATCH_START.pack(base_offset, header.batch_length, LEADER_EPOCH), memoryview(batch)[_AFTER_EPOCH:])
         )
         undo = self.sequences.record(header, base_offset, now_ms) if header.producer_id >= 0 else None
-        pending = PendingAppend(base_offset, last_offset, self.tail.end_position, len(stamped), undo)
+        pending = PendingBatch(base_offset, last_offset, self.tail.end_position, len(stamped), undo)
         self.pending.append(pending)
         self.pending_bytes += len(stamped)
         self.tail.append(base_offset, stamped)
@@ -149,14 +149,14 @@ class Partition:
         self.next_offset = last_offset + 1
         return TopicAppend(self, stamped, last_offset, header.max_timestamp), pending
 
-    def pending_at(self, base_offset: int) -> PendingAppend | None:
+    def pending_at(self, base_offset: int) -> PendingBatch | None:
         """The batch in flight that has this base offset."""
         for pending in self.pending:
             if pending.base_offset == base_offset:
                 return pending
         return None
 
-    def durable_up_to(self, high_watermark: int) -> list[PendingAppend]:
+    def durable_up_to(self, high_watermark: int) -> list[PendingBatch]:
         """Everything below `high_watermark` is safe; returns what that settles."""
         settled = []
         while self.pending and self.pending[0].last_offset < high_watermark:
@@ -166,9 +166,9 @@ class Partition:
         self.high_watermark = max(self.high_watermark, high_watermark)
         return settled
 
-    def failed_from(self, from_offset: int) -> list[PendingAppend]:
+    def failed_from(self, from_offset: int) -> list[PendingBatch]:
         """Nothing from `from_offset` on was written; returns what that settles, in the order it was accepted."""
-        failed: list[PendingAppend] = []
+        failed: list[PendingBatch] = []
         while self.pending and self.pending[-1].base_offset >= from_offset:
             pending = self.pending.pop()
             self.pending_bytes -= pending.size_bytes

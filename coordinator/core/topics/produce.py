@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.topics.catalogue import Catalogue
     from coordinator.core.topics.effects import Outbox
-    from coordinator.core.topics.partition import Partition, PendingAppend
+    from coordinator.core.topics.partition import Partition, PendingBatch
 
 UNKNOWN_OFFSET: Final = -1
 BATCH_OVERHEAD: Final = 61
@@ -168,7 +168,7 @@ class Producing:
         """Nothing of `partition` from `from_offset` on was written."""
         self._fail(partition.failed_from(from_offset), error, out)
 
-    def _fail(self, batches: list[PendingAppend], error: ErrorCode, out: Outbox) -> None:
+    def _fail(self, batches: list[PendingBatch], error: ErrorCode, out: Outbox) -> None:
         for pending in batches:
             self.in_flight_bytes -= pending.size_bytes
             for waiter in pending.waiters:

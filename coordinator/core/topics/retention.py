@@ -28,7 +28,7 @@ class Policy(NamedTuple):
         return cls(settings.retention_ms, settings.retention_bytes)
 
 
-class SegmentFacts(NamedTuple):
+class RetainedSegment(NamedTuple):
     """One segment, as far as retention cares. `next_offset` is where the following one begins, or the log ends."""
 
     next_offset: int
@@ -36,7 +36,7 @@ class SegmentFacts(NamedTuple):
     max_timestamp_ms: int  # -1 when no record has one; such a segment has no age
 
 
-def delete_up_to(segments: Sequence[SegmentFacts], policy: Policy, high_watermark: int, wall_ms: int) -> int | None:
+def delete_up_to(segments: Sequence[RetainedSegment], policy: Policy, high_watermark: int, wall_ms: int) -> int | None:
     """The offset at which the log shall start, its oldest segments gone; None when all stay."""
     cut: int | None = None
     total = sum(segment.size_bytes for segment in segments)

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from coordinator.core.cluster import Cluster
     from coordinator.core.effects import Ticket
     from coordinator.core.topics.alter_configs import AnyRequest
-    from coordinator.core.topics.changes import Change
+    from coordinator.core.topics.changes import CatalogueChange
     from coordinator.core.topics.effects import Changed, Lookup, Read, TrimLog
-    from coordinator.core.topics.partition import LogView, Partition
+    from coordinator.core.topics.partition import InternalLog, Partition
     from protocol.messages.create_partitions import CreatePartitionsRequest
     from protocol.messages.create_topics import CreateTopicsRequest
     from protocol.messages.delete_records import DeleteRecordsRequest
@@ -135,7 +135,7 @@ class Topics:
                 is_new = True
         return is_new, partitions
 
-    def add_internal(self, name: str, topic_id: bytes, views: Sequence[LogView | None]) -> list[Partition]:
+    def add_internal(self, name: str, topic_id: bytes, views: Sequence[InternalLog | None]) -> list[Partition]:
         """A topic of somebody else's logs, to be read by clients; None is a log on another node."""
         topic = self.catalogue.make_internal(name, topic_id, views)
         self.catalogue.add(topic)
@@ -290,12 +290,12 @@ class Topics:
         self._wanted.update(dict.fromkeys(new[:room]))
         return self._change(AutoCreateTopics(self._wanted), now_ms)
 
-    def _change(self, change: Change, now_ms: int) -> TopicEffects:
+    def _change(self, change: CatalogueChange, now_ms: int) -> TopicEffects:
         out = Outbox(now_ms)
         self.changes.submit(change, out)
         return out.effects()
 
-    def _change_if_controller(self, request: Any, change: Change, ticket: Ticket, now_ms: int) -> TopicEffects:
+    def _change_if_controller(self, request: Any, change: CatalogueChange, ticket: Ticket, now_ms: int) -> TopicEffects:
         if self.cluster.is_controller:
             return self._change(change, now_ms)
         reason = f"topics are changed by the controller, node {self.cluster.controller.id}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.cluster import ClusterNode, Facts, why_different
+from coordinator.core.cluster import ClusterIdentity, ClusterNode, why_different
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> None:
     cluster = node.cluster
-    theirs = Facts(
+    theirs = ClusterIdentity(
         request.cluster_id,
         tuple(ClusterNode(each.node_id, each.host, each.port) for each in request.nodes),
         request.offsets_partitions,
@@ -34,7 +34,7 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
         reason = f"{who} runs already"
     if reason is None and request.node_id not in cluster.nodes:
         reason = f"{who} is not in cluster.nodes"
-    node.met(request.node_id, reason)
+    node.node_checked(request.node_id, reason)
     if reason is None:
         node.execute_topics(node.topics.follow(request, ticket, now_ms))
         return

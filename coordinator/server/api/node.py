@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordinator.config.config import Config
-    from coordinator.core.cluster import Cluster, Facts
+    from coordinator.core.cluster import Cluster, ClusterIdentity
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.core.topics.topics import Topics
@@ -26,7 +26,7 @@ class Node(Protocol):
     cluster_id: str
 
     @property
-    def facts(self) -> Facts:
+    def facts(self) -> ClusterIdentity:
         """What the other nodes must know alike."""
 
     def execute(self, effects: Effects) -> None:
@@ -47,7 +47,7 @@ class Node(Protocol):
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""
 
-    def met(self, node_id: int, problem: str | None) -> None:
+    def node_checked(self, node_id: int, problem: str | None) -> None:
         """Another node has asked; `problem` is what the two do not agree on."""
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:

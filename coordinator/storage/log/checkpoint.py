@@ -14,16 +14,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
 
+RECOVERY_CHECKPOINT_NAME: Final = "recovery-checkpoint"
 NO_EPOCHS: Final = -1  # there is no leader-epoch-checkpoint; else a CRC-32
 _VERSION: Final = 1
 _SEGMENT: Final = "segment."
 
 
-class Listed(NamedTuple):
+class ListedSegment(NamedTuple):
     """A segment that the log has, and how many bytes of its file are settled."""
 
     base_offset: int
@@ -38,7 +38,7 @@ class Checkpoint(NamedTuple):
     clean_segment: int = -1
     clean_size: int = -1
     leader_epochs: int = NO_EPOCHS  # Kafka's file of leader epochs, when the segments were listed
-    segments: tuple[Listed, ...] = ()  # in order; empty: nothing is known of them
+    segments: tuple[ListedSegment, ...] = ()  # in order; empty: nothing is known of them
 
     def write(self, fs: FileSystem, directory: Path) -> None:
         """Durable on return."""
@@ -65,7 +65,7 @@ class Checkpoint(NamedTuple):
             facts = {key: int(value) for key, _, value in (line.partition("=") for line in lines)}
             if facts["version"] != _VERSION:
                 raise CorruptLogError(path, 0, f"format version {facts['version']} is not known to this program")
-            listed = (Listed(int(key[len(_SEGMENT) :]), facts[key]) for key in facts if key.startswith(_SEGMENT))
+            listed = (ListedSegment(int(key[len(_SEGMENT) :]), facts[key]) for key in facts if key.startswith(_SEGMENT))
             return cls(
                 facts["log.start.offset"],
                 facts["recovery.point"],

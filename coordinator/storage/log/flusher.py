@@ -2,8 +2,8 @@
 
 The loop thread only gathers. When the writer is idle a round starts at the end of the present turn of the loop, else
 when the running round returns: there is no linger, the length of an fdatasync is the time to gather. Batches that are
-built from pieces (`Pending`) are built at that moment, on the loop thread. The writer then does system calls: one write
-per log, one fdatasync per log (several logs at once), and one wake-up of the loop for all of it.
+built from pieces (`PendingRecords`) are built at that moment, on the loop thread. The writer then does system calls:
+one write per log, one fdatasync per log (several logs at once), and one wake-up of the loop for all of it.
 
 Policy `sync`: the high watermark moves, and `on_durable` is called, after fdatasync returned. Policy `interval`: after
 the write; the same thread syncs every `interval_ms`.
@@ -26,10 +26,10 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, Final, Protocol
 
-from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Distribution
+from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
 from coordinator.storage.log.log import Log
 from coordinator.storage.log.segment import Entry
-from coordinator.storage.log.writer import Pool, Worker, WriterThread
+from coordinator.storage.log.writer import HelperPool, WriterQueue, WriterThread
 
 LOG: Final = logging.getLogger("coordinator.log.flusher")
 
@@ -54,7 +54,7 @@ class EventLoop(Protocol):
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Any: ...
 
 
-class Pending(Protocol):
+class PendingRecords(Protocol):
     """Records that become batches only when a round starts. Both methods run on the loop thread."""
 
     def build(self) -> Sequence[Entry]:
@@ -73,7 +73,7 @@ class FlusherStats:
     bytes: int = 0
     syncs: int = 0  # logs flushed to the device
     sync_seconds: float = 0.0  # time the rounds took to write and flush them
-    sync_times: Distribution = field(default_factory=lambda: Distribution(LATENCY_BOUNDS_S))
+    sync_times: Histogram = field(default_factory=lambda: Histogram(LATENCY_BOUNDS_S))
     failures: int = 0
 
 
@@ -97,7 +97,7 @@ class _Lane:
         self.log_id = log_id
         self.log = log
         self.entries: list[Entry] = []
-        self.pending: Pending | None = None
+        self.pending: PendingRecords | None = None
         self.gathered_bytes = 0
         self.is_gathered = False  # in the flusher's list for the next round
         self.refusal: OSError | None = None  # why the log takes nothing: it could not be cut back
@@ -150,7 +150,7 @@ class Flusher:
         name: str = "log-writer",
         checkpoint_interval_ms: int = 60_000,
         helpers: int = 3,
-        worker: Worker | None = None,
+        worker: WriterQueue | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stats = FlusherStats()
@@ -164,7 +164,7 @@ class Flusher:
         self._checkpoint_interval_s = checkpoint_interval_ms / 1000
         self._clock = clock
         self._worker = worker or WriterThread(name)
-        self._pool = Pool(helpers, name)
+        self._pool = HelperPool(helpers, name)
         self._lanes: dict[Hashable, _Lane] = {}
         self._gathered: list[_Lane] = []
         self._repairs: list[_Lane] = []
@@ -189,7 +189,7 @@ class Flusher:
             lane.entries.append(Entry(batch, last_offset, max_timestamp))
         return refusal
 
-    def submit_pending(self, log_id: Hashable, log: Log, pending: Pending, size_bytes: int) -> OSError | None:
+    def submit_pending(self, log_id: Hashable, log: Log, pending: PendingRecords, size_bytes: int) -> OSError | None:
         """As `submit`, for records that the caller keeps in `pending` until the round starts."""
         lane = self._lanes.get(log_id) or self._new_lane(log_id, log)
         refusal = self._gather(lane, size_bytes)

@@ -23,8 +23,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
-from coordinator.storage.log.checkpoint import NO_EPOCHS, Checkpoint, Listed
+from coordinator.storage.log.checkpoint import NO_EPOCHS, RECOVERY_CHECKPOINT_NAME, Checkpoint, ListedSegment
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, read_whole
 from coordinator.storage.log.segment import Segment, segment_path
@@ -39,15 +38,17 @@ def leader_epochs(fs: FileSystem, directory: Path) -> int:
     return zlib.crc32(read_whole(fs, path)) if fs.exists(path) else NO_EPOCHS
 
 
-def inventory(segments: Sequence[Segment], log_start_offset: int, recovery_point: int) -> tuple[Listed, ...]:
+def inventory(segments: Sequence[Segment], log_start_offset: int, recovery_point: int) -> tuple[ListedSegment, ...]:
     """The list of these segments: those that may not vanish, with the bytes that may not be cut from them."""
     finished = [
-        Listed(segment.base_offset, segment.size_bytes if segment.next_offset <= recovery_point else 0)
+        ListedSegment(segment.base_offset, segment.size_bytes if segment.next_offset <= recovery_point else 0)
         for segment, successor in pairwise(segments)
         if segment.base_offset <= recovery_point and successor.base_offset > log_start_offset
     ]
     newest = segments[-1]
-    return (*finished, Listed(newest.base_offset, 0)) if newest.base_offset <= recovery_point else tuple(finished)
+    return (
+        (*finished, ListedSegment(newest.base_offset, 0)) if newest.base_offset <= recovery_point else tuple(finished)
+    )
 
 
 def refuse_loss(fs: FileSystem, directory: Path, bases: Sequence[int], checkpoint: Checkpoint) -> None:
@@ -101,4 +102,4 @@ def note_replaced(fs: FileSystem, directory: Path, intent: Intent) -> None:
         if name.endswith(".log"):
             listed.pop(int(name[:20]), None)
     listed.update((int(add.name[:20]), add.size_bytes) for add in intent.adds if add.name.endswith(".log"))
-    checkpoint._replace(segments=tuple(Listed(*one) for one in sorted(listed.items()))).write(fs, directory)
+    checkpoint._replace(segments=tuple(ListedSegment(*one) for one in sorted(listed.items()))).write(fs, directory)

@@ -22,9 +22,8 @@ from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple, Self
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
 from coordinator.storage.log import swap
-from coordinator.storage.log.checkpoint import Checkpoint
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, Checkpoint
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.storage.log.fs import NO_ROOM, FileSystem, RealFileSystem
 from coordinator.storage.log.inventory import inventory

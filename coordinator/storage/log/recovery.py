@@ -32,8 +32,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
-from coordinator.storage.log.checkpoint import Checkpoint
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, Checkpoint
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import NO_ROOM, FileSystem
 from coordinator.storage.log.index import IndexDamagedError
@@ -71,7 +70,7 @@ def no_evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
     return NO_EVIDENCE
 
 
-class Cut(NamedTuple):
+class RemovedTail(NamedTuple):
     """A tail that was removed at recovery."""
 
     file: str
@@ -100,7 +99,7 @@ class RecoveryReport:
     segments: int = 0
     checked_bytes: int = 0
     rewritten_bytes: int = 0  # beyond the recovery point: made durable by this start, if it was not before
-    cuts: list[Cut] = field(default_factory=list)
+    cuts: list[RemovedTail] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
     unsaved: list[str] = field(default_factory=list)  # files that the disk had no room for; a later start makes them
@@ -346,7 +345,7 @@ def _cut(
     segment.cut(position, next_offset)
     segment.file.fsync()
     _save_indexes(segment, report)
-    report.cuts.append(Cut(segment.path.name, position, size - position, reason, sound, kept_as))
+    report.cuts.append(RemovedTail(segment.path.name, position, size - position, reason, sound, kept_as))
 
 
 def _sound_batches(tail: bytes, least_offset: int) -> int:

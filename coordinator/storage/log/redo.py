@@ -26,7 +26,7 @@ from coordinator.storage.log.swap import (
     Add,
     AtStep,
     Intent,
-    Step,
+    SwapStep,
     apply,
     commit,
     fingerprint,
@@ -86,7 +86,7 @@ def _intent_of_kafka(fs: FileSystem, directory: Path, removed: list[str], at_ste
     incomplete = [one for one in by_suffix[_SWAP] if int(one[1]) >= first_cleaned]
     useless = [one[0] for one in (*by_suffix[_DELETED], *incomplete)]
     for name in useless:
-        at_step(Step.REMOVE_STRAY)
+        at_step(SwapStep.REMOVE_STRAY)
         fs.unlink(directory / name)
     if useless:
         fs.fsync_dir(directory)  # before the `.cleaned` files that made some of them useless

@@ -48,7 +48,7 @@ class Damage(NamedTuple):
     reason: str
 
 
-class Extent(NamedTuple):
+class BatchExtent(NamedTuple):
     """One whole batch in a file."""
 
     position: int
@@ -361,7 +361,7 @@ class Segment:
         extent = self._first_extent(self.index.position_of(offset - self.base_offset), end, offset)
         return extent.position if extent else end
 
-    def _first_extent(self, position: int, end: int, offset: int) -> Extent | None:
+    def _first_extent(self, position: int, end: int, offset: int) -> BatchExtent | None:
         """The first batch from `position` on whose last offset is `offset` or more. Reads headers, not batches."""
         buffer = b""
         start = position
@@ -373,7 +373,7 @@ class Segment:
                     return None  # cut meanwhile
             base_offset, length, last_delta = _EXTENT.unpack_from(buffer, at)
             if base_offset + last_delta >= offset:
-                return Extent(position, SIZE_PREFIX_BYTES + length, base_offset, base_offset + last_delta)
+                return BatchExtent(position, SIZE_PREFIX_BYTES + length, base_offset, base_offset + last_delta)
             position += SIZE_PREFIX_BYTES + length
         return None
 

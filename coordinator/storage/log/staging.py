@@ -27,7 +27,7 @@ from coordinator.storage.log.swap import (
     Add,
     AtStep,
     Intent,
-    Step,
+    SwapStep,
     files_of,
     fingerprint,
     leftovers,
@@ -46,7 +46,7 @@ class SwapRefusedError(LogError):
     """The replacement does not fit the log, or the copies are not what they should be. Nothing has changed."""
 
 
-class Source(NamedTuple):
+class StagedFile(NamedTuple):
     """A finished file that is to become the segment `name`."""
 
     path: Path
@@ -79,7 +79,7 @@ class PreparedSwap(NamedTuple):
 def stage(
     fs: FileSystem,
     directory: Path,
-    sources: Sequence[Source],
+    sources: Sequence[StagedFile],
     replaces: Sequence[int],
     *,
     plan_id: str,
@@ -109,7 +109,7 @@ def stage(
         removes = tuple(name for base in replaces for name in files_of(base) if name not in taken)
         intent = Intent(plan_id, clean_up_to, tuple(adds), removes)
         write_draft(fs, directory, intent, at_step)
-        at_step(Step.STAGE_SYNC_NAMES)
+        at_step(SwapStep.STAGE_SYNC_NAMES)
         fs.fsync_dir(directory)
     except (OSError, SwapRefusedError):
         with suppress(OSError):
@@ -165,7 +165,7 @@ def _clear(fs: FileSystem, directory: Path, at_step: AtStep) -> None:
 
 
 def _stage_one(
-    fs: FileSystem, directory: Path, source: Source, index_interval_bytes: int, at_step: AtStep
+    fs: FileSystem, directory: Path, source: StagedFile, index_interval_bytes: int, at_step: AtStep
 ) -> list[Add]:
     path = directory / (source.name + CLEANED)
     _copy(fs, source, path, at_step)
@@ -174,7 +174,7 @@ def _stage_one(
         damage = segment.scan()
         if damage:
             raise SwapRefusedError(f"{source.path.name}: at byte {damage.position}: {damage.reason}")
-        at_step(Step.STAGE_INDEX)
+        at_step(SwapStep.STAGE_INDEX)
         segment.save_indexes(durable=True, final=True, suffix=CLEANED)
     finally:
         segment.file.close()
@@ -185,7 +185,7 @@ def _stage_one(
     return adds
 
 
-def _copy(fs: FileSystem, source: Source, path: Path, at_step: AtStep) -> None:
+def _copy(fs: FileSystem, source: StagedFile, path: Path, at_step: AtStep) -> None:
     digest = hashlib.sha256()
     position = 0
     old = fs.open(source.path)
@@ -194,13 +194,13 @@ def _copy(fs: FileSystem, source: Source, path: Path, at_step: AtStep) -> None:
         try:
             new.truncate(0)
             while chunk := old.pread(_CHUNK, position):
-                at_step(Step.STAGE_COPY)
+                at_step(SwapStep.STAGE_COPY)
                 new.pwrite(chunk, position)
                 digest.update(chunk)
                 position += len(chunk)
             if (position, digest.hexdigest()) != (source.size_bytes, source.sha256):
                 raise SwapRefusedError(f"{source.path.name} has changed since it was checked")
-            at_step(Step.STAGE_SYNC)
+            at_step(SwapStep.STAGE_SYNC)
             new.fsync()
         finally:
             new.close()

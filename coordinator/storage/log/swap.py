@@ -35,7 +35,7 @@ _FILE: Final = re.compile(r"\d{20}\.(log|index|timeindex|txnindex)")
 _STRAY: Final = re.compile(r"\d{20}\.(log|index|timeindex|txnindex)\.cleaned|swap\.json\.tmp")
 
 
-class Step(StrEnum):
+class SwapStep(StrEnum):
     """Every act of a replacement that changes the disk, in order; the first five belong to `staging.py`."""
 
     STAGE_COPY = "copy a chunk of an output to its place beside the log"
@@ -147,7 +147,7 @@ def read_intent(fs: FileSystem, directory: Path, name: str = INTENT_NAME) -> Int
 
 def write_draft(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_step) -> None:
     """What `commit` will rename. Its content is durable on return, its name not yet."""
-    at_step(Step.STAGE_DRAFT)
+    at_step(SwapStep.STAGE_DRAFT)
     file = fs.open(directory / DRAFT_NAME, create=True)
     try:
         file.truncate(0)  # a leftover of an earlier crash
@@ -159,9 +159,9 @@ def write_draft(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep
 
 def commit(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
     """Turn the draft into the intent. Durable on return; after an OSError it may or may not be, see `withdraw`."""
-    at_step(Step.COMMIT_RENAME)
+    at_step(SwapStep.COMMIT_RENAME)
     fs.rename(directory / DRAFT_NAME, directory / INTENT_NAME)
-    at_step(Step.COMMIT_SYNC)
+    at_step(SwapStep.COMMIT_SYNC)
     fs.fsync_dir(directory)
 
 
@@ -192,22 +192,22 @@ def apply(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_
                 f"segments that were replaced back from compaction/jobs/{intent.plan_id}/in and remove {INTENT_NAME}",
             )
         if verify or fs.exists(directory / add.staged):
-            at_step(Step.APPLY_RENAME)
+            at_step(SwapStep.APPLY_RENAME)
             fs.rename(directory / add.staged, directory / add.name)
     for name in intent.removes:
         if fs.exists(directory / name):
-            at_step(Step.APPLY_REMOVE)
+            at_step(SwapStep.APPLY_REMOVE)
             fs.unlink(directory / name)
-    at_step(Step.APPLY_SYNC)
+    at_step(SwapStep.APPLY_SYNC)
     fs.fsync_dir(directory)
 
 
 def finish(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
     """Forget an intent that was carried out; durable on return."""
-    at_step(Step.FINISH_REMOVE)
+    at_step(SwapStep.FINISH_REMOVE)
     with suppress(FileNotFoundError):
         fs.unlink(directory / INTENT_NAME)
-    at_step(Step.FINISH_SYNC)
+    at_step(SwapStep.FINISH_SYNC)
     fs.fsync_dir(directory)
 
 
@@ -215,7 +215,7 @@ def remove_strays(fs: FileSystem, directory: Path, at_step: AtStep = no_step) ->
     """Remove what was staged for a swap that is not wanted; not while an intent may name it. Returns the names."""
     strays = [name for name in fs.listdir(directory) if _STRAY.fullmatch(name)]
     for name in strays:
-        at_step(Step.REMOVE_STRAY)
+        at_step(SwapStep.REMOVE_STRAY)
         fs.unlink(directory / name)
     return strays
 

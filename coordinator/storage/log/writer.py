@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
-class Worker(Protocol):
+class WriterQueue(Protocol):
     """The writer thread, as the flusher sees it; tests run jobs when they choose."""
 
     def put(self, job: Callable[[], None]) -> None:
@@ -46,7 +46,7 @@ class WriterThread:
         self._thread.join()
 
 
-class Pool:
+class HelperPool:
     """Does several things at once: the caller and a few helpers take them from one queue."""
 
     def __init__(self, threads: int, name: str) -> None:

@@ -15,7 +15,7 @@ from coordinator.processes import child_entry, frames
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.snapshot.file import SnapshotError
-from coordinator.storage.snapshot.folding import Order, draft
+from coordinator.storage.snapshot.folding import SnapshotOrder, draft
 from protocol.errors import ProtocolError
 
 
@@ -23,7 +23,7 @@ def main() -> int:
     """One order, one answer: `drafted` with the facts, or `trouble` in words."""
     stdin, stdout = child_entry.begin()
     gc.disable()
-    order = Order.from_wire(frames.read(stdin))
+    order = SnapshotOrder.from_wire(frames.read(stdin))
     try:
         frames.write(stdout, {"drafted": draft(RealFileSystem(), order)._asdict()})
     except (OSError, LogError, ProtocolError, SnapshotError) as error:

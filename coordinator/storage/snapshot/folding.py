@@ -1,8 +1,8 @@
 """A new snapshot from the last one and what the log has got since: for a child process, and for the end of a daemon.
 
 Nothing is taken from the coordinator's memory. What is read is bytes of files that never change any more (batches that
-are on disk), named by an `Order` that a daemon makes in no time; whoever carries it out needs neither its log objects
-nor its loop. If the last snapshot turns out not to fit, all of the log is read instead, as at a start.
+are on disk), named by an `SnapshotOrder` that a daemon makes in no time; whoever carries it out needs neither its log
+objects nor its loop. If the last snapshot turns out not to fit, all of the log is read instead, as at a start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PARTS: Final = ("extents", "tail")
 
 
-class Extent(NamedTuple):
+class FileExtent(NamedTuple):
     """A part of a segment's file: whole batches."""
 
     name: str
@@ -37,16 +37,16 @@ class Extent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SnapshotOrder:
     """Make a snapshot of a partition for everything below `end_offset`."""
 
     partition: int
     directory: str
     log_start_offset: int
     end_offset: int
-    extents: tuple[Extent, ...]  # all of the log up to there
+    extents: tuple[FileExtent, ...]  # all of the log up to there
     base_offset: int  # the last snapshot stands for this much; -1: there is none that fits
-    tail: tuple[Extent, ...]  # what the log has beyond that
+    tail: tuple[FileExtent, ...]  # what the log has beyond that
 
     @property
     def tail_bytes(self) -> int:
@@ -59,13 +59,13 @@ class Order:
         return {**asdict(self), **parts}
 
     @classmethod
-    def from_wire(cls, said: dict[str, Any]) -> Order:
+    def from_wire(cls, said: dict[str, Any]) -> SnapshotOrder:
         """What `to_wire` made."""
-        parts = {name: tuple(Extent(*extent) for extent in said[name]) for name in _PARTS}
+        parts = {name: tuple(FileExtent(*extent) for extent in said[name]) for name in _PARTS}
         return cls(**{**said, **parts})
 
 
-def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[Order, tuple[Segment, ...]]:
+def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[SnapshotOrder, tuple[Segment, ...]]:
     """What a snapshot of everything on disk takes, and the segments that this speaks of. Reads little. OSError."""
     segments = log.segments
     end_offset = min(log.high_watermark, log.synced_offset)
@@ -77,7 +77,7 @@ def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[Order, tuple[Se
     except SnapshotError:
         pass
     start = beginning_of(log, segments)
-    order = Order(
+    order = SnapshotOrder(
         partition,
         str(log.directory),
         start,
@@ -89,13 +89,13 @@ def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[Order, tuple[Se
     return order, segments
 
 
-def _extents(segments: tuple[Segment, ...], offset: int, end_offset: int) -> tuple[Extent, ...]:
+def _extents(segments: tuple[Segment, ...], offset: int, end_offset: int) -> tuple[FileExtent, ...]:
     found = []
     for segment in segments:
         if segment.next_offset > offset and segment.base_offset < end_offset:
             start, end = segment.locate(offset), segment.locate(end_offset)
             if start < end:
-                found.append(Extent(segment.path.name, start, end))
+                found.append(FileExtent(segment.path.name, start, end))
     return tuple(found)
 
 
@@ -110,7 +110,7 @@ class Drafted(NamedTuple):
     offsets: int
 
 
-def draft(fs: FileSystem, order: Order, *, check: Callable[[], None] = lambda: None) -> Drafted:
+def draft(fs: FileSystem, order: SnapshotOrder, *, check: Callable[[], None] = lambda: None) -> Drafted:
     """Carry an order out, but for the last step, `file.promote`. `check` is called often and may raise.
 
     OSError, CorruptLogError, DecodeError, SnapshotError: there is no new snapshot.
@@ -126,7 +126,7 @@ def draft(fs: FileSystem, order: Order, *, check: Callable[[], None] = lambda: N
     )
 
 
-def _fold(fs: FileSystem, directory: Path, order: Order, check: Callable[[], None]) -> Loaded:
+def _fold(fs: FileSystem, directory: Path, order: SnapshotOrder, check: Callable[[], None]) -> Loaded:
     if order.base_offset >= 0:
         try:
             binding, base = file.read(fs, directory)
@@ -139,7 +139,7 @@ def _fold(fs: FileSystem, directory: Path, order: Order, check: Callable[[], Non
     return follow(batches, None, None, end_offset=order.end_offset, check=check)
 
 
-def _batches(fs: FileSystem, directory: Path, extents: tuple[Extent, ...]) -> Iterator[tuple[BatchHeader, bytes]]:
+def _batches(fs: FileSystem, directory: Path, extents: tuple[FileExtent, ...]) -> Iterator[tuple[BatchHeader, bytes]]:
     for name, start, end in extents:
         path = directory / name
         opened = fs.open(path)

@@ -20,18 +20,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from coordinator.core.loading import Harvest
+from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import GivenUpError, SnapshotError
-from coordinator.storage.snapshot.folding import Order, draft, order_for
+from coordinator.storage.snapshot.folding import SnapshotOrder, draft, order_for
 from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from coordinator.config.config import Config
-    from coordinator.core.shard import OffsetsPartition
+    from coordinator.core.shard import Shard
     from coordinator.processes.child_process import Children
     from coordinator.storage.log.fs import FileSystem
     from coordinator.storage.log.log import Log
@@ -75,13 +75,13 @@ class Snapshots:
         self._failed_at: dict[int, int] = {}  # by partition: how large its log was when a snapshot failed
         self._seen: dict[int, Facts] = {}  # by partition: its closed segments, as they were at the last look
         self._compacted: set[int] = set()  # partitions whose closed segments were replaced since their last snapshot
-        self._orders: list[Order] = []  # for the stop
+        self._orders: list[SnapshotOrder] = []  # for the stop
 
     # -- loading -------------------------------------------------------------------------------------------------
 
     def in_thread_load(
-        self, partition: int, shard: OffsetsPartition, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool
-    ) -> tuple[Harvest, int]:
+        self, partition: int, shard: Shard, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool
+    ) -> tuple[LoadedState, int]:
         """Read a partition, and make of it what `core.loaded` takes: a harvest, and the offset behind the last record.
         LogError, ProtocolError; GivenUpError."""
 
@@ -114,9 +114,9 @@ class Snapshots:
             self._keep(partition, loaded)
         check()
         groups = groups_of(loaded.found, shard, wall_ms)
-        harvest = Harvest.of(groups, loaded.store, loaded.replay.unknown)
+        loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown)
         loaded.let_go()
-        return harvest, loaded.next_offset
+        return loaded_state, loaded.next_offset
 
     def _keep(self, partition: int, loaded: Loaded) -> None:
         log = self._offsets_log.log(partition)
@@ -204,7 +204,7 @@ class Snapshots:
             self._compacted.discard(partition)
             self._note_written(partition, drafted["offset"], drafted["size_bytes"], drafted["records"], started)
 
-    def _in_child(self, order: Order) -> dict[str, Any]:
+    def _in_child(self, order: SnapshotOrder) -> dict[str, Any]:
         from coordinator.processes import frames
         from coordinator.processes.child_process import Children  # late: nothing of this is needed for a start
 

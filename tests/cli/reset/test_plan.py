@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.cli.reset.plan import Act, Reach, Step, Today, make_plan, targets
+from coordinator.cli.reset.plan import Act, PartitionReset, Reach, Today, make_plan, targets
 from coordinator.history.commits import Standing, TopicPartition
 from coordinator.history.reset_csv import UnwritableError, one_group, several_groups
 
@@ -20,7 +20,7 @@ def reach(start: int = 0, end: int = 100, *gone: TopicPartition) -> Reach:
     return Reach(dict.fromkeys(there, start), dict.fromkeys(there, end), frozenset(there))
 
 
-def only(steps: list[Step]) -> Step:
+def only(steps: list[PartitionReset]) -> PartitionReset:
     (step,) = steps
     return step
 

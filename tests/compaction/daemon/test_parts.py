@@ -15,7 +15,7 @@ import pytest
 from coordinator.compaction.daemon import memory_rows
 from coordinator.compaction.daemon.counters import CompactionCounters
 from coordinator.compaction.daemon.dirtiness import LEFT_ALONE_MS, lags_of, scheduled
-from coordinator.compaction.daemon.job_scanner import JobSeen, Looker
+from coordinator.compaction.daemon.job_scanner import JobScanner, JobSeen
 from coordinator.compaction.daemon.memory_rows import MemoryRows
 from coordinator.compaction.daemon.metrics import samples
 from coordinator.compaction.daemon.plans import FIRST_RETRY_MS, LAST_RETRY_MS, OpenPlan
@@ -147,15 +147,15 @@ def test_what_is_in_the_way_is_looked_at_again_ever_more_seldom() -> None:
 
 
 @pytest.fixture
-def looker(tmp_path: Path) -> Looker:
-    return Looker(RealFileSystem(), tmp_path)
+def looker(tmp_path: Path) -> JobScanner:
+    return JobScanner(RealFileSystem(), tmp_path)
 
 
-def test_nothing_there_is_nothing_seen(looker: Looker) -> None:
+def test_nothing_there_is_nothing_seen(looker: JobScanner) -> None:
     assert looker.look() == (None, False, "", ())
 
 
-def test_a_request_is_seen_and_what_is_none_is_thrown_away(looker: Looker, tmp_path: Path) -> None:
+def test_a_request_is_seen_and_what_is_none_is_thrown_away(looker: JobScanner, tmp_path: Path) -> None:
     request = Request.new()
     ask(tmp_path, request)
     assert looker.look().request == request
@@ -166,14 +166,14 @@ def test_a_request_is_seen_and_what_is_none_is_thrown_away(looker: Looker, tmp_p
     assert looker.look() == (None, False, "", ())
 
 
-def test_a_request_that_nobody_has_touched_for_a_minute_is_stale(looker: Looker, tmp_path: Path) -> None:
+def test_a_request_that_nobody_has_touched_for_a_minute_is_stale(looker: JobScanner, tmp_path: Path) -> None:
     ask(tmp_path, replace(Request.new(), created_ms=1))
     assert not looker.look().is_stale, "it was written just now"
     os.utime(compaction_dir(tmp_path) / "request.json", (1, 1))
     assert looker.look().is_stale
 
 
-def test_jobs_are_seen_until_they_are_settled(looker: Looker, tmp_path: Path) -> None:
+def test_jobs_are_seen_until_they_are_settled(looker: JobScanner, tmp_path: Path) -> None:
     for name, files in {"a": ("plan.json",), "b": ("plan.json", "manifest.json"), "c": ("plan.json", "DONE")}.items():
         job = JobDir.of(tmp_path, name)
         job.path.mkdir(parents=True)
@@ -186,7 +186,7 @@ def test_jobs_are_seen_until_they_are_settled(looker: Looker, tmp_path: Path) ->
     assert looker.look().jobs == (JobSeen("b", True, True, 7000),)
 
 
-def test_what_nobody_here_made_is_refused_and_kept(looker: Looker, tmp_path: Path) -> None:
+def test_what_nobody_here_made_is_refused_and_kept(looker: JobScanner, tmp_path: Path) -> None:
     strays = {"planned": ("plan.json",), "forged": ("manifest.json",), "empty": ()}
     for name, files in strays.items():
         job = JobDir.of(tmp_path, name)

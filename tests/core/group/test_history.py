@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from coordinator.config.config import Config
-from coordinator.core.group.history import Cause, Outcome
+from coordinator.core.group.history import Cause, RebalanceOutcome
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
@@ -18,7 +18,7 @@ def test_the_record_names_the_culprit_and_how_long_each_phase_took(cluster: Clus
     record = cluster.rebalances[-1]
     assert record is cluster.group().rebalances[-1]
     assert (record.trigger.cause, record.trigger.member_id) == (Cause.SESSION_EXPIRED, b.member_id)
-    assert (record.join_ms, record.sync_ms, record.outcome) == (2_000, 1_000, Outcome.STABLE)
+    assert (record.join_ms, record.sync_ms, record.outcome) == (2_000, 1_000, RebalanceOutcome.STABLE)
     assert record.text() == (
         "Group g left generation 1 because a member fell silent for its session timeout"
         f" ({b.member_id}, client orders-app@/127.0.0.1). 1 member joined within 2000 ms;"
@@ -70,7 +70,7 @@ def test_a_rebalance_that_the_next_one_cuts_short_says_so(cluster: Cluster) -> N
     a.join()
     b.join()
     b.leave()
-    assert cluster.rebalances[-1].outcome is Outcome.INTERRUPTED
+    assert cluster.rebalances[-1].outcome is RebalanceOutcome.INTERRUPTED
     assert "before it was stable" in cluster.rebalances[-1].text()
 
 
@@ -78,7 +78,7 @@ def test_leaving_an_empty_group_behind_is_recorded_too(cluster: Cluster) -> None
     (a,) = cluster.stable_group(members=1)
     a.leave()
     record = cluster.rebalances[-1]
-    assert (record.trigger.cause, record.outcome) == (Cause.MEMBER_LEFT, Outcome.EMPTY)
+    assert (record.trigger.cause, record.outcome) == (Cause.MEMBER_LEFT, RebalanceOutcome.EMPTY)
     assert record.text().endswith("0 members joined within 0 ms; generation 2 is empty.")
 
 

@@ -259,7 +259,7 @@ class RandomGroups(RuleBasedStateMachine):
                     compacted.add(header, records)
                 check = MemoryCheck(compacted)
                 check.begin_rows()
-                for rows in self.cluster.core.settled(partition, below) or ():
+                for rows in self.cluster.core.committed_rows(partition, below) or ():
                     for row in rows:
                         check.add_row(row)
                 for header, records in batches[cut:]:

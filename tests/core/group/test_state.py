@@ -10,7 +10,7 @@ from coordinator.core.context import InvariantError
 from coordinator.core.group.group import Group
 from coordinator.core.group.state import DEAD, EMPTY, PREPARING_REBALANCE, STABLE, TRANSITIONS, GroupState
 from coordinator.core.group.states_doc import text
-from coordinator.core.shard import OffsetsPartition
+from coordinator.core.shard import Shard
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"
 ALLOWED = {(transition.source, transition.target) for transition in TRANSITIONS}
@@ -18,7 +18,7 @@ ALLOWED = {(transition.source, transition.target) for transition in TRANSITIONS}
 
 def group_in(state: GroupState) -> Group:
     counts = dict.fromkeys(GroupState, 0)
-    shard = OffsetsPartition(0, {}, counts)
+    shard = Shard(0, {}, counts)
     group = Group("g", shard, 0)
     group.state = state
     shard.add(group)

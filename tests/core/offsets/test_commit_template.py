@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.config.config import Config
-from coordinator.core.offsets.commit_template import CommitAgain
+from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.server.commit_frame import layout_of
 from protocol import codec
 from protocol.error_codes import ErrorCode
@@ -246,7 +246,7 @@ def test_a_defect_on_the_short_way_is_answered_for_each_partition(cluster: Clust
     cluster.expects_faults = True
     (member,) = cluster.stable_group(members=1)
     member.commit({T0: 1, U0: 1})
-    memo = cluster.core.commit_memo(
+    memo = cluster.core.commit_template(
         OffsetCommitRequest(
             group_id="g",
             member_id=member.member_id,
@@ -255,5 +255,5 @@ def test_a_defect_on_the_short_way_is_answered_for_each_partition(cluster: Clust
         )
     )
     assert memo is not None
-    call = cluster.send_command("commit", CommitAgain(memo, (), b""))  # offsets for none of its places
+    call = cluster.send_command("commit", RepeatedCommit(memo, (), b""))  # offsets for none of its places
     assert call.errors == {T0: ErrorCode.UNKNOWN_SERVER_ERROR}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coordinator.core.offsets.committed import GroupOffsets
 from coordinator.core.offsets.packed_groups import encode_block, read_blocks
-from coordinator.core.offsets.packing import Frozen, freeze
+from coordinator.core.offsets.packing import PackedGroups, pack
 from coordinator.core.offsets.raw_records import RawRecord, committed_offset, offset_key, raw_text
 from coordinator.core.offsets.store import OffsetStore
 from protocol.errors import DecodeError
@@ -39,7 +39,7 @@ GROUPS = st.dictionaries(NAMES, st.tuples(st.binary(max_size=5), st.integers(0, 
 PLAIN = encode_offset_value(OffsetValue(offset=5, leader_epoch=1, metadata="", commit_timestamp_ms=9))
 
 
-def thawed(frozen: Frozen, offsets: dict[bytes, RawRecord]) -> OffsetStore:
+def thawed(frozen: PackedGroups, offsets: dict[bytes, RawRecord]) -> OffsetStore:
     store = OffsetStore()
     store.adopt(frozen.data, frozen.positions, frozen.count)
     for key in frozen.left:
@@ -61,7 +61,7 @@ def test_what_is_frozen_is_what_each_record_says(
     offsets: dict[bytes, RawRecord], groups: dict[str, RawRecord], warm: set[str], at_most: int
 ) -> None:
     records = {encode_group_key(group_id): record for group_id, record in groups.items()}
-    frozen = freeze(offsets, records, {raw_text(group_id) for group_id in warm}, at_most)
+    frozen = pack(offsets, records, {raw_text(group_id) for group_id in warm}, at_most)
     wanted = decoded(offsets)
     cold = {
         group_id: topics
@@ -91,7 +91,7 @@ def test_a_key_that_goes_on_behind_its_partition_is_left_alone() -> None:
         encode_offset_key("g", "t", 1): (PLAIN, 2),
         encode_offset_key("g", "u", 0): (PLAIN, 3),
     }
-    frozen = freeze(offsets, {}, (), 4096)
+    frozen = pack(offsets, {}, (), 4096)
     assert frozen.left == [longer]
     assert frozen.names == [raw_text("g")]
     assert thawed(frozen, offsets).of_group("g") == decoded(offsets)["g"]
@@ -100,4 +100,4 @@ def test_a_key_that_goes_on_behind_its_partition_is_left_alone() -> None:
 @pytest.mark.parametrize("key", [b"\0\1\0\1g", b"\0\1\0\1\xff\0\1t" + bytes(4)], ids=["ends early", "no text"])
 def test_a_key_that_cannot_be_understood_fails_the_load(key: bytes) -> None:
     with pytest.raises(DecodeError):
-        freeze({key: (PLAIN, 1)}, {}, (), 4096)
+        pack({key: (PLAIN, 1)}, {}, (), 4096)

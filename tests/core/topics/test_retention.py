@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.core.topics.effects import EnforceRetention
-from coordinator.core.topics.retention import Policy, SegmentFacts, delete_up_to
+from coordinator.core.topics.retention import Policy, RetainedSegment, delete_up_to
 from coordinator.core.topics.topics import SCAN_SLICE
 from protocol.error_codes import ErrorCode
 from tests.support.topics_wire import batch, fetch, produce, send_fetch
@@ -15,8 +15,8 @@ NOW = 1_000_000
 SIZE = len(batch())
 
 
-def segments(*facts: tuple[int, int, int]) -> list[SegmentFacts]:
-    return [SegmentFacts(*fact) for fact in facts]
+def segments(*facts: tuple[int, int, int]) -> list[RetainedSegment]:
+    return [RetainedSegment(*fact) for fact in facts]
 
 
 # next offset, bytes, newest timestamp

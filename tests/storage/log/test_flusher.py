@@ -14,7 +14,7 @@ import pytest
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry
-from coordinator.storage.log.writer import Pool
+from coordinator.storage.log.writer import HelperPool
 from tests.storage.log.batches import bytes_of, entry, stored
 from tests.support.lossy_fs import LossyFileSystem
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
@@ -396,7 +396,7 @@ def test_a_defect_in_a_round_answers_its_batches_and_keeps_the_thread(
 
 
 def test_a_pool_does_everything_and_hands_back_each_error() -> None:
-    pool = Pool(3, "test")
+    pool = HelperPool(3, "test")
     for round_ in range(50):
         done: list[int] = []
 

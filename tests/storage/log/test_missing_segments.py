@@ -14,10 +14,9 @@ from typing import Any
 
 import pytest
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME
 from coordinator.storage.log import log as log_module
 from coordinator.storage.log import redo
-from coordinator.storage.log.checkpoint import Listed
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, ListedSegment
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.log import Log, LogConfig
@@ -247,8 +246,8 @@ def test_a_replacement_that_does_not_note_what_it_removed_is_caught(monkeypatch:
 
 
 def test_a_list_of_what_may_be_cut_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    def careless(segments: Sequence[Segment], *_: int) -> tuple[Listed, ...]:
-        return tuple(Listed(segment.base_offset, segment.size_bytes) for segment in segments)
+    def careless(segments: Sequence[Segment], *_: int) -> tuple[ListedSegment, ...]:
+        return tuple(ListedSegment(segment.base_offset, segment.size_bytes) for segment in segments)
 
     monkeypatch.setattr(log_module, "inventory", careless)
     with pytest.raises(BrokenPromiseError, match="does not open"):

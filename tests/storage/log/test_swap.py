@@ -23,8 +23,16 @@ from coordinator.storage.log.errors import CorruptLogError, OffsetOutOfRangeErro
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import segment_path
-from coordinator.storage.log.staging import PreparedSwap, Replaced, Source, SwapRefusedError, prepare, stage, unstage
-from coordinator.storage.log.swap import DRAFT_NAME, INTENT_NAME, Step
+from coordinator.storage.log.staging import (
+    PreparedSwap,
+    Replaced,
+    StagedFile,
+    SwapRefusedError,
+    prepare,
+    stage,
+    unstage,
+)
+from coordinator.storage.log.swap import DRAFT_NAME, INTENT_NAME, SwapStep
 from tests.storage.log.batches import append, bytes_of, entry, fill, stored
 from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 
@@ -52,7 +60,7 @@ class SwapWorld:
         self.before = stored(self.log)
         self.replaces = [Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in closed]
         tail = bytes_of(self.active)
-        self.sources: list[Source] = []
+        self.sources: list[StagedFile] = []
         kept: list[bytes] = []
         for group in (closed[:2], closed[2:3], closed[3:]):
             batches = [
@@ -66,9 +74,9 @@ class SwapWorld:
         self.after = [*kept, *tail]
         assert self.before != self.after
 
-    def _source(self, name: str, data: bytes) -> Source:
+    def _source(self, name: str, data: bytes) -> StagedFile:
         write_atomically(self.fs, self.out / name, data)
-        return Source(self.out / name, name, len(data), hashlib.sha256(data).hexdigest())
+        return StagedFile(self.out / name, name, len(data), hashlib.sha256(data).hexdigest())
 
     def stage(self, at_step: swap.AtStep = swap.no_step) -> None:
         stage(
@@ -267,7 +275,7 @@ def test_an_output_that_is_not_what_it_should_be_is_not_staged(tmp_path: Path, d
         data += b"\0"
     elif damage == "not batches":
         data = bytearray(b"\0" * source.size_bytes)
-        world.sources[0] = Source(source.path, source.name, len(data), hashlib.sha256(data).hexdigest())
+        world.sources[0] = StagedFile(source.path, source.name, len(data), hashlib.sha256(data).hexdigest())
     source.path.write_bytes(data)
     if damage == "gone":
         source.path.unlink()
@@ -325,7 +333,7 @@ def state_after_a_crash(fs: LossyFileSystem, rng: random.Random | None) -> tuple
     return survivor, said
 
 
-def operations_before(sought: Step) -> int:
+def operations_before(sought: SwapStep) -> int:
     """How many operations a swap does before it comes to this step."""
     world = a_world()
     fs = world.fs
@@ -378,7 +386,7 @@ def test_a_second_power_cut_during_the_redo_does_no_harm() -> None:
     assert isinstance(world.fs, LossyFileSystem)
 
     def cut_behind_the_commit(step: str) -> None:
-        if step == Step.APPLY_RENAME:
+        if step == SwapStep.APPLY_RENAME:
             raise MachineOffError
 
     with suppress(MachineOffError):
@@ -487,7 +495,7 @@ def applied_backwards(fs: FileSystem, directory: Path, intent: swap.Intent, *arg
     ],
 )
 def test_a_swap_that_leaves_out_one_precaution_is_caught(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = operations_before(Step.STAGE_SYNC_NAMES)
+    first = operations_before(SwapStep.STAGE_SYNC_NAMES)
     if mutant == "no commit point":
         monkeypatch.setattr(swap, "commit", without_intent)
     elif mutant == "copies not synced":

@@ -22,7 +22,7 @@ from coordinator.storage.log.errors import OffsetOutOfRangeError
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Segment
-from coordinator.storage.log.staging import Replaced, Source, SwapRefusedError, prepare, stage, unstage
+from coordinator.storage.log.staging import Replaced, StagedFile, SwapRefusedError, prepare, stage, unstage
 from tests.storage.log.batches import bytes_of, fill
 from tests.storage.log.crash_world import DATA, NAMES, STEPS, BrokenPromiseError, CrashWorld, _end
 from tests.support.lossy_fs import MachineOffError
@@ -60,7 +60,7 @@ def replace(log: Log, out: Path, kept: list[bytes], count: int, at_step: swap.At
     stage(
         fs,
         directory,
-        [Source(out / name, name, len(data), hashlib.sha256(data).hexdigest())],
+        [StagedFile(out / name, name, len(data), hashlib.sha256(data).hexdigest())],
         [segment.base_offset for segment in closed],
         plan_id="p",
         clean_up_to=log.segments[count].base_offset,
@@ -97,7 +97,7 @@ class SwappingWorld(CrashWorld):
             left_out = Replacement({base_of(batch): batch for batch in batches if batch not in kept})
 
             def at_step(step: str) -> None:
-                if step == swap.Step.COMMIT_RENAME:
+                if step == swap.SwapStep.COMMIT_RENAME:
                     self.replacements[name].append(left_out)
 
             try:

@@ -131,7 +131,7 @@ def test_a_stop_right_after_a_compaction_leaves_a_snapshot_that_the_next_start_u
 
 
 @pytest.mark.parametrize(
-    "step", [swap.Step.COMMIT_SYNC, swap.Step.FINISH_SYNC, jobs.Step.SETTLE], ids=lambda step: str(step.name)
+    "step", [swap.SwapStep.COMMIT_SYNC, swap.SwapStep.FINISH_SYNC, jobs.JobStep.SETTLE], ids=lambda step: str(step.name)
 )
 def test_a_daemon_killed_before_the_snapshot_that_follows_a_compaction_reads_its_log(
     daemon: SnapshottingDaemon, step: str

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.core.committed_rows import settled
-from coordinator.core.loading import Harvest
+from coordinator.core.committed_rows import committed_rows
+from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.committed import CommittedOffset, GroupOffsets
 from coordinator.core.offsets.packed_groups import NEVER_MS, age_of, decode_offsets, encode_block, mentions, read_blocks
 from coordinator.core.offsets.replay import Base, Replay, groups_of
 from coordinator.core.offsets.store import OffsetStore
-from coordinator.core.shard import OffsetsPartition
+from coordinator.core.shard import Shard
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
@@ -63,12 +63,12 @@ def chilled(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetStore:
     found, store = replay.settle()
     core = cluster.core
     core.load_begin(0)
-    shard: OffsetsPartition = core.partition(0)
-    harvest = Harvest.of(groups_of(found, shard, cluster.clock.now_ms), store, 0)
+    shard: Shard = core.partition(0)
+    loaded_state = LoadedState.of(groups_of(found, shard, cluster.clock.now_ms), store, 0)
     log = cluster.log.partitions[0]
     log.next_offset = log.high_watermark = END
-    cluster.execute(core.loaded(0, harvest, END, cluster.clock.now_ms))
-    assert store.cold_groups == len(groups)
+    cluster.execute(core.loaded(0, loaded_state, END, cluster.clock.now_ms))
+    assert store.packed_count == len(groups)
     return store
 
 
@@ -86,13 +86,13 @@ def test_they_are_counted_and_listed_and_described_as_bytes(cluster: Cluster) ->
     assert (cluster.core.group_count, cluster.core.offset_count) == (2, 3)
     assert sorted(cluster.list_groups()) == ["g", "h"]
     assert cluster.describe("g").group_state == "Empty"
-    assert store.cold_groups == 2
+    assert store.packed_count == 2
 
 
 def test_a_fetch_wakes_one_and_no_other(cluster: Cluster) -> None:
     store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     assert cluster.committed("g") == {(T, 0): 0, (T, 1): 10}
-    assert store.cold_groups == 1
+    assert store.packed_count == 1
     assert cluster.committed("h") == {(U, 0): 0}
     assert cluster.core.offset_count == 3
 
@@ -106,9 +106,9 @@ def test_a_commit_goes_to_what_was_there(cluster: Cluster) -> None:
 
 def test_memory_rows_are_taken_without_waking_anybody(cluster: Cluster) -> None:
     store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 7)})
-    rows: list[Any] = [row for some in settled(cluster.core.partition(0), END) for row in some]
+    rows: list[Any] = [row for some in committed_rows(cluster.core.partition(0), END) for row in some]
     assert sorted(row[:4] for row in rows) == [("g", T, 0, 0), ("g", T, 1, 1), ("h", U, 7, 7)]
-    assert store.cold_groups == 2
+    assert store.packed_count == 2
 
 
 def test_a_group_of_very_many_offsets_is_not_left_cold() -> None:
@@ -116,7 +116,7 @@ def test_a_group_of_very_many_offsets_is_not_left_cold() -> None:
     data = encode_block("g", None, -1, many)
     (block,) = read_blocks(data, 0, len(data))
     _, store = Replay(Base(0, data, {"g": block})).settle()
-    assert store.cold_groups == 0
+    assert store.packed_count == 0
     assert (store.count, store.of_group("g")) == (5000, many)
 
 
@@ -136,7 +136,7 @@ def test_a_topic_that_goes_takes_the_offsets_of_cold_groups_and_wakes_no_others(
     store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     cluster.delete_topic(T, (0, 1))
     assert cluster.core.offset_count == 1
-    assert store.cold_groups == 1
+    assert store.packed_count == 1
 
 
 def test_a_look_for_what_has_expired_wakes_only_who_may_have_something(cluster: Cluster) -> None:
@@ -146,7 +146,7 @@ def test_a_look_for_what_has_expired_wakes_only_who_may_have_something(cluster: 
     store = chilled(cluster, {"young": young, "old": old})
     cluster.advance(cluster.config.offsets_retention_check_interval_ms + 1000)
     assert list(cluster.list_groups()) == ["young"]
-    assert store.cold_groups == 1
+    assert store.packed_count == 1
     cluster.advance(cluster.config.offsets_retention_ms)
     cluster.advance(cluster.config.offsets_retention_check_interval_ms + 1000)
     assert cluster.core.group_count == 0

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.storage.file_names import RECOVERY_CHECKPOINT_NAME, SNAPSHOT_NAME
+from coordinator.storage.file_names import SNAPSHOT_NAME
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
 from coordinator.storage.log.log import Log
 from coordinator.storage.snapshot.file import evidence
 from tests.storage.snapshot.test_daemon import ALWAYS
