@@ -49,7 +49,7 @@ from pathlib import Path
 from coordinator.compaction import cleaner
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.plan import JobDir, Manifest
-from coordinator.log.fs import RealFileSystem, write_atomically
+from coordinator.storage.log.fs import RealFileSystem, write_atomically
 fs, job = RealFileSystem(), JobDir.of(Path(sys.argv[1]), sys.argv[2])
 plan = read_plan(fs, job)
 parts = [cleaner.clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))

@@ -238,7 +238,7 @@ import os, signal, sys
 from pathlib import Path
 from coordinator.history.extract import extract
 from coordinator.history.source import Source
-from coordinator.log.fs import RealFile, RealFileSystem
+from coordinator.storage.log.fs import RealFile, RealFileSystem
 
 left = int(sys.argv[2])
 
