@@ -237,7 +237,7 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from coordinator.history.extract import extract
-from coordinator.history.source import Source
+from coordinator.history.source import HistorySource
 from coordinator.storage.log.fs import RealFile, RealFileSystem
 
 left = int(sys.argv[2])
@@ -254,7 +254,7 @@ def dying(method):
 for kind, names in ((RealFile, ("pwrite", "fsync", "truncate")), (RealFileSystem, ("rename", "fsync_dir", "mkdir"))):
     for name in names:
         setattr(kind, name, dying(getattr(kind, name)))
-extract(Source.of(Path(sys.argv[1])))
+extract(HistorySource.of(Path(sys.argv[1])))
 print("survived")
 """
 
