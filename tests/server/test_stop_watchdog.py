@@ -15,8 +15,8 @@ from coordinator.server.stop_watchdog import watchdog
 HANGING = """
 import sys, threading
 from pathlib import Path
-import coordinator.server as server
-from coordinator.config import Config
+import coordinator.server.server as server
+from coordinator.config.config import Config
 
 class Hanging(server.Server):
     async def stop(self):
