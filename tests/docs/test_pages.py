@@ -1,4 +1,4 @@
-"""The pages as a whole: every link arrives, every page is found from the README, every figure that is named exists."""
+"""Tests over all pages: links, files, metrics and log lines that they name exist, and no page is too long."""
 
 from __future__ import annotations
 
@@ -16,6 +16,18 @@ from tests.docs.blocks import ROOT
 from tests.docs.stage import _free_port
 from tests.support.daemon import Daemon
 
+MOST_WORDS: Final = 1_600
+# Pages that are written by a program, and the log of versions: nothing in them is split by hand.
+GENERATED: Final = (
+    "CHANGELOG.md",
+    "clients.md",
+    "configuration.md",
+    "measurements.md",
+    "measurements-more.md",
+    "protocol.md",
+    "states.md",
+)
+
 PAGES: Final = (
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -23,9 +35,12 @@ PAGES: Final = (
     *sorted((ROOT / "docs").rglob("*.md")),
 )
 _LINK: Final = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
+_CODE: Final = re.compile(r"`([^`\n]+)`")
+_PATH: Final = re.compile(r"(?:tests/[\w/]+|[\w/]+\.py)(?:::\w+)?")
+_PERSONS: Final = re.compile(r"\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|no one)\b", re.IGNORECASE)
 _FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
-# Shown once there was something to count; the value is where the name is made.
+# Metrics that appear with their first value, each with the file and the text that make the name.
 SHOWN_LATER: Final = {
     "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"')
 }
@@ -36,7 +51,7 @@ def name_of(page: Path) -> str:
 
 
 def links(page: Path) -> Iterator[tuple[Path, str]]:
-    """(file, anchor) of every link to something in the repository."""
+    """Yield (file, anchor) of every link into the repository."""
     for target in _LINK.findall(_FENCED.sub("", page.read_text(encoding="utf-8"))):
         if not re.match(r"[a-z]+:", target):
             path, _, anchor = target.partition("#")
@@ -44,8 +59,15 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 
 
 @cache
+def files() -> tuple[str, ...]:
+    """The Python files of the repository, by their paths from its root."""
+    places = ("bench", "coordinator", "protocol", "tests")
+    return tuple(str(path.relative_to(ROOT)) for place in places for path in (ROOT / place).rglob("*.py"))
+
+
+@cache
 def anchors(page: Path) -> frozenset[str]:
-    """The names that headings get: lower case, without punctuation, dashes for blanks."""
+    """Return the anchors of a page's headings: lower case, without punctuation, dashes for blanks."""
     text = _FENCED.sub("", page.read_text(encoding="utf-8"))
     headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
     return frozenset(re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings)
@@ -73,30 +95,48 @@ def test_every_page_is_reached_from_the_readme() -> None:
     assert missed == []
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=name_of)
+def test_every_file_and_test_folder_that_a_page_names_exists(page: Path) -> None:
+    """A path counts from the root, or is the end of the path of exactly one file."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    for code in _CODE.findall(text):
+        if _PATH.fullmatch(code):
+            path = code.partition("::")[0]
+            ends = [file for file in files() if file.endswith("/" + path)]
+            assert (ROOT / path).exists() or len(ends) == 1, f"{name_of(page)} names {code}; files: {ends}"
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name not in GENERATED], ids=name_of)
+def test_a_page_is_short_and_names_its_subjects(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert len(text.split()) <= MOST_WORDS, "split the page by purpose"
+    assert _PERSONS.findall(_FENCED.sub("", text)) == [], "name the client, member, caller or file"
+
+
 def test_the_causes_of_rebalances_are_those_that_the_daemon_names() -> None:
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
     table = text.partition("| because | usually |")[2]
     named = {row.split("|")[1].strip() for row in table.splitlines()[2:] if row.startswith("| ")}
     assert {cause.value for cause in Cause} - named <= {Cause.OVER_FULL.value}
     assert {cause.value for cause in Cause} & named
 
 
-def test_every_line_of_the_log_that_is_explained_can_be_said() -> None:
-    """Piece by piece, between what differs; the errors of the operating system are its own."""
-    text = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
-    table = text.partition("## What the log says")[2].partition("\n## ")[0]
+def test_every_log_line_that_is_explained_occurs_in_the_code() -> None:
+    """Search the code for each fixed piece of a line; messages of the operating system are left out."""
+    text = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8")
+    table = text.partition("## Log lines")[2].partition("\n## ")[0]
     code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "coordinator").rglob("*.py"))
     lines = [line for row in re.findall(r"^\| (`.*?`) \|", table, flags=re.MULTILINE) for line in row.split("`")[1::2]]
     assert len(lines) > 15
     for line in lines:
         said = line.replace("[Errno 28] No space left on device", "…").replace("rebalance Group", "rebalance ")
         for piece in re.split(r"…|\b[NP]\b", said):
-            assert piece.strip(" :;") in code, f"nothing says {piece!r} (of {line!r})"
+            assert piece.strip(" :;") in code, f"no code has {piece!r} (of {line!r})"
 
 
 @pytest.mark.integration
-def test_every_figure_that_a_page_names_is_on_the_metrics_page_of_a_daemon(tmp_path: Path) -> None:
-    """With two workers, because one of the figures is the supervisor's."""
+def test_every_metric_that_a_page_names_is_exposed_by_a_daemon(tmp_path: Path) -> None:
+    """Run two workers, because one of the metrics is the supervisor's."""
     port = _free_port()
     arguments = ("--workers", "2", "--http", f"127.0.0.1:{port}", "--worker-ports", f"{_free_port()},{_free_port()}")
     url = f"http://127.0.0.1:{port}/metrics"

@@ -1,4 +1,4 @@
-"""docs/protocol.md has a row, a sentence or a reason for every request there is."""
+"""Tests of docs/protocol.md: every request has a row, a sentence or a reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""README.md, typed by somebody who has just cloned the repository."""
+"""Type in README.md in a fresh clone and compare the output."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def clone_and_run(play: Play, block: Block) -> None:
 
 def two_members_get_their_share(play: Play, block: Block) -> None:
     typed(play, block)
-    eventually(lambda: _consumed(play) == set(range(1, 11)), "ten records, each read by somebody")
+    eventually(lambda: _consumed(play) == set(range(1, 11)), "ten records, each read by a member")
 
 
 def the_same_consumer_goes_on(play: Play, block: Block) -> None:
@@ -33,7 +33,7 @@ def the_same_consumer_goes_on(play: Play, block: Block) -> None:
 
 
 def each_line_serves(play: Play, block: Block) -> None:
-    """Both ways to give settings, with the daemon that ran until now ended by Ctrl-C."""
+    """Start the daemon with each line, which gives settings in its own way, after Ctrl-C for the one before."""
     stage = play.stage
     activate, *serves = block.text.strip().splitlines()
     stage.save("server.properties", "broker.id=1\nzookeeper.connect=localhost:2181\nlog.retention.hours=24\n")
@@ -66,9 +66,6 @@ README = Script(
         ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
     },
     exempt={
-        "coordinator serve --data-dir copy --override node.id=1": (
-            "needs the data directory of a Kafka; tests/conformance/test_kafka_log.py serves one"
-        ),
         "coordinator compact --watch # keeps the log as small as its": (
             "stays until it is told to end, and takes Spark; the tutorial runs these commands, in --mode single"
         ),
