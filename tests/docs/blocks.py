@@ -1,4 +1,4 @@
-"""The fenced blocks of a page, and what two texts have in common when ids and times are left out of the comparison."""
+"""Fenced blocks of a page, and a mask for ids, times and addresses, so that two outputs can be compared."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 LONGEST_NAME: Final = 60
 _FENCE: Final = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.MULTILINE | re.DOTALL)
 
-# What differs from run to run, in the order of replacement. An id becomes its number of appearance: who is who stays.
+# Texts that differ from run to run, in the order of replacement. An id becomes its number of appearance, so that equal
+# ids stay equal.
 _ID: Final = re.compile(
     r"\b([\w.]+?-)(?:\d+\.\d+\.\d+-)?([0-9a-f]{8})(?:…|-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})"
 )
@@ -28,7 +29,7 @@ _MASKS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One fenced block. Tables know it by `name`: the beginning of its first line, with a number where that repeats."""
+    """One fenced block. `name` is the beginning of its first line, with a number where that repeats."""
 
     page: str
     line: int
@@ -41,7 +42,7 @@ class Block:
 
 
 def blocks(page: str) -> list[Block]:
-    """The fenced blocks of a page, in order."""
+    """Return the fenced blocks of a page, in order."""
     text = (ROOT / page).read_text(encoding="utf-8")
     fences = list(_FENCE.finditer(text))
     names = [" ".join(found[2].strip().partition("\n")[0].split())[:LONGEST_NAME].strip() for found in fences]
@@ -57,7 +58,7 @@ def blocks(page: str) -> list[Block]:
 
 
 def masked(text: str) -> str:
-    """The text in one line, without what differs from run to run."""
+    """Return the text in one line, with masks for texts that differ from run to run."""
     known: dict[str, int] = {}
 
     def number(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
-"""A page as a play: what is done with each of its blocks, in their order.
+"""A script runs a page: a step for each of its fenced blocks, in their order.
 
-Every fenced block of a page has a step or stands among the exempt ones with a reason, by the beginning of its first
-line; a step without its block is a mistake as well. So a block that somebody adds is run, or somebody has said why not.
+Every block has a step, or is exempt with a reason; both are found by the beginning of its first line. A step without
+its block is an error as well. So a new block is run, or its author has given a reason why not.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Step = Callable[["Play", Block], None]
 
 @dataclass(slots=True)
 class Play:
-    """One page on its stage; `typed` and `printed` are the last commands and their output."""
+    """A page while it runs; `typed` and `printed` are the last commands and their output."""
 
     stage: Stage
     typed: str = ""
@@ -39,7 +39,7 @@ class Script:
     exempt: Mapping[str, str]
 
     def check(self) -> None:
-        """Every block is known, and everything known is a block."""
+        """Raise unless every block has a step or a reason, and every step and reason has its block."""
         names = [block.name for block in blocks(self.page)]
         for block in blocks(self.page):
             assert block.name in self.steps or block.name in self.exempt, (
@@ -50,7 +50,7 @@ class Script:
         assert not set(self.steps) & set(self.exempt)
 
     def perform(self, stage: Stage) -> Play:
-        """Run the page."""
+        """Run the steps of the page."""
         play = Play(stage)
         for block in blocks(self.page):
             if block.name in self.steps:
@@ -62,20 +62,21 @@ class Script:
 
 
 def typed(play: Play, block: Block) -> None:
-    """Commands for the second terminal."""
+    """Type the block as commands in the second terminal."""
     play.typed = block.text
     play.printed = play.stage.type(block.text)
 
 
 def file(name: str) -> Step:
-    """Text to be saved."""
+    """Return a step that saves the block as a file."""
     return lambda play, block: play.stage.save(name, block.text)
 
 
 def shown(prepare: Callable[[str], str] = lambda text: text, *, again: bool = True) -> Step:
-    """What the last commands printed. `prepare` takes out what only this page knows to differ.
+    """Return a step that compares the block with the output of the last commands.
 
-    With `again` the last line of them is typed until it prints this: for a question, whose answer needs a moment.
+    `prepare` masks differences that are particular to the page. With `again` the last command is typed until its output
+    matches, because some answers need a moment.
     """
 
     def compare(play: Play, block: Block) -> None:
@@ -84,7 +85,7 @@ def shown(prepare: Callable[[str], str] = lambda text: text, *, again: bool = Tr
         def appears() -> bool:
             if wanted in masked(prepare(play.printed)):
                 return True
-            assert again, "not what was printed"
+            assert again, "another output"
             play.printed = play.stage.type(play.typed.strip().splitlines()[-1])
             return False
 
@@ -98,14 +99,14 @@ def shown(prepare: Callable[[str], str] = lambda text: text, *, again: bool = Tr
 
 
 def workers_say(play: Play, block: Block) -> None:
-    """What programs in the background print after the last commands, in any order."""
+    """Wait until background programs have printed the lines of the block, in any order, since the last commands."""
     second, wanted = play.stage.second, Counter(block.text.splitlines())
     assert second is not None
     eventually(lambda: wanted <= Counter(second.since_typed.splitlines()), f"{wanted} in\n{second.since_typed}")
 
 
 def daemon_killed(command: str) -> Step:
-    """Commands that end the daemon without a word; `command` brings it back in its terminal."""
+    """Return a step whose commands kill the daemon; `command` then starts it again in its terminal."""
 
     def kill(play: Play, block: Block) -> None:
         killed = play.stage.daemon
@@ -119,12 +120,12 @@ def daemon_killed(command: str) -> Step:
 
 
 def whichever_partition(text: str) -> str:
-    """Of the groups that a page describes: which partition a record took is up to the producer."""
+    """Mask offsets in the description of a group, because the producer chooses the partition of a record."""
     return re.sub(r"^(shop +orders +\d) +\d+ +\d+", r"\1 OFFSET END", text, flags=re.MULTILINE)
 
 
 def daemon_says(play: Play, block: Block) -> None:
-    """One line of the daemon's own terminal, folded on the page."""
+    """Wait for a line in the daemon's terminal; the page may fold it."""
     daemon, wanted = play.stage.daemon, masked(block.text)
     assert daemon is not None
     eventually(

@@ -1,13 +1,13 @@
-"""A newcomer's machine: a repository to clone, an environment without downloads, free ports, and two terminals.
+"""A machine for one page: a repository to clone, an environment without downloads, free ports, and two terminals.
 
-What differs from the text of the page is here and nowhere else:
+All differences from the text of a page are made here:
 
-* `<this repository>` is a copy of the work tree, so that what is tested is what is about to be committed.
-* `.venv` is made before make looks for it: the code comes from the clone, all else from the environment that runs the
-  tests. Its `pip` installs nothing, and fails where something is asked for that this environment does not have.
-* The ports 9092 and 9080 are free ones. The command line tool is told so where its default would do for a reader.
-* A screen is a file, and what Python writes to a file waits: here it goes out line by line, as to a terminal. (With no
-  buffer at all, lines of two programs would end up inside each other.)
+* `<this repository>` is a copy of the work tree, so that the tests see the change that will be committed.
+* `.venv` exists before make looks for it: the code comes from the clone, all else from the environment of the tests.
+  Its `pip` installs nothing, and fails for a package that this environment does not have.
+* The ports 9092 and 9080 are replaced by free ones, also for commands that use them by default.
+* A screen is a file, and Python writes to it line by line, as to a terminal. Without a buffer, lines of two programs
+  would be mixed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tests.support.machine_tools import require_tool
 
 NAME: Final = "kafka-group-coordinator"
 NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS", "PYTHONUNBUFFERED")
-"""Variables that begin like this are of whoever runs the tests, `make test ARGS=…` among them (buffers: see above)."""
+"""Prefixes of variables that belong to the run of the tests, such as `make test ARGS=…`, and are removed."""
 NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _BY_THE_LINE: Final = "import sys; sys.stdout and sys.stdout.reconfigure(line_buffering=True)"
@@ -44,7 +44,7 @@ done
 
 
 class Stage:
-    """Where one page is played."""
+    """Runs one page: a clone, its environment and its terminals."""
 
     def __init__(self, scratch: Path) -> None:
         for tool, package in NEWCOMERS_TOOLS.items():
@@ -66,33 +66,33 @@ class Stage:
         self._copy = _copy_of_the_work_tree(scratch / "origin" / NAME)
 
     def adapted(self, text: str) -> str:
-        """The text as it is run here."""
+        """Return the text with this machine's repository and ports."""
         text = text.replace("<this repository>", str(self._copy))
         text = text.replace("127.0.0.1:9092", f"127.0.0.1:{self.port}").replace(
             "127.0.0.1:9080", f"127.0.0.1:{self.http_port}"
         )
         return _ASKS_A_BROKER.sub(rf"\1 --bootstrap-server 127.0.0.1:{self.port}\2", text)
 
-    # -- what a page does ----------------------------------------------------------------------------------------------
+    # -- actions of a page ---------------------------------------------------------------------------------------------
 
     def clone_repository(self, command: str) -> None:
-        """`git clone … && cd …`, and the environment that `make run` would have made."""
+        """Run `git clone … && cd …`, and make the environment that `make run` would have made."""
         subprocess.run(["bash", "-c", self.adapted(command)], cwd=self.home, check=True, capture_output=True)
         self._make_environment()
 
     def start_daemon(self, command: str) -> None:
-        """What keeps the first terminal."""
+        """Start a daemon in the first terminal."""
         self.daemon = Foreground(self.adapted(command), self.clone, self.environment, self._screen())
         self.daemon.says("listening on")
 
     def type(self, text: str) -> str:
-        """What is typed in the second terminal; returns what it printed."""
+        """Type commands in the second terminal and return their output."""
         if self.second is None:
             self.second = Terminal(self.clone, self.environment, self._screen())
         return self.second.type(self.adapted(text))
 
     def save(self, name: str, text: str) -> None:
-        """A file beside the clone's own."""
+        """Write a file into the clone."""
         (self.clone / name).write_text(self.adapted(text), encoding="utf-8")
 
     def close(self) -> None:
@@ -100,7 +100,7 @@ class Stage:
             if terminal is not None:
                 terminal.close()
 
-    # -- behind it -----------------------------------------------------------------------------------------------------
+    # -- set-up --------------------------------------------------------------------------------------------------------
 
     def _screen(self) -> Path:
         self._screens += 1

@@ -1,7 +1,7 @@
-"""Terminals for what a page tells to type: a shell that stays, and a program that keeps its terminal for itself.
+"""Terminals for the commands of a page: a shell that stays, and a program that keeps its terminal.
 
-Both write into files, so that nobody who is slow to read holds anybody up. Each is a session of its own; at the end the
-whole session is killed, by its number, and nothing else.
+Both write into files, so that no slow reader blocks them. Each is a session of its own; at the end the whole session is
+killed, by its number.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ ANSWER_S = 30.0
 
 
 def _as_on_a_screen() -> None:
-    """Ctrl-C ends programs there, also when whoever runs these tests in the background has it ignored."""
+    """Reset SIGINT, so that Ctrl-C ends programs also when the tests run in the background and ignore it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Terminal:
-    """A shell with job control. What background jobs print comes into the same file, as on a screen."""
+    """A shell with job control. Background jobs print into the same file, as on a screen."""
 
     def __init__(self, directory: Path, environment: Mapping[str, str], screen: Path) -> None:
         self._screen = screen
@@ -44,16 +44,16 @@ class Terminal:
 
     @property
     def screen(self) -> str:
-        """All that was printed so far."""
+        """Return the output so far."""
         return self._screen.read_text(encoding="utf-8", errors="replace")
 
     @property
     def since_typed(self) -> str:
-        """What was printed since the last commands began."""
+        """Return the output since the last commands began."""
         return self.screen.rpartition(f"--- {self._turn} begins\n")[2]
 
     def type(self, text: str) -> str:
-        """Run commands; returns what was printed meanwhile, once the last one has ended."""
+        """Run commands and return their output, once the last one has ended."""
         assert self._shell.stdin is not None
         self._turn += 1
         begin, end = f"--- {self._turn} begins", f"--- {self._turn} ends "
@@ -67,7 +67,7 @@ class Terminal:
         return self.screen[-2000:]
 
     def close(self) -> None:
-        """End the shell and everything that was started in it."""
+        """End the shell and the programs that were started in it."""
         if self._shell.stdin is not None:
             with contextlib.suppress(OSError):
                 self._shell.stdin.write(b"kill -9 $(jobs -p) 2>/dev/null; exit\n")
@@ -81,7 +81,7 @@ class Terminal:
 
 
 class Foreground:
-    """A program that keeps its terminal until it is ended."""
+    """A program that keeps its terminal until it ends."""
 
     def __init__(self, command: str, directory: Path, environment: Mapping[str, str], screen: Path) -> None:
         self._screen = screen
@@ -99,11 +99,11 @@ class Foreground:
 
     @property
     def screen(self) -> str:
-        """All that was printed so far."""
+        """Return the output so far."""
         return self._screen.read_text(encoding="utf-8", errors="replace")
 
     def says(self, text: str) -> None:
-        """Return when this was printed."""
+        """Return when the text was printed."""
 
         def printed() -> bool:
             assert self._process.poll() is None, f"it ended instead of saying {text!r}:\n{self.screen}"
@@ -112,16 +112,16 @@ class Foreground:
         eventually(printed, f"{text!r} in\n{self.screen[-2000:]}", within_s=ANSWER_S)
 
     def interrupt(self) -> int:
-        """Ctrl-C; returns the exit code."""
+        """Press Ctrl-C and return the exit code."""
         os.killpg(self._process.pid, signal.SIGINT)
         return self._process.wait(ANSWER_S)
 
     def ends(self) -> None:
-        """Return when somebody has ended it."""
+        """Return when the program has ended."""
         self._process.wait(ANSWER_S)
 
     def close(self) -> None:
-        """End it and what it started."""
+        """Kill the program and the processes that it started."""
         if self._process.poll() is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)

@@ -37,7 +37,7 @@ PAGES: Final = (
 _LINK: Final = re.compile(r"(?<!\!)\[[^\]]*\]\(([^)\s]+)\)")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _PATH: Final = re.compile(r"(?:tests/[\w/]+|[\w/]+\.py)(?:::\w+)?")
-_PERSONS: Final = re.compile(r"\b(nobody|somebody|whoever|everybody|anybody|someone|anyone|no one)\b", re.IGNORECASE)
+_PERSONS: Final = re.compile(r"\b((?:no|some|every|any)body|(?:some|any|no )one|who(?:m)?ever)\b", re.IGNORECASE)
 _FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
 # Metrics that appear with their first value, each with the file and the text that make the name.

@@ -66,7 +66,7 @@ README = Script(
         ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
     },
     exempt={
-        "coordinator compact --watch # keeps the log as small as its": (
+        "coordinator compact --watch # reduces the log to its live re": (
             "stays until it is told to end, and takes Spark; the tutorial runs these commands, in --mode single"
         ),
     },
