@@ -7,6 +7,7 @@ A test compares the file with what this module would write, so that the page can
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 
@@ -31,7 +32,7 @@ def text() -> str:
             f"    [*] --> {GroupState.EMPTY.value}: the first JoinGroup, or a commit without a group",
             f"    [*] --> {GroupState.STABLE.value}: loaded from the log with members",
             *(
-                f"    {transition.source.value} --> {transition.target.value}: {transition.when.replace(';', ',')}"
+                f"    {transition.source.value} --> {transition.target.value}: {re.sub('[;:]', ',', transition.when)}"
                 for transition in TRANSITIONS
                 if transition.target is not DEAD
             ),
