@@ -1,12 +1,9 @@
-"""`make sparkbench`: what compaction costs, mode by mode beside the plain implementation, in one run.
+"""`make sparkbench`: the cost of compaction, mode by mode beside the plain implementation, in one run.
 
-For each size a log is written, a plan made, and its job done again and again: `plain` (one record at a time, one
-process), `single` (columns, one process, no Spark), `partition` and `distributed` (Spark on two cores, warm session),
-taking turns, and each must give the same files. Figures are medians of wall-clock seconds. Then, each in processes of
-their own: the most memory that a task held, with a log five times as large beside it; and the whole command, cold and
-from end to end (start, plan, job, check, swap), with Spark and without. What the check of a result costs is measured
-by itself, in CPU seconds: as a daemon does it, which asks its memory, and as it is done where no daemon serves.
-Shuffled bytes are what Spark's own event log says.
+For each size a log is written, a plan made, and its job done in turns: `plain` (one record at a time), `single`
+(columns, no Spark), `partition` and `distributed` (Spark on two cores, warm session). All must give the same files.
+Figures are medians of wall-clock seconds. Processes of their own measure the peak memory of a task and the whole
+command from end to end; the check of a result is measured in CPU seconds, with a daemon and without.
 
     make sparkbench                                   # 200 MB and 1 GB: about a quarter of an hour
     make sparkbench ARGS="--sizes 20MB,100MB --rounds 1"
@@ -133,7 +130,7 @@ def run_once(sized: Sized, name: str, spark: SparkSession | None) -> dict[str, A
 
 
 def compare(sized: Sized, name: str, results: tuple[PartitionResult, ...]) -> None:
-    """The same files as whoever was first, or WrongFilesError."""
+    """Raise WrongFilesError unless the files are those of the first mode."""
     if errors := [result.error for result in results if result.error]:
         raise WrongFilesError(f"{name}: {errors[0]}")
     files = {(result.partition, output.name): output.sha256 for result in results for output in result.outputs}
@@ -143,7 +140,7 @@ def compare(sized: Sized, name: str, results: tuple[PartitionResult, ...]) -> No
 
 
 def cpu_seconds() -> float:
-    """Of this process, Spark's JVM and its Python workers, as far as they are alive."""
+    """Return the CPU seconds of this process, Spark's JVM and the Python workers that are alive."""
     ticks = 0
     for pid in process_tree(int(Path("/proc/self").readlink().name)):
         try:
@@ -190,7 +187,7 @@ def measure(sizes: list[Sized], args: argparse.Namespace, event_dir: Path) -> in
 
 
 def shuffle_bytes(event_dir: Path, window_ms: tuple[int, int]) -> int:
-    """What the tasks that began in this time wrote for others to fetch."""
+    """Return the shuffle bytes written by the tasks that began in this time."""
     total = 0
     for path in event_dir.glob("*"):
         if path.name == "spark.log" or path.is_dir():
@@ -219,7 +216,7 @@ def peaks(sizes: list[Sized], args: argparse.Namespace) -> dict[tuple[int, str],
 
 
 def one(job_path: str, mode: str, args: argparse.Namespace) -> None:
-    """In a process of its own: one run, and the memory that its workers took."""
+    """Run one mode in a new process and return the peak memory of its workers."""
     job = JobDir(Path(job_path))
     sized = Sized(0, job.path.parents[2], job)
     with tempfile.TemporaryDirectory() as name:
@@ -230,7 +227,7 @@ def one(job_path: str, mode: str, args: argparse.Namespace) -> None:
 
 
 def check_cpu_seconds(sized: Sized) -> dict[str, float]:
-    """What it costs to check a result: by memory (without the rows from memory themselves), and against the inputs."""
+    """Measure the check of a result: by memory (without the rows from memory themselves), and against the inputs."""
     run_once(sized, Mode.SINGLE, None)
     fs, job = RealFileSystem(), sized.job
     plan = jobs.read_plan(fs, job)
@@ -303,7 +300,7 @@ def verdict(is_reached: bool) -> str:
 
 
 def verdicts(sizes: list[Sized], memory: dict[tuple[int, str], dict[str, int]]) -> list[str]:
-    """What issue 4 asks for, each beside what it should reach."""
+    """Return the verdicts: each figure beside its target."""
     lines = []
     for sized in sizes:
         for mode, wanted in TARGETS.get(sized.mb, {}).items():
@@ -343,7 +340,7 @@ def end_to_end_lines(cold: list[dict[str, Any]]) -> list[str]:
 
 
 def check_lines(sizes: list[Sized], checks: dict[int, dict[str, float]]) -> list[str]:
-    """What the check costs beside the job."""
+    """Return the table of the check's cost beside the job's."""
     lines = []
     for sized in sizes:
         job = statistics.median(sized.cpu_seconds[Mode.SINGLE])

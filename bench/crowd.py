@@ -1,8 +1,8 @@
-"""Very many group members over few connections, for benchmarks of what members cost that are merely there.
+"""Many group members over few connections, for benchmarks of the cost of idle members.
 
 A member is not tied to its connection: `join` takes 500 connections, lets each of them be one member of one
 group (JoinGroup v3, which needs no id handed out first, and SyncGroup v2), and then uses the same connections for the
-next 500, until there are as many as wanted. Sessions are half an hour long, so nobody has to say anything for that
+next 500, until there are as many as wanted. Sessions are half an hour long, so no heartbeat is needed in that
 time. `beat` then sends heartbeats of all these members in turn, ten on the way on each of a hundred connections. Every
 answer is checked. Python is fast enough for that, because the server's CPU time is measured, not its throughput.
 """
@@ -43,7 +43,7 @@ def _bytes(data: bytes) -> bytes:
 
 
 def _compact(text: str) -> bytes:
-    """Of less than 127 bytes: a varint of one byte."""
+    """Encode bytes shorter than 127 with a length varint of one byte."""
     return bytes([len(text) + 1]) + text.encode()
 
 
@@ -148,7 +148,7 @@ class Crowd:
         self._probes.clear()
 
     def join(self, members: int) -> Iterator[int]:
-        """Until there are `members`; yields how many there are after each wave, so that the caller can tell."""
+        """Join until there are `members`; yield the number of members after each wave."""
         while self.size < members:
             missing = (members - self.size + self.group_size - 1) // self.group_size
             self._join_wave(min(self._wave, missing))
@@ -200,7 +200,7 @@ class Crowd:
 
 
 def raise_file_limit() -> int:
-    """As many open files as the system allows; how many that is."""
+    """Raise the limit of open files to the hard limit and return it."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     return hard

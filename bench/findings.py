@@ -1,4 +1,4 @@
-"""What the benchmarks beside `make bench` have in common: targets and whether they were reached, progress, reports.
+"""Shared parts of the benchmarks beside `make bench`: targets, progress and reports.
 
 A benchmark adds tables (Markdown lines), verdicts and raw figures to its `Findings`, and prints what it is doing all
 the while. At the end everything is printed, the raw figures go to `bench/build/<name>.json`, and with `--markdown FILE`
@@ -60,7 +60,7 @@ def _figure(value: float) -> str:
 
 @dataclass
 class Findings:
-    """What one benchmark has found so far."""
+    """The tables, verdicts and figures of one benchmark."""
 
     name: str  # of the files it writes
     title: str
@@ -130,7 +130,7 @@ def parser(description: str | None) -> argparse.ArgumentParser:
 
 
 def pinned(core: set[int]) -> Callable[[], None]:
-    """For `preexec_fn`: the child runs on these cores."""
+    """Return a `preexec_fn` that pins the child to these cores."""
     return lambda: os.sched_setaffinity(0, core)
 
 

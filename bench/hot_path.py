@@ -1,11 +1,11 @@
-"""What one request costs inside the process: `python bench/hot_path.py [--only commit] [--profile]`.
+"""CPU cost of one request inside the process: `python bench/hot_path.py [--only commit] [--profile]`.
 
 Real connections, runtime, core and logs, driven by hand: a request goes into `Connection.data_received`, its answer
-comes out at a transport that only takes it, and a flush round runs in the same thread, on a file system in memory. No
-socket, no other thread, no waiting: what is left is our own code (and the log's system calls), and CPU time tells of
-it what a loaded machine cannot spoil much. The lowest of many rounds is printed, because noise only adds.
+comes out at a transport that only takes it, and a flush round runs in the same thread, on a file system in memory.
+There is no socket, no other thread and no waiting. CPU time is measured, which other load disturbs little. The lowest
+of many rounds is printed, because noise only adds.
 
-These figures are for comparing one change with another. What a request costs in truth is `make bench`.
+These figures compare one change with another. `make bench` measures the cost of a request over real sockets.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class Loop:
         return self
 
     def cancel(self) -> None:
-        """Of a timer: none ever fires here."""
+        """Do nothing: no timer fires here."""
 
     def run(self) -> None:
         while self._ready:
@@ -154,7 +154,7 @@ class Client:
         self.send = self.connection.data_received
 
     def answers(self, api_key: int, version: int) -> list[Any]:
-        """What has been answered since the last call, decoded."""
+        """Return the responses since the last call, decoded."""
         data = b"".join(self.transport.written)
         self.transport.written.clear()
         found = []
@@ -428,7 +428,7 @@ def requests(args: argparse.Namespace) -> None:
 
 
 def storms(args: argparse.Namespace) -> None:
-    """Rebalances in which everybody joins and syncs."""
+    """Rebalances in which all members join and sync."""
     for groups, size in ((1, 1000), (1000, 10), (1, 100)):
         what = f"join + sync, {groups:,} groups of {size:,}, per member"
         if args.only not in what:

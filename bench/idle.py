@@ -1,10 +1,10 @@
-"""`make bench-idle`: what 100,000 members cost that are merely there: memory, CPU time, stalls of the event loop.
+"""`make bench-idle`: the cost of 100,000 idle members: memory, CPU time, stalls of the event loop.
 
 The members come over 500 connections, wave after wave (`crowd.py`: groups of ten, real JoinGroup and SyncGroup),
 and the connections are closed again, so that only members, groups and their timers are left. Memory is the resident set
 of the server's processes beyond what it had when it was ready; and, because a first thousand members also bring code
-and buffers to life, the slope between half of the members and all of them. Then nobody says anything for some seconds:
-the server's CPU time per second, and the longest answer to one probe that asks every millisecond.
+and buffers to life, the slope between half of the members and all of them. Then the members are silent for some
+seconds: the server's CPU time per second, and the longest answer to one probe that asks every millisecond.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def crowd_on(
 
 
 def idle_cpu_ms(running: Running, seconds: float) -> float:
-    """CPU time in ms per second while nobody says anything."""
+    """Return the CPU time in ms per second while all members are silent."""
     begun, cpu_ns = time.monotonic(), running.cpu_ns()
     time.sleep(seconds)
     return (running.cpu_ns() - cpu_ns) / 1e6 / (time.monotonic() - begun)

@@ -1,4 +1,4 @@
-"""What the decode kernel is worth: the same segments by the plain reader and by the kernel, turn by turn in one run.
+"""Decode kernel against plain reader: the same segments by both, in turns, in one run.
 
 Both read all records with offset, timestamp, key and value from bytes that are in memory, on one core: the plain reader
 (`protocol.record_batch.read_records`) as Python objects, the kernel as columns that point at keys and values. CPU time
@@ -73,7 +73,7 @@ WORKS: Final[dict[str, Callable[[bytes], Any]]] = {
 
 
 def is_same(data: bytes) -> bool:
-    """Whether both read the same records."""
+    """Return whether both read the same records."""
     _, records = by_kernel(data, checked=True)
     rows = zip(
         records.offset.tolist(),

@@ -1,9 +1,9 @@
-"""How long the loop is held by the largest request of each API that is served: `python -m bench.largest_requests`.
+"""Time for which the largest request of each served API holds the loop: `python -m bench.largest_requests`.
 
 A daemon runs in this process, on asyncio's loop, with every callback timed by the processor time of its thread. A
 client sends each request at the most elements that its API takes, in every version and with each of its arrays as the
-long one, of things that exist and of things that do not. The longest callback of each request is what every other
-client would have waited: decoding, handling and encoding, as far as they are not sliced.
+long one, naming existing and missing objects. The longest callback of each request is the time that other clients
+would wait: decoding, handling and encoding, as far as they are not sliced.
 """
 
 from __future__ import annotations

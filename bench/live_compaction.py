@@ -1,13 +1,13 @@
-"""What clients feel of a compaction: latency of a heartbeat-sized request and of durable commits, phase by phase.
+"""Client latency during a compaction: of a heartbeat-sized request and of durable commits, phase by phase.
 
 A generated log is served by a real daemon. Two connections measure all the time, one request at a time: ApiVersions,
 which needs nothing but the event loop, and OffsetCommit, which waits for the disk. Meanwhile the log is compacted once:
 planned (a child hashes it), cleaned (one process, numpy, no Spark), checked (a child reads it all, the daemon gives
-rows from memory), exchanged. The start of the daemon is timed before and after.
+rows from memory), swapped. The start of the daemon is timed before and after.
 
     python bench/live_compaction.py --size 200MB --keys 100000
 
-Figures of a machine that has something else to do are worthless; the load average is printed beside them.
+Other load falsifies the figures; the load average is printed beside them.
 """
 
 from __future__ import annotations

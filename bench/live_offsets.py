@@ -3,7 +3,7 @@
 A group has a hundred offsets (ten topics of ten partitions), or another number, committed once, in batches of one
 record or of a hundred: what a member that commits each partition alone, and one that commits all of them, leave behind.
 Groups go to the partition that a coordinator gives them. `expected` says what an OffsetFetch must answer. The records
-are ten minutes old when they are written; with `RETENTION`, which whoever starts a server on them has to override, they
+are ten minutes old when they are written; a server on them must be started with `RETENTION`, so that they
 do not expire.
 """
 

@@ -1,4 +1,4 @@
-"""How long single events keep the loop, with a million objects in memory: in process, in CPU time of the loop's thread.
+"""CPU time for which single events hold the loop, with a million objects in memory, measured in process.
 
 A real runtime, core, connections and offsets log run on a loop moved by hand, which measures each callback by
 `time.thread_time`: what other threads do, or another process on the machine, does not count. For each scenario the
@@ -107,7 +107,7 @@ class Loop:
                 self.longest = took, name or getattr(callback, "__qualname__", repr(callback))
 
     def run(self, quiet_s: float = 0.3, until: Callable[[], bool] = lambda: True) -> None:
-        """Until nothing is ready, no timer due, and no thread has reported for a while."""
+        """Run until no callback is ready, no timer is due, and no thread has reported for a while."""
         last = time.monotonic()
         while True:
             while self.timers and (self.timers[0][0] <= self.time() or self.timers[0][2].is_cancelled):
@@ -215,7 +215,7 @@ class World:
         return peer
 
     def reset(self) -> None:
-        """Before a scenario: everything made so far is settled and none of it is the collector's business."""
+        """Prepare a scenario: finish pending work and take existing objects out of the garbage collector's sight."""
         self.loop.run(0.05)
         gc.collect()
         gc.freeze()

@@ -1,4 +1,4 @@
-"""What a benchmark reads from the machine: processes and their CPU time and memory, quiet, the disk, the C programs.
+"""Measurements of the machine for benchmarks: processes, CPU time, memory, foreign load, the disk, the C programs.
 
 Everything comes from /proc and the process clocks, so that no server has to help. CPU time is user and system time of
 a whole process tree, in nanoseconds. Memory is told as proportional set size, which counts a page that two workers
@@ -75,7 +75,7 @@ def cpu_ns(pids: list[int]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Of a process tree, in bytes. `peak_rss_bytes` adds each process's own peak."""
+    """Memory of a process tree, in bytes. `peak_rss_bytes` adds each process's own peak."""
 
     rss_bytes: int
     pss_bytes: int
@@ -83,7 +83,7 @@ class Memory:
 
 
 def memory(pids: list[int]) -> Memory:
-    """What these processes hold now."""
+    """Return the memory that these processes hold now."""
     totals = {"Rss:": 0, "Pss:": 0, "VmHWM:": 0}
     for pid in pids:
         for name in ("smaps_rollup", "status"):
@@ -96,7 +96,7 @@ def memory(pids: list[int]) -> Memory:
 
 
 def busy_share(seconds: float = 0.3) -> float:
-    """How much of all cores is in use right now, by anybody."""
+    """Return the share of all cores that is in use now, by all processes."""
 
     def jiffies() -> tuple[int, int]:
         fields = [int(each) for each in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
@@ -118,7 +118,7 @@ def wait_for_quiet(limit_s: float) -> bool:
 
 
 def fdatasync_us(directory: Path, times: int = 100) -> list[float]:
-    """How long this disk takes for an append of 4 kB and its fdatasync, each time."""
+    """Return the times in µs of appends of 4 kB with fdatasync on this disk."""
     path = directory / "fdatasync"
     durations = []
     fd = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
@@ -135,7 +135,7 @@ def fdatasync_us(directory: Path, times: int = 100) -> list[float]:
 
 
 def machine() -> dict[str, Any]:
-    """What the figures were taken on."""
+    """Describe the machine that the figures were taken on."""
     model = "unknown"
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):

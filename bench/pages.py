@@ -1,4 +1,4 @@
-"""Where a benchmark's tables go: a page of their own, or their place in a page that also says other things."""
+"""Write a benchmark's tables into a page of their own, or between markers of an existing page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 
 def put(path: Path, target: str, lines: Sequence[str], drawn: Sequence[Path] = ()) -> None:
-    """Between the markers of this make target, where the page has them; otherwise the lines are all of the page."""
+    """Replace the lines between the markers of this make target; a page without markers is replaced whole."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "\n".join(lines).rstrip() + "\n"
     for each in drawn:

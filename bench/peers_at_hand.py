@@ -30,7 +30,7 @@ enabled = True
 
 
 def for_first_answer(core: set[int]) -> dict[str, Callable[[Path, int], AbstractContextManager[Running]]]:
-    """By name, what starts an empty server in a directory. Kafka does not wait until it is ready."""
+    """Return, by name, functions that start an empty server in a directory. Kafka does not wait until it is ready."""
     if not enabled:
         return {}
     return {
@@ -42,7 +42,7 @@ def for_first_answer(core: set[int]) -> dict[str, Callable[[Path, int], Abstract
 def for_storms(
     core: set[int], settings: Mapping[str, str]
 ) -> dict[str, Callable[[Path], AbstractContextManager[Running]]]:
-    """By name, what starts a server whose groups wait as `settings` say; kfake knows no such wait."""
+    """Return, by name, functions that start a server whose groups wait as `settings` say; kfake has no such wait."""
     if not enabled:
         return {}
     return {

@@ -49,7 +49,7 @@ NEVER: Final = 1 << 60
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """How fast requests are satisfied: (name, 50th and 75th percentile in ms)."""
+    """Times until requests are satisfied: (name, 50th and 75th percentile in ms)."""
 
     name: str
     p50_ms: float
@@ -63,7 +63,7 @@ class Workload:
         while now_ms < seconds * 1000:
             events.append((now_ms, False, number))
             satisfied_ms = now_ms + chance.lognormvariate(mu, sigma)
-            if satisfied_ms < now_ms + 2 * TIMEOUT_MS:  # nobody would notice the others
+            if satisfied_ms < now_ms + 2 * TIMEOUT_MS:  # an error in the others would not be seen
                 events.append((satisfied_ms, True, number))
             number += 1
             now_ms += chance.expovariate(rate / 1000)
@@ -76,7 +76,7 @@ HIGH: Final = Workload("high", 200, 400)
 
 
 class Design(Protocol):
-    """A purgatory. Its clock is that of whoever drives it."""
+    """A purgatory. Its driver hands in the clock."""
 
     satisfied: int
     expired: int
@@ -92,7 +92,7 @@ class Design(Protocol):
 
 
 class Nothing:
-    """What the driver costs."""
+    """The cost of the driver alone."""
 
     def __init__(self) -> None:
         self.satisfied = self.expired = 0

@@ -1,6 +1,6 @@
-"""How benchmarks tell what they found: medians with their spread, Markdown tables, one JSON file, plots.
+"""Reports of benchmarks: medians with their spread, Markdown tables, one JSON file, plots.
 
-A table is a list of Markdown lines, so that what the terminal shows can be put into a page of docs/ as it is.
+A table is a list of Markdown lines, so that a page of docs/ can hold the output of the terminal.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class Progress:
         self._until = self.begun + expected_s
 
     def allow(self, seconds: float) -> None:
-        """Nothing new begins later than that from now: each comparison has its own share of the time."""
+        """Set the time from now after which no new measurement begins; each comparison has its own share."""
         self._until = time.monotonic() + seconds
 
     @property
@@ -208,7 +208,7 @@ class Bench:
         )
 
     def compare(self, kind: str) -> None:
-        """One comparison: start everybody, take turns, and stop them."""
+        """Make one comparison: start all servers, measure in turns, and stop them."""
         core = cores()[0] if kind == "one" else all_cores()
         mine = [scenario for scenario in self.chosen if scenario.cores == kind]
         self.progress.allow(self.expected_s(kind) * self.stretch)
@@ -299,7 +299,7 @@ class Bench:
 
 
 class Foreign:
-    """How much of the machine others used while something was measured."""
+    """Share of the machine that other processes used during a measurement."""
 
     def __init__(self, server: Running) -> None:
         self._server = server
@@ -383,7 +383,7 @@ def main(words: Sequence[str] | None = None) -> int:
     if "(compiled" not in told:
         print(f"bench: {args.compiled_python} has no compiled build: {told}")
     bench = Bench(args, chosen, by_key)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers are ours to stop, whoever stops us
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # the servers must be stopped, also after a signal
     try:
         with many_files():
             for kind in bench.kinds():

@@ -1,4 +1,4 @@
-"""What `make bench` measures: the servers side by side, and the loads that each of them gets.
+"""Servers and loads that `make bench` measures side by side.
 
 A peer says how its server is started; a scenario says what load.c sends and to whom. On one core every server has the
 same pinned core to itself and the load the other one; with all cores server and load share them, as the load does not
@@ -134,7 +134,7 @@ def peers(compiled_python: str | None) -> dict[str, Peer]:
 
 
 def _version_of(python: str) -> str:
-    """As `coordinator --version` says it: release and build, plain or compiled."""
+    """Return the output of `coordinator --version`: release and build, plain or compiled."""
     command = [python, "-m", "coordinator", "--version"]
     try:
         done = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=30)
@@ -144,7 +144,7 @@ def _version_of(python: str) -> str:
 
 
 def versions(keys: Iterable[str], compiled_python: str | None) -> dict[str, str]:
-    """What ran, where it says so."""
+    """Return the versions of the servers that tell them."""
     found = {"ours": _version_of(sys.executable)}
     if compiled_python and any(key.startswith("compiled") for key in keys):
         found["ours compiled"] = _version_of(compiled_python)

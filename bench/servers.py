@@ -1,4 +1,4 @@
-"""How every server that a benchmark measures is started, pinned, found and stopped.
+"""Start, pin, find and stop the servers that a benchmark measures.
 
 Each is a context manager that gives a `Running`: its process id (the root of its tree) and the port on 127.0.0.1 that
 clients begin with. A server starts in a directory of its own, on the cores it is given, and is ready when the manager
@@ -36,7 +36,7 @@ class Running:
     directory: Path
 
     def is_alive(self) -> bool:
-        """Whether it has not exited; that its parent has not asked yet makes no difference."""
+        """Return whether the process has not exited. A zombie counts as exited."""
         try:
             return Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
         except OSError:
@@ -146,13 +146,13 @@ def coordinator(
 
 
 def c_echo(directory: Path, core: set[int], *, name: str = "C echo") -> AbstractContextManager[Running]:
-    """What the kernel alone costs for the same bytes."""
+    """Start the C echo: the cost of the kernel alone for the same bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     return running(name, [str(build_program("echo")), str(directory / "port")], directory, core)
 
 
 def uvloop_echo(directory: Path, core: set[int], *, name: str = "uvloop echo") -> AbstractContextManager[Running]:
-    """What Python on uvloop costs when it does nothing with the bytes."""
+    """Start the uvloop echo: the cost of Python on uvloop without any work on the bytes."""
     directory.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, str(HERE / "echo_uvloop.py"), str(directory / "port")]
     return running(name, command, directory, core)

@@ -88,7 +88,7 @@ class _Partition:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What `write_logs` made."""
+    """The logs that `write_logs` made."""
 
     data_dir: Path
     size_bytes: int

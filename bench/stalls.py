@@ -75,7 +75,7 @@ class Session:
             time.sleep(0.5)
 
     def listen(self, phase: str) -> None:
-        """What the daemon itself said of stalls meanwhile. It says so once in ten seconds, and counts the others."""
+        """Collect the daemon's log lines about stalls. It writes one in ten seconds and counts the others."""
         with (self.running.directory / "server.log").open(errors="replace") as log:
             log.seek(self._log_read)
             lines = STALLED.findall(log.read())
@@ -103,7 +103,7 @@ class Session:
             crowd.beat(len(crowd.heartbeats) * 5)
 
     def scan(self) -> None:
-        """At least two rounds of the scan for expired offsets; none is."""
+        """Wait for two rounds of the scan for expired offsets; no offset has expired."""
         time.sleep(2.5 * SCAN_MS / 1000)
 
     def storm(self, groups: int, size: int) -> None:
@@ -146,7 +146,7 @@ class Session:
             raise BenchError(f"compact: {(done.stderr or done.stdout).strip()[-400:]}")
 
     def expire(self) -> None:
-        """Until groups from all over have none left: the log's retention is a minute, and the records are older."""
+        """Wait until sampled groups have no offset left: the retention is a minute, and the records are older."""
         deadline = time.monotonic() + PHASE_S
         asked = [group_name(number) for number in range(0, self.args.groups, max(1, self.args.groups // 50))]
         with Probe(self.running.port) as probe:

@@ -40,7 +40,7 @@ MILLION: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """What one start took, in ms from the start of the process, and what it cost."""
+    """Times of one start in ms since the start of the process, with its CPU time and memory."""
 
     first_answer_ms: float
     ready_ms: float
@@ -131,7 +131,8 @@ def start_once(directory: Path, data_dir: Path, groups: int, python: str) -> Sta
 
 
 def first_answer_ms(make: Callable[[Path, int], AbstractContextManager[Running]]) -> float:
-    """From the start of any server to its first answer. `make` gets a directory and the port it must listen on."""
+    """Measure the time from the start of a server to its first answer. `make` gets a directory and the port it must
+    listen on."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         (port,) = free_ports(1)
         server = make(Path(name), port)  # prepared, and started when the context is entered
@@ -143,7 +144,7 @@ def first_answer_ms(make: Callable[[Path, int], AbstractContextManager[Running]]
 
 
 def keep_bytecode() -> None:
-    """For the servers started here: modules compiled once, as an installed package has them."""
+    """Keep bytecode for the servers started here, as an installed package has it."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = str(BUILD / "bytecode")
 
@@ -226,7 +227,7 @@ def loaded(findings: Findings, args: argparse.Namespace, offsets: int, per_batch
 
 
 def kafka_loaded(findings: Findings, args: argparse.Namespace, offsets: int) -> None:
-    """The same log under Apache Kafka: to its first answer, and to the first right OffsetFetch."""
+    """Measure Apache Kafka on the same log: time to its first answer, and to the first right OffsetFetch."""
     with tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name:
         source, last = cached(offsets, 100), offsets // PER_GROUP - 1
         with peers_at_hand.on_log(Path(name), source, PARTITIONS, all_cores()) as (server, begun):

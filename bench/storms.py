@@ -63,7 +63,7 @@ QUICK: Final = (
 
 
 def servers(core: set[int], python: str) -> dict[str, Callable[[Path], AbstractContextManager[Running]]]:
-    """By name, what starts each server in a directory."""
+    """Return, by name, functions that start each server in a directory."""
     overrides = [f"{key}={value}" for key, value in DELAY.items()]
     ours = {OURS: lambda directory: coordinator(directory, core, python=python, overrides=overrides)}
     return ours | peers_at_hand.for_storms(core, DELAY)

@@ -1,4 +1,4 @@
-"""What `make bench` holds the figures against: the targets of the request and response part, reached or missed.
+"""Targets of `make bench` for the request and response part, reached or missed.
 
 Every verdict is computed from the saved results alone, so that it can be made again. Shares and ratios are of medians
 over the rounds, taken in the same run on the same cores. "Rate" is requests per second of a pinned core; a share of an
@@ -35,7 +35,7 @@ class Figures:
         return median_of(runs, key) if runs else None
 
     def ratio(self, scenario: str, key: str, above: str, below: str) -> float | None:
-        """How many times the figure of `below` that of `above` is."""
+        """Return the figure of `above` divided by that of `below`."""
         one, other = self.of(scenario, above, key), self.of(scenario, below, key)
         return one / other if one is not None and other else None
 
@@ -47,7 +47,7 @@ class Figures:
         return str(self.scenarios[scenario]["title"])
 
     def load_share(self, scenario: str, peer: str) -> float:
-        """How much of a core the load itself used."""
+        """Return the share of a core that the load generator used."""
         runs = self.scenarios[scenario]["runs"][peer]
         return float(statistics.median(run["generator_cpu_seconds"] / run["seconds"] for run in runs))
 
@@ -133,7 +133,7 @@ def verdicts(results: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def worker_lines(results: dict[str, Any]) -> list[str]:
-    """What a second worker brings: no target names a figure, the cluster issue asks for the ratio."""
+    """Return the lines about a second worker: a ratio without a target."""
     figures = Figures(results)
     lines = []
     for key in ("heartbeat-p1", "heartbeat-p10", "commit-p10"):

@@ -1,4 +1,4 @@
-"""How long a server keeps one client waiting, every millisecond: a probe in a process of its own.
+"""Probe process that measures every millisecond for how long a server keeps one client waiting.
 
 The process asks ApiVersions, which needs nothing but the event loop, waits for the answer, sleeps a millisecond, and
 keeps the latencies by phase. `Watcher` starts it, names the phases, and reads what it found. It runs in a process of
@@ -57,7 +57,7 @@ class Watcher:
         self._process.communicate()
 
     def enter(self, phase: str) -> None:
-        """From now on what is measured belongs to this phase."""
+        """Begin a phase; later measurements belong to it."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{phase}\n")
         self._process.stdin.flush()
@@ -75,7 +75,7 @@ class Watcher:
 
 
 def without_core_ns(pid: int) -> int:
-    """How long the process's main thread has been ready to run and had no core; 0 where the kernel does not tell."""
+    """Return the ns for which the main thread was ready to run and had no core; 0 if the kernel does not tell."""
     try:
         return int(Path(f"/proc/{pid}/task/{pid}/schedstat").read_text().split()[1])
     except (OSError, IndexError):

@@ -1,4 +1,4 @@
-"""What every test shares: how many examples property tests try, what begins first, and which build is tested."""
+"""Shared by all tests: profiles of the property tests, the order of the files, and the build that is tested."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONGEST_FIRST = (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With REQUIRE_COMPILED=1 (make test-compiled) nothing may be tested but the installed, compiled package."""
+    """Refuse to run with REQUIRE_COMPILED=1 (make test-compiled) unless the installed, compiled package is tested."""
     if os.environ.get("REQUIRE_COMPILED") != "1":
         return
     import coordinator
@@ -49,7 +49,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Begin with what takes longest. Leave out what takes liberties with the code that the compiled build forbids."""
+    """Begin with the longest files. Leave out tests that do what compiled classes refuse."""
     from coordinator.version import is_compiled
 
     place = {Path(__file__).parent / name: number for number, name in enumerate(LONGEST_FIRST)}

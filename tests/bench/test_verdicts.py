@@ -1,4 +1,4 @@
-"""What `make bench` concludes from its figures, and how a page takes them in."""
+"""Verdicts of `make bench` on its figures, and how they are written into a page."""
 
 from __future__ import annotations
 

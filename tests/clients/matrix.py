@@ -41,7 +41,7 @@ WENT_WRONG = (AssertionError, OSError, ConnectionEnded, subprocess.SubprocessErr
 
 @dataclass(slots=True)
 class Results:
-    """What came out. A cell is "ok", "-" with a reason (not applicable), or "FAILED" with a reason."""
+    """The results. A cell is "ok", "-" with a reason (not applicable), or "FAILED" with a reason."""
 
     versions: dict[str, str] = field(default_factory=dict)
     cells: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -197,7 +197,7 @@ are of {tools}, because Maven does not have the tools of later releases.
 
 
 def find_programs(names: Iterable[str], columns: list[str], results: Results, *, offered: bool) -> list[Program]:
-    """Those that can run here; for the others the results say why not."""
+    """Return the programs that can run here; for the others the results name the reason."""
     programs = []
     for name in names:
         try:

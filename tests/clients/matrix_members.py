@@ -1,15 +1,15 @@
-"""How the matrix speaks to a client program, whatever its language.
+"""The dialogue of the matrix with a client program of any language.
 
 A member program is started with `name=value` arguments: bootstrap, group, topic, name (its client id), assignor (range
 or cooperative-sticky), session_ms, heartbeat_ms and, for a static member, instance. It consumes from the earliest
-offset with automatic commits off. On stdout it says one JSON object per line:
+offset with automatic commits off. On stdout it writes one JSON object per line:
 
-    {"event": "assigned" | "revoked", "partitions": [...]}   what it was given or gave up, not all it has
+    {"event": "assigned" | "revoked", "partitions": [...]}   the change, not the whole assignment
     {"event": "record", "partition": 0, "offset": 5}         {"event": "committed"}   {"event": "closed"}
     {"event": "error", "message": "..."}
 
 On stdin it takes `commit` (commit what was read of the partitions it owns) and `close` (leave cleanly; the end of stdin
-is the same). A finished tool with words of its own (kcat, kafka-verifiable-consumer) gets a translator to these events.
+is the same). A tool with another output (kcat, kafka-verifiable-consumer) gets a translator to these events.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CLOSE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a scenario decides about a member."""
+    """The settings of a member that a scenario chooses."""
 
     bootstrap: str
     group: str
@@ -132,7 +132,7 @@ class Member:
         return self._process.poll() is None
 
     def revoked(self, since: int = 0) -> frozenset[int]:
-        """What it gave up, from the given number of changes on."""
+        """Return the partitions that were revoked, from the given number of changes on."""
         given_up = [partitions for kind, partitions in self.changes[since:] if kind == "revoked"]
         return frozenset[int]().union(*given_up)
 

@@ -60,7 +60,7 @@ class Missing(Exception):  # noqa: N818 - what the machine lacks, not a fault
 
 
 class BrokenError(Exception):
-    """What a row needs could not be fetched or built, though its tools are here."""
+    """A program could not be fetched or built, although its tools are installed."""
 
 
 def cache() -> Path:
@@ -94,7 +94,7 @@ def built(name: str, sources: Iterable[Path], build: Callable[[Path], None], *mo
 
 
 def run(command: list[str], cwd: Path, *, attempts: int = 1) -> str:
-    """What the command prints. More attempts are for what comes over the network."""
+    """Run a command and return its output. `attempts` above 1 are for downloads."""
     for _ in range(attempts):
         done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=BUILD_S, check=False)
         if done.returncode == 0:

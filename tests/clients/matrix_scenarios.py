@@ -1,6 +1,6 @@
-"""What every client of the matrix goes through.
+"""Scenarios that every client of the matrix goes through.
 
-Each scenario is judged twice: by what the client says and by what the coordinator shows (DescribeGroups, OffsetFetch).
+Each scenario is judged twice: by the client's events and by the coordinator's answers (DescribeGroups, OffsetFetch).
 A scenario that returns has passed; an AssertionError says what went wrong. Each has a topic and a group of its own. The
 names in `SCENARIOS` are the columns of the table in docs/clients.md.
 """
@@ -168,7 +168,7 @@ def crash(stage: Stage, program: Program) -> None:
 
 
 def commit(stage: Stage, program: Program) -> None:
-    """What two members commit is what the coordinator has."""
+    """The coordinator has the offsets that two members commit."""
     a, b = stage.join(program, "a"), stage.join(program, "b")
     stage.settles(a, b)
     stage.produce(10)
@@ -207,7 +207,7 @@ def static(stage: Stage, program: Program) -> None:
     again = stage.join(program, "b", instance="instance-b", session_ms=LONG_SESSION_MS)
     stage.settles(a, again)
     assert again.owned == had, f"it had {sorted(had)} and now {sorted(again.owned)}"
-    stage.produce(3)  # whoever missed a rebalance would be told now, with the next heartbeats, before it read all
+    stage.produce(3)  # a member that missed a rebalance would be told now, with the next heartbeats, before it read all
     _reads(stage, {partition: set(range(3)) for partition in range(PARTITIONS)}, a, again)
     assert len(a.changes) == changes, f"the other member was disturbed: {a.changes[changes:]}"
     _, _, after = stage.shown()
@@ -229,7 +229,7 @@ def fenced(stage: Stage, program: Program) -> None:
 
 
 def cooperative(stage: Stage, program: Program) -> None:
-    """With cooperative-sticky a member gives up what moves and nothing else."""
+    """A cooperative-sticky member gives up the partitions that move and no others."""
     settings: dict[str, Any] = {"assignor": "cooperative-sticky", "session_ms": LONG_SESSION_MS}
     a = stage.join(program, "a", **settings)
     stage.settles(a)
@@ -312,7 +312,7 @@ def _has_committed(stage: Stage, offset: int) -> None:
 
 
 def _commit_until(stage: Stage, offset: int, *members: Member) -> None:
-    """For when a member may have joined again: then it reads again what was not committed, and is asked again."""
+    """Commit until it holds. A member that joined again reads the uncommitted records again and is asked again."""
     wanted = dict.fromkeys(range(stage.partitions), offset)
     for attempt in range(10):
         for member in members:
@@ -351,7 +351,7 @@ def mixed(stage: Stage, programs: list[Program], departing: list[Program]) -> di
             results[program.name] = ""
         except AssertionError as failure:
             results[program.name] = str(failure)
-            for each in programs:  # whoever is no more comes back, so that the next one has its chance
+            for each in programs:  # a member that has ended comes back, so that the next one has its chance
                 if each.name not in members or not members[each.name].is_running():
                     members[each.name] = stage.join(each, each.name, session_ms=CRASH_SESSION_MS)
     return results

@@ -55,7 +55,7 @@ class Operator:
         return {partition: offset for (_, partition), offset in committed_offsets(self.port, GROUP).items()}
 
     def produce(self, values: list[str]) -> None:
-        """By key, so that all partitions get some."""
+        """Produce by key, so that all partitions get records."""
         lines = "".join(f"{value}:{value}\n" for value in values)
         pairs = ("--reader-property", "parse.key=true", "--reader-property", "key.separator=:")
         self.run("ConsoleProducer", "--topic", TOPIC, *pairs, stdin=lines)

@@ -29,7 +29,7 @@ ANSWER_S = 40.0
 
 @dataclass(frozen=True, slots=True)
 class MemberOptions:
-    """What a test decides about a member; all else is the library's default, or short so that tests are quick."""
+    """Options of a member that a test chooses; the others are the library's defaults, or short for quick tests."""
 
     address: str
     group: str
@@ -52,7 +52,7 @@ class Received(NamedTuple):
 
 
 class Ownership(NamedTuple):
-    """What a member was given at the end of a rebalance, and in which generation it was."""
+    """The partitions that a member was assigned by a rebalance, and its generation."""
 
     generation: int  # -1 where the library does not tell
     member_id: str
@@ -86,13 +86,13 @@ class ClientMember(ABC):
     # -- for tests -----------------------------------------------------------------------------------------------
 
     def assignment(self) -> frozenset[TopicPartition]:
-        """What the library says it owns now."""
+        """Return the partitions that the library reports as owned."""
         self._check_alive()
         return self._assignment
 
     @property
     def received(self) -> list[Received]:
-        """What it was given to read, in order."""
+        """Return the records that it has read, in order."""
         self._check_alive()
         return self._received
 
@@ -282,12 +282,12 @@ class AioKafkaMember(ClientMember):
 
 @cache
 def make_all_versions_of_kafka_pythons_answers() -> None:
-    """While there is one thread.
+    """Make the classes of all response versions while there is one thread.
 
-    Version 3.0.12 makes the class of a version of an answer when it first needs it, and keeps, weakly, the one that was
-    made last as the way to all others. Of two consumers that make the same one at once, in two threads, that may be the
-    one which nobody else keeps; the next garbage collection takes it away, and from then on no consumer of the process
-    understands this answer.
+    kafka-python 3.0.12 makes the class of a response version at its first use and finds all others through a weak
+    reference to the class that was made last. If two threads make the same class at once, the reference may point to
+    the copy that has no other reference; after the next garbage collection no consumer of the process decodes this
+    response.
     """
     import kafka  # noqa: F401 - all its answers are there then
     from kafka.protocol.api_header import ResponseClassRegistry

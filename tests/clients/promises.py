@@ -1,6 +1,6 @@
-"""What clients were promised: commits that were sent, commits that were acknowledged, and who keeps committing.
+"""Promises to clients: commits that were sent, commits that were acknowledged, and members that keep committing.
 
-An acknowledged commit must be there whatever happens to the daemon, and nothing may be there that was never sent.
+An acknowledged commit must be there after any fault of the daemon, and no offset may be there that was never sent.
 Offsets only rise, so a later commit of the same partition is as good as the acknowledged one.
 """
 
@@ -19,7 +19,7 @@ LOCK = threading.Lock()
 
 @dataclass
 class Promises:
-    """What was sent and what was acknowledged, by partition."""
+    """Offsets sent and offsets acknowledged, by partition."""
 
     sent: dict[TopicPartition, int] = field(default_factory=dict)
     acknowledged: dict[TopicPartition, int] = field(default_factory=dict)

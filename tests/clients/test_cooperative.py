@@ -28,4 +28,4 @@ def test_a_cooperative_member_gives_up_only_the_partitions_that_move(crew: Crew,
     kept = (list(first.revoked), after["a"])
     crew.leave(second)
     assert len(crew.settles(first)["a"]) == 6
-    assert (first.revoked, kept[1] <= first.assignment()) == (kept[0], True), "taking over costs nobody anything"
+    assert (first.revoked, kept[1] <= first.assignment()) == (kept[0], True), "a takeover disturbs no other member"

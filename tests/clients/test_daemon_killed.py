@@ -86,7 +86,7 @@ def test_clients_lose_no_acknowledged_commit_when_the_daemon_is_killed_twenty_ti
 
 
 def all_have_more(committers: list[Committer], already: list[int]) -> bool:
-    """Whether each has had a commit acknowledged since `already` was counted."""
+    """Return whether each member has had a commit acknowledged since `already` was counted."""
     return all(committer.count > count for committer, count in zip(committers, already, strict=True))
 
 

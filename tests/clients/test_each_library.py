@@ -1,4 +1,4 @@
-"""What every consumer group does, shown with each of three client libraries, unmodified.
+"""The life of a consumer group with each of three unmodified client libraries.
 
 One member, then more; leaving, dying, restarting; committing and coming back. The coordinator's own view and the
 libraries' view must agree at every step.

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.integration
 
 
 async def rejoin_until_stable(member: GroupMember, partitions: int) -> None:
-    """What a client does: join and sync again until a round was not overtaken by the next. Leaders deal in turn."""
+    """Join and sync as a client does, until no newer rebalance overtakes this one. The leader assigns in turn."""
     while True:
         assert await member.join() is ErrorCode.NONE
         dealt: dict[str, list[tuple[str, int]]] = {}
@@ -43,7 +43,8 @@ async def test_200_members_on_1000_partitions_form_one_stable_generation(daemon:
                 await rejoin_until_stable(member, partitions)
 
         async def all_in_one_generation() -> None:
-            """Late comers start another round after some have finished; until none does, everybody looks again."""
+            """Late members start another rebalance after some have finished; all members check again until none
+            does."""
             await asyncio.gather(*(live(member) for member in members))
             while len({member.generation for member in members}) > 1:
                 await asyncio.gather(*(live(member) for member in members))

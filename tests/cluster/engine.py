@@ -113,7 +113,7 @@ class Engine:
     # -- what the clients and nodes say --------------------------------------------------------------------------
 
     def promises(self, since: float) -> tuple[int, str]:
-        """How many promises are broken, and all that the check printed."""
+        """Return the number of broken promises and the output of the check."""
         text = self.compose(
             "exec", "-T", "clients-confluent-kafka", "python", "-m", "tests.cluster.workload.promises",
             "--bootstrap-server", ADDRESSES, "--diaries", "/diaries", "--since", f"{since:.3f}", check=False,
@@ -122,7 +122,7 @@ class Engine:
         return (int(last[-1].rpartition(" ")[2]) if last else -1), text
 
     def wait_for_progress(self, since: float) -> None:
-        """Until every client has done something that succeeded after `since`."""
+        """Wait until each client has had a success after `since`."""
         code = (
             "import sys, json, pathlib; from tests.cluster.workload.promises import read_promises; "
             "print(json.dumps(read_promises(pathlib.Path('/diaries')).last_progress))"

@@ -59,7 +59,7 @@ def test_a_node_that_was_down_has_everything_when_it_is_ready(nodes: Nodes) -> N
     set_topic_config(controller, "grown", "retention.ms", "1234567")
     create_topic(controller, "new", 9)
     third.start()
-    # Now, and not eventually: it asked before it served anybody.
+    # Now, and not eventually: it asked before it served any client.
     assert {name: nodes.partitions(3, name) for name in ("gone", "again", "grown", "new")} == {
         "gone": None,
         "again": 3,
@@ -115,7 +115,7 @@ def test_each_change_of_the_link_is_one_line(nodes: Nodes) -> None:
     assert told(LOST) == told(FOUND) == 3
 
 
-def test_a_controller_that_is_frozen_freezes_nobody(nodes: Nodes) -> None:
+def test_a_controller_that_is_stopped_holds_up_no_other_node(nodes: Nodes) -> None:
     nodes.freeze(1)
     second = nodes[2]
     group = nodes.group_of(2)

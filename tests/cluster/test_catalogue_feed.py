@@ -36,7 +36,7 @@ def controller() -> TopicsWorld:
 
 
 def question(**about: Any) -> FollowCatalogueRequest:
-    """What node 2 asks node 1, with other facts where the test says so."""
+    """Return the request of node 2 to node 1, with the facts that the test changes."""
     facts: dict[str, Any] = {
         "node_id": 2,
         "asked_node_id": 1,
@@ -173,7 +173,7 @@ def test_nodes_that_agree_hear_so_also_from_one_that_is_not_the_controller() -> 
 
 
 def test_a_catalogue_that_did_not_come_from_this_controller_is_not_replaced(controller: TopicsWorld) -> None:
-    """The controller lost its disk: to follow it would delete the topics of everybody."""
+    """The controller lost its disk: to follow it would delete the topics of all nodes."""
     answer = controller.answers[follow(controller, lineage="another", revision=0)]
     assert answer.error_code == ErrorCode.INCONSISTENT_CLUSTER_ID
     assert answer.error_message == (

@@ -64,7 +64,7 @@ def test_what_a_node_that_is_down_would_have_told_is_missed_by_name(
     assert "the groups of one node are not listed: node 3 is down, or advertises an address" in said
     rows, said = shown(capsys, nodes[2].address, "groups", "describe", groups[1])
     ends = [row["log_end_offset"] for row in rows]
-    assert (ends.count(None), ends.count(0), ends.count(1)) == (2, 3, 1), "what nobody can tell is left open"
+    assert (ends.count(None), ends.count(0), ends.count(1)) == (2, 3, 1), "an end that no node can tell is left open"
     assert "node 3 is down" in said
     _, said = shown(capsys, nodes[1].address, "groups", "describe", groups[3], code=2)
     assert "node 3 is down" in said

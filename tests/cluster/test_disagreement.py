@@ -42,7 +42,7 @@ def nodes(running: Nodes) -> Iterator[Nodes]:
 
 
 def refusal(daemon: Daemon) -> str:
-    """What a daemon says that does not start."""
+    """Return the error of a daemon that does not start."""
     daemon.log_file.unlink(missing_ok=True)
     code = daemon.spawn().wait(timeout=30)
     daemon._process = None  # it ended as it should: nothing to be stopped

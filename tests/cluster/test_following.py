@@ -110,7 +110,7 @@ class Pair:
         return taken[0] if taken else UNANSWERED
 
     def follow(self) -> None:
-        """As the link does: pass by pass, until it has the newest."""
+        """Follow as the link does: pass by pass, until the follower has the newest catalogue."""
         for _ in range(2):
             assert self.pass_once() is ErrorCode.NONE
             if self.follower.topics.catalogue.revision == self.controller.topics.catalogue.revision:

@@ -1,4 +1,5 @@
-"""A group has one node: every other node says who it is, and says NOT_COORDINATOR to whoever asks it all the same."""
+"""A group has one node: every other node names that node, and answers NOT_COORDINATOR to other requests about the
+group."""
 
 from __future__ import annotations
 

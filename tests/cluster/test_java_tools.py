@@ -36,7 +36,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
 
 
 def run(nodes: Nodes, number: int, tool: str, *arguments: str, stdin: str = "") -> str:
-    """What a tool prints that was given the address of one node."""
+    """Run a tool with the address of one node and return its output."""
     command = [*tool_command(tool), "--bootstrap-server", nodes[number].address, *arguments]
     done = subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=TOOL_S, check=False)
     assert done.returncode == 0, f"{tool}: {(done.stdout + done.stderr)[-800:]}"

@@ -1,4 +1,4 @@
-"""Who owns what: the same on every node, everything once, evenly, and nothing that two nodes both believe to have."""
+"""Ownership is the same on every node, complete and even, and no partition has two owners."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def nodes(tmp_path: Path) -> Iterator[Nodes]:
 
 @dataclass
 class Scene:
-    """What a fault may do, and what was looked at on the way."""
+    """The nodes that a fault acts on, and the observations made on the way."""
 
     nodes: Nodes
     diaries: Path
@@ -125,5 +125,5 @@ def test_nothing_acknowledged_is_lost_and_every_client_goes_on_whatever_happens_
     for what, count in {**counts, "promises broken": len(violations)}.items():
         print(f"{what}: {count}")
     assert violations == []
-    assert scene.commits_found_on_dead_disks >= PARTITIONS, "nobody had committed when nodes were killed"
+    assert scene.commits_found_on_dead_disks >= PARTITIONS, "no member had committed when nodes were killed"
     assert counts["records acknowledged"] > 100 and counts["takeovers"] > 10, "nothing was shown"

@@ -74,7 +74,7 @@ class Replay:
         self._compared: set[int] = set()
 
     async def run(self) -> str:
-        """What is wrong, or nothing."""
+        """Run a recorded script and return the first difference, or None."""
         try:
             for index, step in enumerate(self._recording.script):
                 problem = await self._step(index, step)
@@ -104,7 +104,7 @@ class Replay:
         return self._problem()
 
     def _watch_time(self, step: Step) -> None:
-        """As when it was recorded: no step may come near the moment when a short timer is due."""
+        """Keep the recorded pace: no step may come near the deadline of a short timer."""
         now = asyncio.get_running_loop().time()
         if self._armed_at is not None and now - self._armed_at > 0.75 * SHORT_MS / 1000:
             raise InconclusiveError

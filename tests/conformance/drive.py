@@ -53,7 +53,7 @@ class Pair:
 
 @dataclass(slots=True)
 class Totals:
-    """What all scripts of a run came to."""
+    """The sums over all scripts of a run."""
 
     steps: int = 0
     scripts: int = 0
@@ -78,7 +78,7 @@ def pair(directory: Path, *, environment: Mapping[str, str] | None = None) -> It
 
 
 def versions_of_both(kafka_port: int, our_port: int) -> dict[str, range]:
-    """For each API of the scripts, the versions that both servers say they serve."""
+    """Return, for each API of the scripts, the versions that both servers advertise."""
     served = []
     for port in (kafka_port, our_port):
         answer = call(port, ApiVersionsRequest(), 0)

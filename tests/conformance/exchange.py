@@ -164,7 +164,7 @@ def commit_by_the_newer_protocol(address: str, group: str) -> None:
 
 
 def told(port: int) -> dict[str, Any]:
-    """What a client can learn of all groups. Member ids and all else are as stored, so they must be equal."""
+    """Return all that a client can learn of all groups. Member ids are as stored, so they must be equal."""
     listed = call(port, ListGroupsRequest(), 5)
     names = sorted(each.group_id for each in listed.groups)
     described = call(port, DescribeGroupsRequest(groups=names), 5)

@@ -82,7 +82,7 @@ def bent_frame(chance: random.Random, versions: dict[str, range]) -> str:
 
 
 async def exchange(port: int, frame: bytes) -> dict[str, Any]:
-    """What a server does with these bytes on a connection of their own."""
+    """Send these bytes on a new connection and return what the server does."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(frame)

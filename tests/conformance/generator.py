@@ -29,7 +29,7 @@ LISTS: Final = (
 )
 TOPIC: Final = 2  # the type of a resource that has settings
 DELETE, APPEND, SUBTRACT = 1, 2, 3  # operations on settings
-ADMIN: Final = 50  # the first of the connections for requests of nobody in particular
+ADMIN: Final = 50  # the first of the connections for requests that belong to no member
 MALFORMED: Final = (
     "00000000",  # no header at all
     "ffffffff",  # a negative length

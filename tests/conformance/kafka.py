@@ -90,7 +90,7 @@ def java(kind: str, main_class: str, *arguments: str, heap: str = "256m") -> lis
 
 
 def dump_log(*segments: Path, offsets: bool = True) -> str:
-    """What Kafka's own dump tool prints of some segments."""
+    """Return the output of Kafka's dump tool for some segments."""
     arguments = ["--files", ",".join(map(str, segments)), "--print-data-log"]
     command = java("tools", "org.apache.kafka.tools.DumpLogSegments", *arguments)
     if offsets:

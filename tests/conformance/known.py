@@ -23,7 +23,7 @@ NOT_ANSWERED: Final = "no answer"
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """What differs: a request that one side alone answered, two answers, or two descriptions of a group."""
+    """A difference: a request that one side alone answered, two answers, or two descriptions of a group."""
 
     script: Script
     index: int  # the request, or the step after which a group differs
@@ -112,7 +112,7 @@ def _assignment_of_a_rebalancing_group(found: Disagreement) -> bool:
 
 
 def _unused_id_given_back(found: Disagreement) -> bool:
-    """C.3: LeaveGroup of an id that was handed out and never used starts a rebalance, though nobody left."""
+    """C.3: LeaveGroup of an id that was handed out and never used starts a rebalance, although no member left."""
     if found.trigger.get("api") != "LeaveGroup":
         return False
     group = found.trigger["body"]["group_id"].removeprefix("$")

@@ -252,7 +252,7 @@ SETTINGS = {
 
 
 def put_down(directory: Path, segments: Sequence[Segment]) -> None:
-    """In place of what a stopped broker has there."""
+    """Replace the files of a stopped broker."""
     for path in directory.iterdir():
         if path.suffix in (".log", ".index", ".timeindex", ".txnindex", ".snapshot"):
             path.unlink()
@@ -261,7 +261,7 @@ def put_down(directory: Path, segments: Sequence[Segment]) -> None:
 
 
 def test_a_real_brokers_cleaner_and_ours_keep_the_same_over_three_rounds(tmp_path: Path) -> None:
-    """By the broker's own clock: horizons are where it set them, all else is the same."""
+    """The broker's clock decides: delete horizons stand where it set them, and all else is the same."""
     settings = {**SETTINGS, "log.cleaner.delete.retention.ms": "1"}  # a horizon is reached by the next round
     kafka = Kafka(tmp_path, settings=settings)
     with kafka:
@@ -293,7 +293,7 @@ def test_a_real_brokers_cleaner_and_ours_keep_the_same_over_three_rounds(tmp_pat
 
 
 def cleaned_up_to(kafka: Kafka) -> int | None:
-    """What the broker's cleaner has noted of the topic: "<topic> <partition> <offset>", a line each."""
+    """Return the cleaner checkpoint of the broker for the topic: "<topic> <partition> <offset>", a line each."""
     path = kafka.data_dir / "cleaner-offset-checkpoint"
     lines = [line.split() for line in path.read_text().splitlines()]
     return next((int(line[2]) for line in lines if line[:2] == [TOPIC, "0"]), None)

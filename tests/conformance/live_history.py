@@ -150,7 +150,7 @@ def test_names_that_need_quotes_pass_through_kafkas_tool(daemon: Place, tmp_path
 
 
 def apart() -> None:
-    """What is less than a second behind a reset, and names other partitions, belongs to it."""
+    """Wait a second: commits less than a second after a reset that name other partitions belong to it."""
     time.sleep((REQUESTS_WITHIN_MS + 100) / 1000)
 
 

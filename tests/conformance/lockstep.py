@@ -56,7 +56,7 @@ class InitialDelays:
         self._since: dict[str, float] = {}
 
     def longest_s(self, step: Step, before: dict[str, Any], changed: dict[str, Any], now: float) -> float:
-        """After a step: the longest that one of the groups has waited which still does. `settle` may take its time."""
+        """Return after a step the longest time that a group has been waiting. `settle` may take longer."""
         for group, described in changed.items():
             was = before.get(group)
             was_empty = was is None or was["group_state"] in ("Empty", "Dead")
@@ -71,7 +71,7 @@ class InitialDelays:
 
 @dataclass(slots=True)
 class Difference:
-    """Where two servers first differ."""
+    """The first difference of two servers."""
 
     index: int
     step: Step
@@ -85,7 +85,7 @@ class Difference:
 
 @dataclass(slots=True)
 class Outcome:
-    """What a run found. `seen` holds, for each step, what Kafka had answered when it was over, and its groups."""
+    """The result of a run. `seen` holds, for each step, Kafka's answers and its groups at the end of the step."""
 
     steps: int = 0
     difference: Difference | None = None
@@ -180,7 +180,7 @@ class Lockstep:
             self._armed_at = now
 
     def time_is_short(self) -> bool:
-        """Whether a generator should wait now rather than risk an inconclusive run."""
+        """Return whether a generator should wait now rather than risk an inconclusive run."""
         now = asyncio.get_running_loop().time()
         return self._armed_at is not None and now - self._armed_at > 0.35 * SHORT_MS / 1000
 
@@ -188,7 +188,7 @@ class Lockstep:
         await asyncio.gather(self.kafka.look(self.groups), self.ours.look(self.groups))
 
     async def _list_alike(self) -> None:
-        """A new group is listed once its record is durable, which nobody waits for: let both get there."""
+        """Wait until both list the same groups. A new group is listed once its record is durable."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         while loop.time() - started < AGREE_S:
@@ -198,7 +198,7 @@ class Lockstep:
             await asyncio.sleep(0.005)
 
     async def _wait(self) -> None:
-        """Until nothing changes on Kafka for longer than any short timer."""
+        """Wait until nothing changes on Kafka for longer than any short timer."""
         loop = asyncio.get_running_loop()
         for _ in range(8):
             await self._look()
@@ -216,7 +216,7 @@ class Lockstep:
     async def _converge(
         self, index: int, *, must_answer: bool = False, until: Callable[[Side], bool] | None = None
     ) -> None:
-        """Until both servers agree on what is answered and on the groups, and have had the time to do so."""
+        """Wait until both servers agree on the answers and on the groups, up to a time limit."""
         loop = asyncio.get_running_loop()
         started = loop.time()
         step = self.script[index]
@@ -294,7 +294,7 @@ class Lockstep:
         self._before = groups
 
     def _forgive(self, index: int, now: int, kafka: Any, ours: Any) -> bool:
-        """Whether it is one of the listed differences; some of them end the script."""
+        """Return whether it is one of the listed differences; some of them end the script."""
         after = self.kafka.outlines(self.groups)
         said = getattr(self.kafka.answers.get(now), "error_code", None)
         found = known_difference(Disagreement(self.script, index, now, kafka, ours, self._before, after, said))
@@ -326,7 +326,7 @@ class Lockstep:
             raise FreeChoiceError
 
     def _is_tied(self, group: str, names: set[Any]) -> bool:
-        """Whether the members' newest lists give these two protocols as many votes."""
+        """Return whether the members' newest lists give these two protocols the same number of votes."""
         lists: dict[str, list[str]] = {}
         for step in self.script:
             if step.get("api") == "JoinGroup" and step["body"]["group_id"] == group:

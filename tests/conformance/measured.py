@@ -1,4 +1,4 @@
-"""How much of coordinator/group the scripts reach: the daemon runs under coverage.py, the scripts do not.
+"""Coverage of coordinator/core/group by the scripts: the daemon runs under coverage.py, the scripts do not.
 
 `make conformance ARGS=--coverage`, with `pip install coverage` in the environment.
 """
@@ -43,7 +43,7 @@ exclude_also =
 
 
 def environment(folder: Path) -> dict[str, str]:
-    """What makes a Python process measure itself and write what it found into `folder` when it ends."""
+    """Return the environment in which a Python process measures its coverage and writes it into `folder` at exit."""
     folder.mkdir(parents=True)
     settings = folder / "settings"
     settings.write_text(SETTINGS.format(folder=folder, out_of_reach="\n    ".join(OUT_OF_REACH)))

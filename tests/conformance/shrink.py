@@ -17,13 +17,13 @@ MOST_S: Final = 60.0
 
 
 def signature(difference: Difference) -> tuple[Any, ...]:
-    """What makes two differences the same finding."""
+    """Return the key by which two differences are the same finding."""
     api = difference.step.get("api", difference.step["op"])
     return (api, difference.what, tuple(sorted(set(paths(difference.kafka, difference.ours)))))
 
 
 def paths(kafka: Any, ours: Any, at: str = "") -> list[str]:
-    """Where two pieces of plain data differ, list positions left out."""
+    """Return the paths at which two pieces of plain data differ, without list positions."""
     if isinstance(kafka, dict) and isinstance(ours, dict):
         return [path for key in sorted({*kafka, *ours}) for path in paths(kafka.get(key), ours.get(key), f"{at}.{key}")]
     if isinstance(kafka, list) and isinstance(ours, list) and len(kafka) == len(ours):

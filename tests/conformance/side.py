@@ -278,7 +278,7 @@ def _partition_page(found: dict[str, Any]) -> None:
 
 
 def _of_scripts(listed: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
-    """Without the topics that a server has for itself."""
+    """Return the topics without the internal ones of the server."""
     return sorted((each for each in listed if each.get(key, "") in SCRIPTED), key=repr)
 
 
@@ -293,7 +293,7 @@ CONSOLE: Final[dict[str, Callable[[dict[str, Any]], None]]] = {
 
 
 def outline(described: dict[str, Any] | None) -> Any:
-    """What must be the same in two descriptions of a group at any time."""
+    """Return the parts of a group's description that must be equal at any time."""
     if described is None:
         return None
     members = [[each.get("member_id"), each.get("group_instance_id")] for each in described.get("members", [])]

@@ -1,4 +1,4 @@
-"""What admin clients and consoles ask of a node, with two libraries and a real daemon; settings outlive a restart."""
+"""Requests of admin clients and consoles, by two libraries against a real daemon; settings survive a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ApiVersions, the one request with rules of its own (wire spec, section 5), over a real socket."""
+"""ApiVersions over a real socket: the request with rules of its own (KIP-511, Kafka's ApiVersionsRequest)."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ async def test_a_software_name_must_be_well_formed_and_the_connection_stays_open
 def test_every_version_names_the_same_ranges(daemon: Daemon, version: int) -> None:
     response = call(daemon.port, NEWEST, version)
     ranges = {each.api_key: (each.min_version, each.max_version) for each in response.api_keys}
-    # the recommended ranges of the wire spec, section 8; the minima are what real clients need (5.3)
+    # ranges that real clients accept; the minima are what the oldest supported clients need
     wanted = {0: (0, 11), 1: (4, 16), 2: (1, 8), 3: (0, 12), 8: (2, 9), 9: (1, 9), 10: (0, 6), 11: (0, 9), 12: (0, 4)}
     wanted |= {
         13: (0, 5),
@@ -91,7 +91,7 @@ def test_what_is_advertised_is_served(daemon: Daemon) -> None:
     assert not [line for line in daemon.log_lines()[before:] if "not served" in line]
 
 
-async def test_nobody_needs_to_ask_and_anybody_may_ask_twice(wire: Wire) -> None:
+async def test_no_client_needs_to_ask_and_each_may_ask_twice(wire: Wire) -> None:
     assert (await wire.request(MetadataRequest(topics=None), 1)).brokers
     assert (await wire.request(ApiVersionsRequest(), 0)).error_code == 0
     assert (await wire.request(NEWEST, 4)).error_code == 0

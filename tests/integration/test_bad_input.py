@@ -1,7 +1,8 @@
-"""Bad bytes over real sockets: that connection is closed with one log line, and nobody else notices.
+"""Bad bytes over real sockets: that connection is closed with one log line, and no other client is disturbed.
 
-Each row is something a broken or hostile peer sends. The server answers nothing (the one exception, ApiVersions, has a
-file of its own), closes, and says once who and why. A bystander in a group proves that the others never notice.
+Each row is an input of a broken or hostile peer. The server answers nothing (the one exception, ApiVersions, has a
+file of its own), closes, and logs peer and reason once. A bystander in a group proves that other clients are not
+disturbed.
 """
 
 from __future__ import annotations

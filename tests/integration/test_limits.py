@@ -57,7 +57,7 @@ def narrow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 class FewFiles(Daemon):
-    """As if started under `ulimit -n 400`."""
+    """A daemon started under `ulimit -n 400`."""
 
     def command(self) -> list[str]:
         limited = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_NOFILE, (400, 400)); os.execv"
@@ -195,7 +195,7 @@ def roomy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 
 
 def send_until_it_blocks(connection: socket.socket, data: bytes, at_most: int) -> int:
-    """How many bytes the peer lets us send before nothing moves for half a second."""
+    """Send until nothing moves for half a second; return the number of bytes sent."""
     connection.settimeout(0.5)
     sent = 0
     view = memoryview(data)

@@ -1,4 +1,5 @@
-"""The order of answers on one connection, and what may run while something waits (wire spec, section 4).
+"""The order of answers on one connection, and what may run while something waits (Kafka's SocketServer mutes a channel
+alike).
 
 Answers leave in request order, always. A parked JoinGroup, SyncGroup or long-poll Fetch stops its connection; a commit
 that waits for the disk lets commits and heartbeats behind it run. Each test puts requests on the wire without awaiting
@@ -124,7 +125,7 @@ async def test_a_long_poll_without_data_ends_after_its_time(daemon: Daemon, wire
     assert 0.25 < took < 5
 
 
-async def test_a_join_whose_connection_is_gone_still_counts_and_hurts_nobody(
+async def test_a_join_whose_connection_is_gone_still_counts_and_disturbs_no_other_client(
     daemon: Daemon, wire: Wire, group: str
 ) -> None:
     async with await Wire.connect(daemon.port) as second:

@@ -1,7 +1,7 @@
-"""How the daemon starts, refuses to start, and stops, as a user at a shell sees it.
+"""Start, refusal to start, and stop of the daemon, as a user at a shell sees them.
 
-Whatever the user can put right ends with exit code 2 and one sentence on stderr, never with a traceback; SIGTERM ends
-with exit code 0 after everything acknowledged is on disk and everybody who waits has an answer.
+An error that the user can correct ends with exit code 2 and one sentence on stderr, never with a traceback. SIGTERM
+ends with exit code 0 after everything acknowledged is on disk and each waiting request is answered.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def test_a_second_daemon_on_the_same_data_directory_is_refused_and_the_first_goe
         assert call(daemon.port, ApiVersionsRequest(), 0).error_code == 0
 
 
-def test_the_lock_of_a_killed_daemon_holds_nobody_up(tmp_path: Path) -> None:
+def test_the_lock_of_a_killed_daemon_does_not_prevent_a_start(tmp_path: Path) -> None:
     with Daemon(tmp_path / "d") as daemon:
         daemon.restart()
         assert call(daemon.port, ApiVersionsRequest(), 0).error_code == 0

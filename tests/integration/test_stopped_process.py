@@ -1,4 +1,4 @@
-"""A daemon that is stopped for longer than every session: nobody who sent in time is forgotten."""
+"""A daemon that is stopped for longer than every session: a member that sent its heartbeat in time is kept."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The diary of a client: one JSON line for each thing that it did or was promised, written out at once.
 
 A line is in the file before the next thing is done, so a client that is killed leaves a diary that says no less than
-it knew. What was acknowledged and not yet written down when it died is a promise that nobody checks: the check can
-miss a loss there, and can never invent one.
+it knew. What was acknowledged and not yet written down when it died is a promise that is not checked: the check can
+miss a loss there, and never reports a false one.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ class WorkingMember:
 
 
 def opened(library: str, options: MemberOptions, diary: Diary, stop: threading.Event) -> ClientMember:
-    """A consumer, as soon as one can be made: aiokafka's gives up at once when nobody listens."""
+    """Return a started consumer. aiokafka's consumer fails at once while no server listens, so this retries."""
     while True:
         client = LIBRARIES[library](options)
         while not stop.wait(ROUND_S):

@@ -52,10 +52,10 @@ def all_go_on(diaries: Path, since: float) -> None:
 
     last_seen: list[str] = []
 
-    def nobody_waits() -> bool:
+    def no_client_waits() -> bool:
         last_seen[:] = waiting()
         return not last_seen
 
     with contextlib.suppress(AssertionError):
-        eventually(nobody_waits, "every client makes progress", within_s=PROGRESS_S)
+        eventually(no_client_waits, "every client makes progress", within_s=PROGRESS_S)
     assert not last_seen, f"no progress within {PROGRESS_S:g} s: {last_seen}"

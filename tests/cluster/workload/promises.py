@@ -1,14 +1,13 @@
-"""Did the cluster keep its word? Reads the diaries of all clients, asks the cluster, and prints counts.
+"""Check of a cluster's promises: reads the diaries of all clients, asks the cluster, and prints counts.
 
 `python -m tests.cluster.workload.promises --bootstrap-server HOST:PORT,… --topic T:12 --diaries DIR [--since TIME]`
-Run it while the clients still work: what was promised is read first and asked for afterwards, what was received is read
-once more after that, so a client that goes on meanwhile can only add to what is needed. Held, each with its count:
+Run it while the clients work: promises are read first and checked afterwards. Checked, each with its count:
 
   * a record that was acknowledged stands at its offset with its value, and no offset was promised twice
   * a commit that was acknowledged is not undone: a later owner never begins before it, the offset now is not below it
-  * whatever a group committed past was received by one of its members
+  * every record that a group committed past was received by one of its members
   * in one generation no partition has two owners; now every group is stable, and each partition has exactly one
-  * every client went on by itself: nobody ended unasked, and all made progress after `--since`
+  * every client went on by itself: no client ended unasked, and all made progress after `--since`
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from typing import Any
 from tests.cluster.workload.diary import read_diary
 
 ANSWER_S = 30.0
-STABLE_S = 60.0  # how long a group may take that somebody has just left
+STABLE_S = 60.0  # how long a group may take that a member has just left
 SETTLED_S = 1.0  # a member that was given partitions twice in a second may have noted its records under the second
 Partition = tuple[str, int]
 
 
 @dataclass(slots=True)
 class Member:
-    """What one member's diary says, in its order."""
+    """The diary of one member, in its order."""
 
     name: str
     group: str
@@ -126,7 +125,7 @@ def check_takeovers(promised: Promised, group: str) -> int:
 
 
 def check_generations(promised: Promised, group: str) -> int:
-    """In one generation a partition has one owner, as far as the libraries tell the generation."""
+    """Check that in one generation a partition has one owner, where the library reports the generation."""
     owners: dict[int, dict[Partition, str]] = defaultdict(dict)
     for member in promised.members:
         if member.group != group:
@@ -144,7 +143,7 @@ def check_generations(promised: Promised, group: str) -> int:
 
 
 def highest_commits(promised: Promised, group: str) -> tuple[int, dict[Partition, int]]:
-    """How many commits of a group were acknowledged, and the highest of each partition."""
+    """Return the number of acknowledged commits of a group, and the highest offset of each partition."""
     highest: dict[Partition, int] = {}
     count = 0
     for _, _, partition, offset in commits_of(promised, group):
@@ -154,7 +153,7 @@ def highest_commits(promised: Promised, group: str) -> tuple[int, dict[Partition
 
 
 def check_commits_now(promised: Promised, group: str, highest: dict[Partition, int], now: dict[Partition, int]) -> None:
-    """What stands committed is not below what was acknowledged."""
+    """Check that no committed offset is below the acknowledged one."""
     for partition, offset in highest.items():
         if now.get(partition, -1) < offset:
             promised.violations.append(f"{group} {partition}: {offset} was acknowledged, {now.get(partition)} is there")
@@ -175,7 +174,7 @@ def check_received(promised: Promised, group: str, now: dict[Partition, int]) ->
         count += len(due)
         if missed := due - received[partition]:
             promised.violations.append(
-                f"{group} {partition}: {len(missed)} records were committed past and received by nobody, "
+                f"{group} {partition}: {len(missed)} records were committed past and received by no member, "
                 f"the first at {min(missed)}"
             )
     return count
