@@ -158,7 +158,7 @@ def main() -> int:
     parser.add_argument("--seed", default=os.environ.get("SEED") or "1", help="one seed, or a range like 1-20")
     parser.add_argument("--steps", type=int, default=int(os.environ.get("STEPS") or 500), help="steps per seed")
     parser.add_argument("--script", type=Path, help="replay this script (JSON) instead")
-    parser.add_argument("--coverage", action="store_true", help="of coordinator/group by the scripts")
+    parser.add_argument("--coverage", action="store_true", help="of coordinator/core/group by the scripts")
     parser.add_argument("--no-shrink", action="store_true")
     arguments = parser.parse_args()
     try:
