@@ -46,8 +46,7 @@ from coordinator.storage.log.fs import RealFileSystem  # noqa: E402
 from coordinator.storage.log.log import Log, LogConfig  # noqa: E402
 from coordinator.storage.offsets_log import OffsetsLog  # noqa: E402
 from coordinator.storage.topic_logs import TopicLogs  # noqa: E402
-from protocol import codec  # noqa: E402
-from protocol.headers import decode_response_header, encode_request_header  # noqa: E402
+from protocol.client import decode_response, encode_frame  # noqa: E402
 from protocol.messages.heartbeat import HeartbeatRequest  # noqa: E402
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol  # noqa: E402
 from protocol.messages.offset_commit import (  # noqa: E402
@@ -61,7 +60,6 @@ from protocol.messages.offset_fetch import (  # noqa: E402
     OffsetFetchRequestTopics,
 )
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment  # noqa: E402
-from protocol.schema import message_spec  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -133,10 +131,7 @@ class Transport:
 
 
 def frame(message: Any, version: int, correlation_id: int = 0) -> bytes:
-    api_key = message_spec(type(message)).api_key
-    assert api_key is not None
-    body = encode_request_header(api_key, version, correlation_id, "bench") + codec.encode_request(message, version)
-    return len(body).to_bytes(4, "big") + body
+    return encode_frame(message, version, correlation_id, "bench")
 
 
 class Client:
@@ -160,8 +155,7 @@ class Client:
         found = []
         while data:
             size = 4 + int.from_bytes(data[:4], "big")
-            _, position = decode_response_header(api_key, version, data[4:size])
-            found.append(codec.decode_response(api_key, version, data[4:size], position))
+            found.append(decode_response(api_key, version, data[4:size])[1])
             data = data[size:]
         return found
 

@@ -40,9 +40,9 @@ from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.snapshot.keeper import Snapshots
 from coordinator.storage.topic_logs import TopicLogs
-from protocol import codec
+from protocol.client import encode_frame
+from protocol.codec import api_key_of
 from protocol.consumer import Subscription, encode_subscription
-from protocol.headers import encode_request_header
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
@@ -54,7 +54,6 @@ from protocol.messages.offset_commit import (
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
-from protocol.schema import message_spec
 
 MEMBER = "consumer-1-00000000-0000-0000-0000-{:012d}"
 SUBSCRIPTION = encode_subscription(Subscription(topics=["orders", "payments"]), 0)
@@ -230,11 +229,8 @@ class Peer:
         self.connection.connection_made(self.transport)
 
     def send(self, message: Any, version: int) -> None:
-        api_key = message_spec(type(message)).api_key
-        assert api_key is not None
-        body = encode_request_header(api_key, version, 7, "peer") + codec.encode_request(message, version)
-        data = len(body).to_bytes(4, "big") + body
-        self.world.loop.measure(self.connection.data_received, data, name=f"data_received {api_key.name}")
+        data = encode_frame(message, version, 7, "peer")
+        self.world.loop.measure(self.connection.data_received, data, name=f"data_received {api_key_of(message).name}")
 
 
 Scenario = Callable[[World, float], Iterator[None]]

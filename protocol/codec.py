@@ -15,6 +15,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from protocol.api_keys import ApiKey
 from protocol.errors import ProtocolError, UnsupportedVersionError
 from protocol.generated.index import APIS
 from protocol.primitives import UNLIMITED
@@ -79,7 +80,7 @@ def decode_request(api_key: int, version: int, data: bytes, position: int) -> Me
 
 def encode_request(message: Message, version: int) -> bytes:
     """The body of a request."""
-    return request_encoder(_key_of(message), version)(message)
+    return request_encoder(api_key_of(message), version)(message)
 
 
 def decode_response(api_key: int, version: int, data: bytes, position: int) -> Message:
@@ -89,16 +90,17 @@ def decode_response(api_key: int, version: int, data: bytes, position: int) -> M
 
 def encode_response(message: Message, version: int) -> bytes:
     """The body of a response."""
-    return response_encoder(_key_of(message), version)(message)
+    return response_encoder(api_key_of(message), version)(message)
+
+
+def api_key_of(message: Message) -> ApiKey:
+    """Return the API of a request or response; ProtocolError for any other message."""
+    key = message_spec(type(message)).api_key
+    if key is None:
+        raise ProtocolError(f"{type(message).__name__} is not a request or a response")
+    return key
 
 
 def _check(api_key: int, version: int) -> None:
     if version not in declared_versions(api_key):
         raise UnsupportedVersionError(api_key, version)
-
-
-def _key_of(message: Message) -> int:
-    key = message_spec(type(message)).api_key
-    if key is None:
-        raise ProtocolError(f"{type(message).__name__} is not a request or a response")
-    return key

@@ -24,6 +24,10 @@ class CorruptBatchError(DecodeError):
     """A record batch whose checksum, size, count or compressed data is wrong."""
 
 
+class ResponseMismatchError(ProtocolError):
+    """A response to another request than the oldest one that has none yet."""
+
+
 class EncodeError(ProtocolError):
     """A message that this version cannot carry: a null that may not be, or a number outside its range."""
 

@@ -17,16 +17,15 @@ from typing import Final, TypeVar
 
 from coordinator.cli.errors import CliError
 from coordinator.config.values import Address, ConfigError, parse_address
-from protocol import codec
 from protocol.api_keys import ApiKey
+from protocol.client import ClientConnection, common_versions
+from protocol.codec import api_key_of
 from protocol.error_codes import ErrorCode
-from protocol.errors import ProtocolError
-from protocol.frames import FrameReader
-from protocol.headers import decode_response_header, encode_request_header
+from protocol.errors import ProtocolError, ResponseMismatchError
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
-from protocol.schema import Message, message_spec
+from protocol.schema import Message
 
 CLIENT_ID: Final = "coordinator-cli"
 MAX_ANSWER: Final = 256 * 1024 * 1024
@@ -47,9 +46,7 @@ class NodeConnection:
 
     def __init__(self, address: Address, timeout_s: float) -> None:
         self.address = address
-        self._reader = FrameReader(MAX_ANSWER)
-        self._frames: list[bytes] = []
-        self._correlation_id = 0
+        self._protocol = ClientConnection(CLIENT_ID, MAX_ANSWER)
         try:
             self._socket = socket.create_connection(address, timeout=timeout_s)
         except OSError as error:
@@ -72,36 +69,28 @@ class NodeConnection:
 
     def call(self, request: Message, response: type[R], max_version: int | None = None) -> R:
         """Send at the newest version that both know, but at most `max_version`."""
-        return self._exchange(request, self.version_for(_key_of(request), max_version), response)
+        return self._exchange(request, self.version_for(api_key_of(request), max_version), response)
 
     def offers(self, key: ApiKey) -> bool:
         """Whether the node has this API in a version known here."""
-        ours, theirs = codec.declared_versions(key), self._versions.get(key, range(0))
-        return bool(ours and theirs) and ours[0] <= theirs[-1] and theirs[0] <= ours[-1]
+        return bool(self._common_versions(key))
 
     def version_for(self, key: ApiKey, max_version: int | None = None) -> int:
-        ours = codec.declared_versions(key)
-        theirs = self._versions.get(key, range(0))
-        newest = min(ours[-1], theirs[-1]) if theirs else -1
-        if max_version is not None:
-            newest = min(newest, max_version)
-        if newest not in ours or newest not in theirs:
+        versions = [each for each in self._common_versions(key) if max_version is None or each <= max_version]
+        if not versions:
             raise CliError(
                 f"{self.address} does not offer {key.name} in a version known here; update the older side", 1
             )
-        return newest
+        return versions[-1]
+
+    def _common_versions(self, key: ApiKey) -> range:
+        return common_versions(key, self._versions.get(key, range(0)))
 
     def _exchange(self, request: Message, version: int, response: type[R]) -> R:
-        key = _key_of(request)
-        self._correlation_id += 1
-        body = encode_request_header(key, version, self._correlation_id, CLIENT_ID) + codec.encode_request(
-            request, version
-        )
+        frame = self._protocol.send(request, version)
         try:
-            self._socket.sendall(len(body).to_bytes(4, "big") + body)
-            frame = self._receive()
-            correlation_id, position = decode_response_header(key, version, frame)
-            answer = codec.decode_response(key, version, frame, position)
+            self._socket.sendall(frame)
+            answer = self._receive()
         except TimeoutError:
             raise UnreachableError(
                 f"{self.address} did not answer in time; try again, or with a longer --timeout"
@@ -110,21 +99,22 @@ class NodeConnection:
             raise UnreachableError(
                 f"{self.address} ended the connection ({error.strerror or error}); see its log"
             ) from None
+        except ResponseMismatchError:
+            raise UnreachableError(
+                f"{self.address} answered another request than the one sent; is a proxy between?"
+            ) from None
         except ProtocolError as error:
             raise UnreachableError(
                 f"{self.address} does not answer as a Kafka broker ({error}); is it another kind of server, or TLS?"
             ) from None
-        if correlation_id != self._correlation_id or not isinstance(answer, response):
-            raise UnreachableError(f"{self.address} answered another request than the one sent; is a proxy between?")
+        assert isinstance(answer, response)
         return answer
 
-    def _receive(self) -> bytes:
-        while not self._frames:
-            data = self._socket.recv(1 << 16)
-            if not data:
-                raise ConnectionResetError(0, "closed without an answer")
-            self._frames += self._reader.feed(data)
-        return self._frames.pop(0)
+    def _receive(self) -> Message:
+        while data := self._socket.recv(1 << 16):
+            if responses := self._protocol.receive(data):
+                return responses[0]
+        raise ConnectionResetError(0, "closed without an answer")
 
     def close(self) -> None:
         self._socket.close()
@@ -233,10 +223,3 @@ def explain(code: int, message: str | None = None) -> str:
     if known is None:
         return message or f"error {code}, which is not known here"
     return f"{known.name}: {message or known.message}"
-
-
-def _key_of(request: Message) -> ApiKey:
-    key = message_spec(type(request)).api_key
-    if key is None:
-        raise TypeError(f"{type(request).__name__} is not a request")
-    return ApiKey(key)

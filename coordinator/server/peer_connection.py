@@ -7,20 +7,17 @@ Whatever goes wrong is an OSError (TimeoutError among them) or a `LinkError`, an
 from __future__ import annotations
 
 import asyncio
-import struct
 from typing import TYPE_CHECKING, Any, Final, Self
 
-from protocol import codec
-from protocol.errors import ProtocolError
-from protocol.headers import decode_response_header, encode_request_header
-from protocol.schema import message_spec
+from protocol.client import ClientConnection
+from protocol.errors import ProtocolError, ResponseMismatchError
 
 if TYPE_CHECKING:
     from coordinator.core.cluster import ClusterNode
 
 CONNECT_S: Final = 2.0
 MAX_ANSWER_BYTES: Final = 64 << 20
-_SIZE: Final = struct.Struct(">i")
+_READ_BYTES: Final = 1 << 16
 
 
 class LinkError(Exception):
@@ -32,10 +29,9 @@ class PeerConnection:
 
     def __init__(self, node: ClusterNode, client_id: str, streams: tuple[Any, Any]) -> None:
         self.node = node
-        self._client_id = client_id
+        self._protocol = ClientConnection(client_id, MAX_ANSWER_BYTES)
         self._reader: asyncio.StreamReader = streams[0]
         self._writer: asyncio.StreamWriter = streams[1]
-        self._correlation_id = 0
 
     @classmethod
     async def connect(cls, node: ClusterNode, client_id: str, *, within_s: float = CONNECT_S) -> Self:
@@ -60,24 +56,15 @@ class PeerConnection:
 
     async def call(self, request: Any, version: int, *, within_s: float) -> Any:
         """One request and its answer. OSError or LinkError."""
-        key = message_spec(type(request)).api_key
-        assert key is not None
-        self._correlation_id += 1
-        frame = encode_request_header(key, version, self._correlation_id, self._client_id)
-        frame += codec.encode_request(request, version)
+        frame = self._protocol.send(request, version)
         try:
             async with asyncio.timeout(within_s):
-                self._writer.write(_SIZE.pack(len(frame)) + frame)
-                (size,) = _SIZE.unpack(await self._reader.readexactly(_SIZE.size))
-                if not 0 < size <= MAX_ANSWER_BYTES:
-                    raise LinkError(f"{self.node} sent an answer of {size} bytes")
-                answer = await self._reader.readexactly(size)
-        except asyncio.IncompleteReadError:
-            raise LinkError(f"{self.node} ended the connection without an answer") from None
-        try:
-            correlation_id, position = decode_response_header(key, version, answer)
-            if correlation_id != self._correlation_id:
-                raise LinkError(f"{self.node} answered another request than the one sent")
-            return codec.decode_response(key, version, answer, position)
+                self._writer.write(frame)
+                while data := await self._reader.read(_READ_BYTES):
+                    if responses := self._protocol.receive(data):
+                        return responses[0]
+        except ResponseMismatchError:
+            raise LinkError(f"{self.node} answered another request than the one sent") from None
         except ProtocolError as error:
             raise LinkError(f"{self.node} does not answer as a coordinator: {error}") from None
+        raise LinkError(f"{self.node} ended the connection without an answer")

@@ -277,7 +277,6 @@ async def test_what_is_sent_behind_a_parked_join_is_bounded_and_not_lost(roomy: 
             assert member.joined(await joining) is ErrorCode.NONE
             results = await asyncio.wait_for(asyncio.gather(*behind), 30)
             assert {each.topics[0].partitions[0].error_code for each in results} == {0}
-            assert wire.answered == sorted(wire.answered)
 
 
 def test_a_thousand_connections_come_and_go(roomy: Daemon) -> None:

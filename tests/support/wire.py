@@ -16,27 +16,18 @@ from collections import deque
 from types import TracebackType
 from typing import Any
 
-from protocol import codec
-from protocol.headers import decode_response_header, encode_request_header
-from protocol.schema import message_spec
+from protocol import client
+from protocol.client import decode_response as decode_answer
+from protocol.codec import api_key_of
 
 ANSWER_S = 30.0
+MAX_ANSWER_BYTES = 1 << 30
 _SIZE = struct.Struct(">i")
 
 
 def encode_frame(message: Any, version: int, correlation_id: int = 0, client_id: str | None = "wire") -> bytes:
-    """A request as it goes over the wire, its length first."""
-    api_key = message_spec(type(message)).api_key
-    assert api_key is not None
-    header = encode_request_header(api_key, version, correlation_id, client_id)
-    body = codec.encode_request(message, version)
-    return _SIZE.pack(len(header) + len(body)) + header + body
-
-
-def decode_answer(api_key: int, version: int, frame: bytes) -> tuple[int, Any]:
-    """The correlation id and the message of an answer without its length."""
-    correlation_id, position = decode_response_header(api_key, version, frame)
-    return correlation_id, codec.decode_response(api_key, version, frame, position)
+    """Encode a request as it goes over the wire, its size first."""
+    return client.encode_frame(message, version, correlation_id, client_id)
 
 
 class ConnectionEnded(Exception):  # noqa: N818 - what happened, not whose error it is
@@ -50,9 +41,8 @@ class Wire:
         self._reader = reader
         self._writer = writer
         self._client_id = client_id
-        self._next_correlation_id = 1
-        self._waiting: deque[tuple[int, int, int, asyncio.Future[Any]]] = deque()
-        self.answered: list[int] = []  # correlation ids in the order of their answers
+        self._protocol = client.ClientConnection(client_id, MAX_ANSWER_BYTES)
+        self._waiting: deque[asyncio.Future[Any]] = deque()
         self.ended = asyncio.Event()
         self._task = asyncio.create_task(self._read_answers())
 
@@ -79,16 +69,12 @@ class Wire:
 
     def send(self, message: Any, version: int) -> asyncio.Future[Any]:
         """Put a request on the wire; the future is its answer."""
-        correlation_id = self._next_correlation_id
-        self._next_correlation_id += 1
-        api_key = message_spec(type(message)).api_key
-        assert api_key is not None
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self.ended.is_set():
             future.set_exception(ConnectionEnded("already ended"))
             return future
-        self._waiting.append((correlation_id, int(api_key), version, future))
-        self._writer.write(encode_frame(message, version, correlation_id, self._client_id))
+        self._writer.write(self._protocol.send(message, version))
+        self._waiting.append(future)
         return future
 
     def send_unanswered(self, message: Any, version: int) -> None:
@@ -117,19 +103,12 @@ class Wire:
     async def _read_answers(self) -> None:
         reason: BaseException = ConnectionEnded("the server closed the connection")
         try:
-            while True:
-                (size,) = _SIZE.unpack(await self._reader.readexactly(4))
-                frame = await self._reader.readexactly(size)
-                if not self._waiting:
-                    raise AssertionError(f"an answer nobody asked for: {frame.hex()}")
-                expected_id, api_key, version, future = self._waiting.popleft()
-                correlation_id, answer = decode_answer(api_key, version, frame)
-                self.answered.append(correlation_id)
-                if correlation_id != expected_id:
-                    raise AssertionError(f"answer {correlation_id} came where {expected_id} was due")
-                if not future.done():
-                    future.set_result(answer)
-        except (asyncio.IncompleteReadError, OSError):
+            while data := await self._reader.read(1 << 20):
+                for answer in self._protocol.receive(data):
+                    future = self._waiting.popleft()
+                    if not future.done():
+                        future.set_result(answer)
+        except OSError:
             pass
         except Exception as error:
             reason = error
@@ -138,7 +117,7 @@ class Wire:
 
     def _fail_waiting(self, reason: BaseException | str) -> None:
         error = reason if isinstance(reason, BaseException) else ConnectionEnded(reason)
-        for _, _, _, future in self._waiting:
+        for future in self._waiting:
             if not future.done():
                 future.set_exception(error)
                 future.exception()  # a future that nobody awaits any more is no warning
@@ -172,11 +151,9 @@ def is_closed(connection: socket.socket, *, within_s: float = 10.0) -> bool:
 
 def call(port: int, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
     """One request and its answer on a connection of its own."""
-    api_key = message_spec(type(message)).api_key
-    assert api_key is not None
     with socket.create_connection(("127.0.0.1", port), timeout=within_s) as connection:
         connection.sendall(encode_frame(message, version, 1))
         frame = receive_frame(connection)
     if not frame:
         raise ConnectionEnded(f"the server closed the connection on {type(message).__name__}")
-    return decode_answer(api_key, version, frame)[1]
+    return decode_answer(api_key_of(message), version, frame)[1]
