@@ -64,8 +64,6 @@ class ApiKey(IntEnum):
     PUSH_TELEMETRY = 72
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
-    SHARE_GROUP_HEARTBEAT = 76
-    SHARE_GROUP_DESCRIBE = 77
     FOLLOW_CATALOGUE = 30_000  # ours: between nodes, and never told to clients
 
     @property

@@ -29,13 +29,10 @@ MAGIC: Final = 2
 NO_PRODUCER: Final = -1
 
 _CRC_START: Final = 21
-_MAGIC_AT: Final = 16
 _SMALLEST_RECORD: Final = 7  # length, attributes, timestamp, offset, key length, value length, header count
 _HEADER: Final = struct.Struct(">qiibIhiqqqhii")
 _PREFIX: Final = struct.Struct(">qiibI")  # base offset, length, leader epoch, magic, checksum
 _CHECKED: Final = struct.Struct(">hiqqqhii")  # the rest of the header
-_BASE_OFFSET: Final = struct.Struct(">q")
-_LEADER_EPOCH: Final = struct.Struct(">i")
 _CONTROL_KEY: Final = struct.Struct(">hh")
 _CONTROL_VALUE: Final = struct.Struct(">hi")
 
@@ -110,13 +107,6 @@ class ControlType(IntEnum):
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def magic_of(data: bytes, position: int = 0) -> int:
-    """The format of a batch or of an old message set: the byte stands at the same place in all of them."""
-    if len(data) - position <= _MAGIC_AT:
-        raise DecodeError("too short for a record batch")
-    return data[position + _MAGIC_AT]
 
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
@@ -338,12 +328,6 @@ def build_control_batch(
         attributes=_TRANSACTIONAL | _CONTROL,
         producer=(producer_id, producer_epoch, NO_PRODUCER),
     )
-
-
-def set_base_offset(batch: bytearray, base_offset: int, leader_epoch: int) -> None:
-    """Give a batch its place in the log. The checksum does not cover it."""
-    _BASE_OFFSET.pack_into(batch, 0, base_offset)
-    _LEADER_EPOCH.pack_into(batch, LENGTH_END, leader_epoch)
 
 
 def _headers_bytes(headers: Headers) -> bytes:

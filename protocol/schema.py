@@ -239,11 +239,6 @@ def changed(message: T, **values: Any) -> T:
     return cls(**{name: getattr(message, name) for name in field_specs(cls)} | values)
 
 
-def is_declared(cls: Any) -> bool:
-    """Whether it is the class of a message or a struct."""
-    return isinstance(cls, type) and hasattr(cls, _FIELD_SPECS)
-
-
 def field_specs(cls: type) -> dict[str, FieldSpec]:
     """The fields of a message or struct, in wire order."""
     specs: dict[str, FieldSpec] = getattr(cls, _FIELD_SPECS)

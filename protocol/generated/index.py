@@ -58,7 +58,5 @@ APIS: Final[dict[int, tuple[str, int, int, int]]] = {
     72: ("push_telemetry", 0, 0, 0),
     74: ("list_config_resources", 0, 1, 0),
     75: ("describe_topic_partitions", 0, 0, 0),
-    76: ("share_group_heartbeat", 0, 0, 0),
-    77: ("share_group_describe", 0, 0, 0),
     30000: ("follow_catalogue", 0, 0, 0),
 }

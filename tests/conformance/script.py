@@ -19,7 +19,7 @@ import typing
 from typing import Any, Final
 
 from protocol.api_keys import ApiKey
-from protocol.schema import field_specs, is_declared
+from protocol.schema import field_specs
 
 Step = dict[str, Any]
 Script = list[Step]
@@ -85,9 +85,13 @@ def _value(hint: Any, value: Any) -> Any:
         return [_value(element, each) for each in value]
     if hint is bytes:
         return str(value).encode("latin-1")
-    if is_declared(hint):
+    if _is_message(hint):
         return build(typing.cast("type[Any]", hint), value)
     return value
+
+
+def _is_message(cls: Any) -> bool:
+    return isinstance(cls, type) and cls.__module__.startswith("protocol.messages.")
 
 
 @functools.cache
@@ -102,7 +106,7 @@ def plain(value: Any) -> Any:
         return [plain(each) for each in value]
     if isinstance(value, bytes):
         return value.decode("latin-1")
-    if is_declared(type(value)):
+    if _is_message(type(value)):
         defaults: dict[str, Any] = _defaults(type(value))
         found = {name: getattr(value, name) for name in defaults}
         return {name: plain(each) for name, each in found.items() if each != defaults[name]}

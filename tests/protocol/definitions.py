@@ -21,7 +21,7 @@ PINNED = Path(__file__).parent / "data" / "kafka_definitions.json"
 KAFKA_MESSAGES = Path(__file__).resolve().parents[3] / "shared" / "kafka-messages"
 FORMS = ("snapshot", "newer")
 RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue")
-NOT_IN_THE_API_TABLE = ("ListClientMetricsResources",)
+NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # the first parts of names
 # Not in that folder: taken from the schemas of Kafka 4.4.0, and held against a running one (make conformance).
 PINNED_BY_HAND = ("ElectLeaders", "ListConfigResources")
 FIXED = {
@@ -72,7 +72,7 @@ def condense_all(folder: Path) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for form, directory in zip(FORMS, (folder, folder / "newer"), strict=True):
         for path in sorted(directory.glob("*.json")):
-            if not path.stem.startswith(NOT_IN_THE_API_TABLE):
+            if not path.stem.startswith(NOT_DECLARED):
                 found.setdefault(path.stem, {})[form] = condense(path)
     for name in RECORDS:
         found[name] = {"snapshot": condense(folder / "group-coordinator" / f"{name}.json")}

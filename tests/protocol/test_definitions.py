@@ -14,7 +14,6 @@ from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.schema import FieldSpec, WireType, field_specs, message_spec
 from tests.protocol.definitions import (
     KAFKA_MESSAGES,
-    NOT_IN_THE_API_TABLE,
     PINNED_BY_HAND,
     Field,
     condense_all,
@@ -81,7 +80,6 @@ def test_every_request_and_response_of_kafka_is_declared() -> None:
         name for name in pinned() if name.endswith(("Request", "Response")) and "key" in pinned()[name]["snapshot"]
     }
     assert pairs == set(all_messages())
-    assert NOT_IN_THE_API_TABLE == ("ListClientMetricsResources",)
 
 
 @pytest.mark.parametrize("name", all_messages())

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from protocol.api_keys import ApiKey
 from protocol.generate import declared_classes
-from protocol.schema import FieldSpec, field_specs, is_declared
+from protocol.schema import FieldSpec, field_specs
 
 NUMBERS = frozenset({"bool", "int8", "int16", "uint16", "int32", "uint32", "int64", "float64"})
 NUMBERS_PER_ELEMENT = 8  # so many plain numbers count as one element
@@ -50,7 +50,7 @@ def _shapes(key: ApiKey, version: int, cls: type, path: tuple[str, ...]) -> Iter
         yield Shape(key, version, inner, is_of_numbers=is_of_numbers)
         if path:
             yield Shape(key, version, inner, is_spread=True, is_of_numbers=is_of_numbers)
-        if isinstance(element, type) and is_declared(element):
+        if isinstance(element, type):
             yield from _shapes(key, version, element, inner)
 
 

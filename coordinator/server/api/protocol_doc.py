@@ -276,11 +276,6 @@ def text() -> str:
     )
 
 
-def served_keys() -> frozenset[ApiKey]:
-    """What the page has a sentence for."""
-    return frozenset({*GROUPS, *TOPICS, *OTHERS})
-
-
 def _limits() -> Iterator[tuple[str, str]]:
     limits: dict[int, list[str]] = {}
     for key, api in sorted(HANDLERS.items()):
