@@ -1,9 +1,8 @@
-"""The numbers of Kafka's APIs: what the first two bytes of every request say.
+"""The API keys: the first two bytes of every request. Source: Kafka's `ApiKeys` and its message JSON definitions.
 
-Every key that this package declares is here, served or not: which of them the coordinator answers, and in which
-versions, is the business of its table of handlers. The names are Kafka's; `module_name` is the name of the module in
-`protocol.messages` that declares the two messages of the key. What only our own nodes say to each other has keys that
-Kafka will not reach.
+Every key whose messages this package declares is listed, served or not; the coordinator's table of handlers says which
+keys and versions it serves. The names are Kafka's. Messages between nodes of this coordinator have keys from
+`FIRST_OF_OURS` on, far above those of Kafka.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ FIRST_OF_OURS: Final = 30_000
 
 
 class ApiKey(IntEnum):
-    """An API of the Kafka protocol, or one of ours."""
+    """An API of the Kafka protocol, or one between nodes of this coordinator."""
 
     PRODUCE = 0
     FETCH = 1
@@ -64,14 +63,14 @@ class ApiKey(IntEnum):
     PUSH_TELEMETRY = 72
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
-    FOLLOW_CATALOGUE = 30_000  # ours: between nodes, and never told to clients
+    FOLLOW_CATALOGUE = 30_000  # between nodes; ApiVersions does not list it
 
     @property
     def is_kafkas(self) -> bool:
-        """Whether clients may know of it."""
+        """True for an API of Kafka, which clients may know."""
         return self < FIRST_OF_OURS
 
     @property
     def module_name(self) -> str:
-        """`join_group` for JOIN_GROUP: the module of its declarations and of its generated codec."""
+        """Name of the module of the declarations and of the generated codec: `join_group` for JOIN_GROUP."""
         return self.name.lower()

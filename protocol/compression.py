@@ -1,10 +1,10 @@
-"""The four codecs of record batches, through cramjam; what comes out is bounded.
+"""The four compression codecs of record batches, through cramjam, with a limit on the decompressed size.
 
-A few bytes can promise gigabytes, so nothing is expanded beyond a limit that the caller may lower. The output goes into
-a buffer of a guessed size, which grows by steps while the data does not fit, never past the limit.
+A few compressed bytes can expand to gigabytes, so decompression stops at a limit that the caller may lower. The output
+goes into a buffer of an estimated size, which grows in steps while the data does not fit, never past the limit.
 
 Snappy has two forms: a raw block, and the stream that Kafka's Java clients write (xerial): a magic, two version
-numbers, then blocks that are each preceded by their int32 size. We read both and write the stream.
+numbers, then blocks, each preceded by its int32 size. Both are read; the stream is written.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import cramjam
 from protocol.errors import CorruptBatchError
 
 MAX_DECOMPRESSED_BYTES: Final = 128 * 1024 * 1024
-"""More than any sensible batch: Kafka's own default bounds a batch to 1 MiB before compression pays off."""
+"""Limit for one batch. Kafka's default (`max.message.bytes`) accepts batches of 1 MiB after compression."""
 
 
 class Codec(IntEnum):
-    """How the records of a batch are compressed: the low three bits of its attributes."""
+    """Compression type of a batch: the low three bits of its attributes. Kafka's `CompressionType`."""
 
     NONE = 0
     GZIP = 1
@@ -35,18 +35,18 @@ _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER: Final = _XERIAL_MAGIC + struct.pack(">ii", 1, 1)
 _XERIAL_BLOCK: Final = 32 * 1024
 _SIZE: Final = struct.Struct(">i")
-_TOO_SMALL: Final = "failed to write whole buffer"  # how cramjam says that the output did not fit
+_TOO_SMALL: Final = "failed to write whole buffer"  # in cramjam's error when the output buffer is too small
 _FIRST_GUESS: Final = 16 * 1024
 
 
 def compress(codec: Codec, data: bytes) -> bytes:
-    """The records of a batch, compressed as a whole."""
+    """Compress the records of a batch as a whole."""
     if codec is Codec.NONE:
         return data
     if codec is Codec.SNAPPY:
         return _compress_xerial(data)
     if codec is Codec.LZ4:
-        # Blocks that refer to those before them, cramjam's default, are refused by Kafka's Lz4BlockInputStream.
+        # cramjam's default, blocks that refer to earlier ones, is refused by Kafka's Lz4BlockInputStream.
         compressor = cramjam.lz4.Compressor(content_checksum=False, block_linked=False)
         compressor.compress(data)
         return bytes(compressor.finish())
@@ -54,7 +54,7 @@ def compress(codec: Codec, data: bytes) -> bytes:
 
 
 def decompress(codec: int, data: bytes, max_bytes: int = MAX_DECOMPRESSED_BYTES) -> bytes:
-    """The records of a batch; CorruptBatchError if the data is damaged, or larger than `max_bytes` when expanded."""
+    """Decompress the records of a batch; CorruptBatchError if damaged, or larger than `max_bytes` when expanded."""
     if codec == Codec.NONE:
         return data
     try:
@@ -116,7 +116,7 @@ def _decompress_snappy(data: bytes, max_bytes: int) -> bytes:
 
 
 def _decompress_block(block: bytes, left: int, max_bytes: int) -> bytes:
-    # The block says how large it will be; a lie about that is found while it is expanded into a buffer of that size.
+    # The block declares its expanded size; decompress_raw allocates that much and fails if the declaration is false.
     size = cramjam.snappy.decompress_raw_len(block)
     if size > left:
         raise CorruptBatchError(f"the records expand beyond {max_bytes} bytes")

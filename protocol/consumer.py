@@ -1,10 +1,10 @@
-"""What consumers carry inside JoinGroup and SyncGroup: their subscriptions and assignments.
+"""The consumer protocol: subscriptions in JoinGroup and assignments in SyncGroup (Kafka's `ConsumerProtocol`).
 
-The coordinator passes these on unread, with one exception: it wants to know which topics a group reads, so that it
-neither expires nor deletes their offsets. For that `subscribed_topics` reads the part that all versions have in common;
-real clients send newer versions without the fields they promise, and those must not matter (wire spec 9).
+The coordinator passes both on without decoding them, with one exception: `subscribed_topics`, because the offsets of
+topics that a group reads must neither expire nor be deleted. It reads only the part that all versions share, since some
+clients send a version number without the fields which that version requires.
 
-A reader takes a version above 3 as 3: later versions only append.
+A version above 3 is read as version 3, because later versions only append fields.
 """
 
 from __future__ import annotations
@@ -34,34 +34,34 @@ _VERSION: Final = struct.Struct(">h")
 
 
 def decode_subscription(data: bytes) -> Subscription:
-    """A subscription of any version."""
+    """Decode a subscription of any version."""
     return consumer_protocol.DECODE_SUBSCRIPTION[_version(data)](data, 2)
 
 
 def encode_subscription(subscription: Subscription, version: int = LATEST_VERSION) -> bytes:
-    """A subscription with its version in front."""
+    """Encode a subscription, its version first."""
     return consumer_protocol.ENCODE_SUBSCRIPTION[version](subscription)
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """An assignment of any version; no bytes at all mean no partitions."""
+    """Decode an assignment of any version; empty data means no partitions."""
     if not data:
         return Assignment()
     return consumer_protocol.DECODE_ASSIGNMENT[_version(data)](data, 2)
 
 
 def encode_assignment(assignment: Assignment, version: int = LATEST_VERSION) -> bytes:
-    """An assignment with its version in front."""
+    """Encode an assignment, its version first."""
     return consumer_protocol.ENCODE_ASSIGNMENT[version](assignment)
 
 
 def topic_count(metadata: bytes) -> int:
-    """How many topics a subscription claims to name; it may hold fewer bytes than that."""
+    """Return the number of topics that a subscription declares; the data may be too short to hold them."""
     return int.from_bytes(metadata[2:6], "big")
 
 
 def subscribed_topics(metadata: bytes) -> list[str]:
-    """The topics of a subscription of any version, read as version 0; DecodeError if that is not possible."""
+    """Return the topics of a subscription of any version, read as version 0; DecodeError if they cannot be read."""
     if len(metadata) < 2:
         raise DecodeError("a subscription without a version")
     return consumer_protocol.DECODE_SUBSCRIPTION[0](metadata, 2).topics

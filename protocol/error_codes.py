@@ -1,8 +1,8 @@
-"""Every error number of the Kafka protocol: its name, whether a client may simply try again, and a sentence.
+"""The error codes of the Kafka protocol: number, name, retriable flag and a sentence.
 
-The numbers, names and the retriable flag are Kafka's (wire spec 12); the sentences are ours. Members of a group recover
-from several errors that are not retriable in this sense: ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID, REBALANCE_IN_PROGRESS,
-MEMBER_ID_REQUIRED, FENCED_INSTANCE_ID and their like are answered by joining again, or by giving up the instance.
+Numbers, names and retriable flags are those of Kafka's `Errors`; the sentences belong to this package. Members of a
+group recover from several errors that are not retriable in this sense: after ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID,
+REBALANCE_IN_PROGRESS or MEMBER_ID_REQUIRED a member joins again; after FENCED_INSTANCE_ID it stops.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """An error code, as domain functions return it and as answers carry it."""
+    """An error code, as functions of the coordinator return it and as responses carry it."""
 
     retriable: bool
     message: str
 
-    # The defaults are for type checkers, which take ErrorCode(25), a look-up, for this.
+    # The defaults are for type checkers, which take the look-up ErrorCode(25) for a call of __new__.
     def __new__(cls, number: int, retriable: bool = False, message: str = "") -> ErrorCode:
         code = int.__new__(cls, number)
         code._value_ = number
@@ -88,7 +88,7 @@ class ErrorCode(IntEnum):
     REASSIGNMENT_IN_PROGRESS = (60, False, "A reassignment of the partition is running.")
     DELEGATION_TOKEN_AUTH_DISABLED = (61, False, "Delegation tokens are switched off.")
     DELEGATION_TOKEN_NOT_FOUND = (62, False, "No such delegation token.")
-    DELEGATION_TOKEN_OWNER_MISMATCH = (63, False, "The delegation token belongs to someone else.")
+    DELEGATION_TOKEN_OWNER_MISMATCH = (63, False, "The delegation token belongs to another principal.")
     DELEGATION_TOKEN_REQUEST_NOT_ALLOWED = (64, False, "Delegation tokens cannot be asked for over this connection.")
     DELEGATION_TOKEN_AUTHORIZATION_FAILED = (65, False, "The delegation token does not allow this.")
     DELEGATION_TOKEN_EXPIRED = (66, False, "The delegation token has expired.")
@@ -129,7 +129,7 @@ class ErrorCode(IntEnum):
     DUPLICATE_BROKER_REGISTRATION = (101, False, "This broker id is registered already.")
     BROKER_ID_NOT_REGISTERED = (102, False, "This broker id is not registered.")
     INCONSISTENT_TOPIC_ID = (103, True, "The topic id belongs to a topic of another name.")
-    INCONSISTENT_CLUSTER_ID = (104, False, "The cluster id is not ours.")
+    INCONSISTENT_CLUSTER_ID = (104, False, "The cluster id is not that of this cluster.")
     TRANSACTIONAL_ID_NOT_FOUND = (105, False, "No such transactional id.")
     FETCH_SESSION_TOPIC_ID_ERROR = (106, True, "The fetch session mixes topic names and topic ids.")
     INELIGIBLE_REPLICA = (107, False, "The replica is not eligible.")

@@ -1,23 +1,23 @@
-"""What goes wrong with bytes: the exceptions of this package, and there are no others.
+"""The exceptions of this package.
 
-Whatever arrives from a socket or a file, a decoder returns a value or raises `DecodeError` (or the subclass that says
-more). A server closes the connection on it and logs one line. A refusal that the protocol can express is not an
-exception but an `ErrorCode` in an answer.
+For any bytes from a socket or a file, a decoder returns a value or raises `DecodeError` or one of its subclasses. A
+server then closes the connection and logs one line. A refusal that the protocol can express is not an exception but an
+`ErrorCode` in a response.
 """
 
 from __future__ import annotations
 
 
 class ProtocolError(Exception):
-    """Something that the protocol does not allow."""
+    """Base of all errors of this package: something that the protocol does not allow."""
 
 
 class DecodeError(ProtocolError):
-    """Bytes that are not what they claim to be: cut short, a length that lies, a null that may not be."""
+    """Malformed bytes: cut short, a wrong length, or a null where none is allowed."""
 
 
 class TooManyElementsError(DecodeError):
-    """A request with more elements than its decoder was told to take."""
+    """A request with more elements than the limit of its decoder."""
 
 
 class CorruptBatchError(DecodeError):
@@ -29,14 +29,14 @@ class ResponseMismatchError(ProtocolError):
 
 
 class EncodeError(ProtocolError):
-    """A message that this version cannot carry: a null that may not be, or a number outside its range."""
+    """A message that this version cannot carry: a null where none is allowed, or a number out of range."""
 
 
 class UnsupportedVersionError(ProtocolError):
     """An API key, or a version of it, that is not declared.
 
-    `correlation_id` is what a server needs to answer an ApiVersions request of an unknown version (wire spec 5); it is
-    None where no request header was read.
+    A server needs `correlation_id` to answer an ApiVersions request of an unknown version with UNSUPPORTED_VERSION, as
+    Kafka does (KIP-511). It is None where no request header was read.
     """
 
     def __init__(self, api_key: int, api_version: int, correlation_id: int | None = None) -> None:

@@ -1,8 +1,8 @@
-"""Cuts a stream of bytes into frames: an int32 length, then so many bytes. No I/O; bytes go in, frames come out.
+"""Cut a stream of bytes into frames: an int32 length, then as many bytes. No I/O: bytes go in, frames come out.
 
-A read that holds whole frames costs one slice for each. The rest of a read waits in a buffer that grows only as bytes
-arrive: a length is a promise, and nothing is reserved for it. A length that is negative or above the limit ends the
-stream at once, which also disposes of HTTP and TLS, whose first bytes read as huge lengths.
+A read that holds whole frames costs one slice for each. An incomplete frame waits in a buffer that grows only as bytes
+arrive: no memory is reserved for a declared length. A length that is negative or above the limit raises FrameError,
+which also rejects HTTP and TLS, because their first bytes are huge lengths.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LENGTH: Final = struct.Struct(">i")
 
 
 class FrameError(DecodeError):
-    """A length that no frame may have. `frames` are those that were complete before it."""
+    """A frame length outside the limits. `frames` are the frames that were complete before it."""
 
     def __init__(self, length: int, max_size: int, frames: list[bytes]) -> None:
         super().__init__(f"a frame of {length} bytes is outside 0..{max_size}")
@@ -31,7 +31,7 @@ class FrameReader:
     def __init__(self, max_size: int) -> None:
         self._max_size = max_size
         self._buffer = bytearray()  # the start of a frame that is not complete, length included
-        self._needed = 0  # how many bytes that frame has in all, as far as is known
+        self._needed = 0  # size of that frame, its length included, as far as known
 
     @property
     def buffered(self) -> int:
@@ -43,11 +43,11 @@ class FrameReader:
         return bool(self._buffer)
 
     def clear(self) -> None:
-        """Forget what is held."""
+        """Discard the buffered bytes."""
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take what was read; give the frames it completes, without their lengths."""
+        """Take bytes that were read; return the frames that they complete, without their lengths."""
         frames: list[bytes] = []
         position = self._complete(data, frames) if self._buffer else 0
         size = len(data)
@@ -69,7 +69,7 @@ class FrameReader:
         return frames
 
     def _complete(self, data: bytes, frames: list[bytes]) -> int:
-        """Give the buffered frame what it lacks; returns how much of `data` it took."""
+        """Append to the buffered frame the bytes it lacks; returns how many bytes of `data` were used."""
         buffer = self._buffer
         position = 0
         if len(buffer) < 4:

@@ -1,9 +1,9 @@
-"""Writes `protocol/generated` from the declarations: `python -m protocol.generate`, or `--check` to see if it is stale.
+"""Write `protocol/generated` from the declarations: `python -m protocol.generate`; `--check` only reports stale files.
 
-For each API one module with a decoder and an encoder per message and version. Versions whose layouts are equal share
-their functions; the tables at the end of a module say which version uses which. `index.py` lists the modules, so that
-the codec can load one when its API is first used. The output is a function of the declarations alone: the same input
-gives the same bytes on every machine.
+There is one module per API, with a decoder and an encoder per message and version. Versions with equal layouts share
+their functions; the tables at the end of a module map versions to functions. `index.py` lists the modules, so that the
+codec can load a module when its API is first used. The output depends on the declarations alone: it has the same bytes
+on every machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRIMITIVES: Final = (
     "unwritable",
     "uvarint",
 )
-"""What generated code may call; in the order of its import list."""
+"""Names that generated code may use, in the order of its import list."""
 
 _HEADER: Final = '''"""{title}: decoders and encoders for every version.
 
@@ -51,18 +51,18 @@ from __future__ import annotations
 
 
 def class_name(key: ApiKey, kind: str) -> str:
-    """The name of the class that declares the request or response of an API."""
+    """Return the name of the class that declares the request or response of an API."""
     return "".join(word.capitalize() for word in key.name.split("_")) + kind
 
 
 def declared_classes(key: ApiKey) -> tuple[type, type]:
-    """The request and the response class of an API."""
+    """Return the request and the response class of an API."""
     module = importlib.import_module(f"protocol.messages.{key.module_name}")
     return getattr(module, class_name(key, "Request")), getattr(module, class_name(key, "Response"))
 
 
 def record_classes(module_name: str) -> list[type]:
-    """The classes that a module of records declares."""
+    """Return the classes that a module of records declares, by name."""
     module = importlib.import_module(f"protocol.messages.{module_name}")
     found = [each for each in vars(module).values() if isinstance(each, type) and hasattr(each, "__message_spec__")]
     return sorted((each for each in found if each.__module__ == module.__name__), key=lambda each: each.__name__)
@@ -83,7 +83,7 @@ class ModuleWriter:
         self._tables: list[str] = []
 
     def add(self, cls: type, table_suffix: str) -> None:
-        """Both directions of one class, and the tables that find the function of a version."""
+        """Write the decoders and encoders of one class, and the tables from version to function."""
         spec = message_spec(cls)
         name = snake_case(cls.__name__)
         arguments = "bytes, int, int" if table_suffix == "REQUEST" else "bytes, int"
@@ -175,7 +175,7 @@ def _wrapped(names: list[str]) -> str:
 
 
 def api_module(key: ApiKey) -> str:
-    """The source of the generated module of one API."""
+    """Return the source of the generated module of one API."""
     writer = ModuleWriter(f"protocol.messages.{key.module_name}", class_name(key, ""))
     request, response = declared_classes(key)
     writer.add(request, "REQUEST")
@@ -184,7 +184,7 @@ def api_module(key: ApiKey) -> str:
 
 
 def record_module(module_name: str) -> str:
-    """The source of the generated module of some records."""
+    """Return the source of the generated module of a module of records."""
     writer = ModuleWriter(f"protocol.messages.{module_name}", module_name.replace("_", " ").capitalize())
     for each in record_classes(module_name):
         writer.add(each, snake_case(each.__name__).upper())
@@ -192,7 +192,7 @@ def record_module(module_name: str) -> str:
 
 
 def index_module() -> str:
-    """The list of APIs: what the codec needs to know before it loads a module."""
+    """Return the source of the index of APIs, which the codec reads before it loads a module."""
     lines = [
         '"""Every declared API: key -> name of its modules, first and last version, first flexible version.\n',
         "Written by `python -m protocol.generate`. Do not edit: change the declarations.",
@@ -215,7 +215,7 @@ def index_module() -> str:
 
 
 def generated_files() -> dict[str, str]:
-    """Every file of `protocol/generated` that is written here, by name."""
+    """Return the files of `protocol/generated` by name, with their contents."""
     files = {f"{key.module_name}.py": api_module(key) for key in ApiKey}
     files |= {f"{name}.py": record_module(name) for name in RECORDS}
     files["index.py"] = index_module()
@@ -223,7 +223,7 @@ def generated_files() -> dict[str, str]:
 
 
 def stale_files(directory: Path = GENERATED) -> list[str]:
-    """The names of files that are missing, differ from what would be written, or should not be there."""
+    """Return the names of files that are missing, differ from the declarations, or do not belong there."""
     expected = generated_files()
     present = {each.name for each in directory.glob("*.py")} - {"__init__.py"}
     differing = [

@@ -1,9 +1,9 @@
-"""Request and response headers.
+"""Request and response headers (Kafka's `RequestHeader` and `ResponseHeader`).
 
-Which header a message has follows from its API and version: flexible versions have the newer one, with a tag section
-(request v2, response v1). Two exceptions, both so that strangers can talk: the answer to ApiVersions always has the
-old header, and the client id never became compact. So a server reads key and version first, and an unknown key fails
-before anything behind it is looked at.
+The API and version of a message determine the version of its header: flexible versions have the newer one, with a tag
+section (request v2, response v1). There are two exceptions: the response to ApiVersions always has the old header
+(KIP-511), because its reader may not know the version, and the client id never became compact. A server therefore reads
+key and version first, and an unknown key is an error before anything behind it is read.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from protocol.errors import DecodeError, UnsupportedVersionError
 from protocol.generated.index import APIS
 from protocol.primitives import TOO_SHORT, read_uvarint, skip_tags
 
-MAX_TAGS: Final = 1000  # of a request header, for which Kafka has none so far
+MAX_TAGS: Final = 1000  # in a request header; Kafka defines none so far
 _FIXED: Final = struct.Struct(">hhi")
 _LENGTH: Final = struct.Struct(">h")
 _CORRELATION: Final = struct.Struct(">i")
 
 
 class RequestHeader(NamedTuple):
-    """Who asks what. `client_id` may be null, which means the same as an empty one."""
+    """The header of a request. A null `client_id` means the same as an empty one."""
 
     api_key: int
     api_version: int
@@ -33,7 +33,7 @@ class RequestHeader(NamedTuple):
 
 
 def decode_request_header(data: bytes, position: int = 0) -> tuple[RequestHeader, int]:
-    """The header of a request and the position of its body.
+    """Return the header of a request and the position of its body.
 
     Raises UnsupportedVersionError, with the correlation id, for a key or version that is not declared.
     """
@@ -61,7 +61,7 @@ def decode_request_header(data: bytes, position: int = 0) -> tuple[RequestHeader
 
 
 def encode_request_header(api_key: int, version: int, correlation_id: int, client_id: str | None) -> bytes:
-    """The header of a request in the form its version needs."""
+    """Encode a request header in the form that its version needs."""
     encoded = b"" if client_id is None else client_id.encode()
     length = -1 if client_id is None else len(encoded)
     tags = b"\0" if is_flexible(api_key, version) else b""
@@ -69,13 +69,13 @@ def encode_request_header(api_key: int, version: int, correlation_id: int, clien
 
 
 def encode_response_header(api_key: int, version: int, correlation_id: int) -> bytes:
-    """The header of a response in the form its version needs."""
+    """Encode a response header in the form that its version needs."""
     header = _CORRELATION.pack(correlation_id)
     return header + b"\0" if _has_tags(api_key, version) else header
 
 
 def decode_response_header(api_key: int, version: int, data: bytes) -> tuple[int, int]:
-    """The correlation id of a response to a request of this version, and the position of the body."""
+    """Return the correlation id of a response to a request of this version, and the position of its body."""
     try:
         (correlation_id,) = _CORRELATION.unpack_from(data, 0)
         position = 4

@@ -1,12 +1,13 @@
-"""The records of `__consumer_offsets`: keys and values as Kafka writes them.
+"""Keys and values of the records in `__consumer_offsets`, as Kafka's `GroupCoordinatorRecordSerde` writes them.
 
-Key and value each start with an int16 version. The version of a key is its kind: 0 and 1 a committed offset, 2 a group,
-the others belong to protocols that we do not speak and are kept as they are. A record without a value is a tombstone.
-Values are written in version 3, or 1 for an offset with an expiry of its own (which then loses its leader epoch), and
-read in every version; their declarations are in `protocol.messages.offsets_log`. Source: spec/classic-groups 12.
+Key and value each start with an int16 version. The version of a key is its kind: 0 and 1 a committed offset, 2 a group;
+keys of other versions belong to other protocols and are kept as bytes. A record without a value is a tombstone. Values
+are written in version 3, or 1 for an offset with its own expiry (which then loses its leader epoch), and read in every
+version. Values are declared in `protocol.messages.offsets_log`. Source: Kafka's `OffsetCommitKey`, `OffsetCommitValue`,
+`GroupMetadataKey` and `GroupMetadataValue`.
 
-Commits pass through `encode_partition` and `encode_offset_value` once a partition, and through `offset_key_prefix` once
-a topic: all are written out by hand.
+A commit calls `encode_partition` and `encode_offset_value` once per partition and `offset_key_prefix` once per topic;
+these are written by hand for speed.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ _TIMESTAMPS: Final = struct.Struct(">qq")
 
 
 class OffsetKey(NamedTuple):
-    """The key of a committed offset, whichever of its two versions it had."""
+    """The key of a committed offset, of version 0 or 1."""
 
     group: str
     topic: str
@@ -64,7 +65,7 @@ class GroupKey(NamedTuple):
 
 
 class UnknownKey(NamedTuple):
-    """A key of another protocol's records; `raw` is all of it."""
+    """A key of a record of another protocol; `raw` holds all its bytes."""
 
     version: int
     raw: bytes
@@ -74,7 +75,7 @@ Key: TypeAlias = OffsetKey | GroupKey | UnknownKey
 
 
 def decode_key(data: bytes) -> Key:
-    """The key of a record; DecodeError if its version is known and the rest is not as it should be."""
+    """Decode the key of a record; DecodeError if its version is known and the rest is malformed."""
     try:
         version, length = _VERSION_AND_LENGTH.unpack_from(data)
     except struct.error:
@@ -107,12 +108,12 @@ def decode_key(data: bytes) -> Key:
 
 
 def encode_offset_key(group: str, topic: str, partition: int) -> bytes:
-    """The key under which an offset is committed."""
+    """Encode the key of a committed offset."""
     return offset_key_prefix(group, topic) + _PARTITION.pack(partition)
 
 
 def offset_key_prefix(group: str, topic: str) -> bytes:
-    """What all keys of a group and topic start with; `encode_partition` follows."""
+    """Return the common start of all offset keys of a group and topic; `encode_partition` gives the rest."""
     group_bytes = group.encode()
     topic_bytes = topic.encode()
     return b"".join(
@@ -121,23 +122,23 @@ def offset_key_prefix(group: str, topic: str) -> bytes:
 
 
 def encode_partition(partition: int) -> bytes:
-    """The end of an offset's key."""
+    """Encode the last part of the key of an offset."""
     return _PARTITION.pack(partition)
 
 
 def encode_group_key(group: str) -> bytes:
-    """The key under which a group's metadata is stored."""
+    """Encode the key of the metadata of a group."""
     group_bytes = group.encode()
     return _VERSION_AND_LENGTH.pack(GROUP_KEY_VERSION, len(group_bytes)) + group_bytes
 
 
 def decode_offset_value(data: bytes) -> OffsetValue:
-    """The value of a committed offset, in any version."""
+    """Decode the value of a committed offset, of any version."""
     return offsets_log.DECODE_OFFSET_VALUE[_known_version(data)](data, 2)
 
 
 def encode_offset_value(value: OffsetValue) -> bytes:
-    """The value of a committed offset: version 1 if it has an expiry of its own, else 3."""
+    """Encode the value of a committed offset: version 1 if it has its own expiry, else 3."""
     metadata = value.metadata.encode()
     if value.expire_timestamp_ms == -1:
         return (
@@ -153,12 +154,12 @@ def encode_offset_value(value: OffsetValue) -> bytes:
 
 
 def decode_group_value(data: bytes) -> GroupValue:
-    """The metadata of a group, in any version."""
+    """Decode the metadata of a group, of any version."""
     return offsets_log.DECODE_GROUP_VALUE[_known_version(data)](data, 2)
 
 
 def encode_group_value(value: GroupValue) -> bytes:
-    """The metadata of a group, in the version that every Kafka reads."""
+    """Encode the metadata of a group in version 3, the one that Kafka writes."""
     return offsets_log.ENCODE_GROUP_VALUE[GROUP_VALUE_VERSION](value)
 
 

@@ -1,11 +1,11 @@
-"""The few primitives that generated code does not inline: varints, tag sections, and what an error becomes.
+"""Primitives that generated code calls instead of inlining: varints, tag sections and the translation of errors.
 
-Unsigned varints carry 7 bits a byte, the low group first; the high bit says that more follows. The compact types use
-them for lengths plus one, so that zero can mean null; 5 bytes are the most that 32 bits need, and longer ones are
-refused. Records use the zigzag form, where small negative numbers are short too.
+Unsigned varints carry 7 bits per byte, the low group first; the high bit says that another byte follows. Compact types
+use them for length + 1, so that zero can mean null; 32 bits need at most 5 bytes, and longer varints are refused.
+Records use the zigzag form, in which small negative numbers are short too. Source: Kafka's `ByteUtils`.
 
-Readers raise IndexError past the end of the data. Generated decoders catch it once, with what else malformed bytes
-can cause (`MALFORMED`), and raise the DecodeError that `unreadable` makes of it.
+Readers raise IndexError past the end of the data. A generated decoder catches it, and the other exceptions that
+malformed bytes can cause (`MALFORMED`), and raises the DecodeError that `unreadable` returns.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from protocol.errors import DecodeError, EncodeError
 
 ZERO_UUID: Final = bytes(16)
 TOO_SHORT: Final = "the data ends early"
-UNLIMITED: Final = 2**62 - 1  # elements of a request, for tests and tools
+UNLIMITED: Final = 2**62 - 1  # limit of elements of a request, for tests and tools
 MALFORMED: Final = (IndexError, struct.error)
 UNENCODABLE: Final = (AttributeError, TypeError, struct.error, UnicodeEncodeError)
 
 
 def unreadable(error: Exception) -> DecodeError:
-    """What to raise instead of an exception in MALFORMED."""
+    """Return the error to raise instead of an exception in MALFORMED."""
     return DecodeError(TOO_SHORT)
 
 
 def unwritable(name: str, error: Exception) -> EncodeError:
-    """What to raise instead of an exception in UNENCODABLE."""
+    """Return the error to raise instead of an exception in UNENCODABLE."""
     return EncodeError(f"{name} does not fit this version: {error}")
 
 
@@ -41,19 +41,19 @@ def _uvarint(value: int) -> bytes:
     return bytes(encoded)
 
 
-_SHORT: Final = (  # all of one and of two bytes, made in the quickest way: each start of the process makes them
+_SHORT: Final = (  # all varints of one and two bytes; built at each start of the process, hence in the fastest way
     *(bytes((value,)) for value in range(128)),
     *(bytes((value & 127 | 128, value >> 7)) for value in range(128, 16384)),
 )
 
 
 def uvarint(value: int) -> bytes:
-    """An unsigned varint."""
+    """Encode an unsigned varint."""
     return _SHORT[value] if value < 16384 else _uvarint(value)
 
 
 def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
-    """An unsigned varint of 32 bits and the position behind it."""
+    """Read an unsigned varint of 32 bits; returns it and the position behind it."""
     first = data[position]
     if first < 128:
         return first, position + 1
@@ -61,7 +61,7 @@ def read_uvarint(data: bytes, position: int) -> tuple[int, int]:
 
 
 def read_uvarint_tail(data: bytes, position: int, first: int) -> tuple[int, int]:
-    """The rest of an unsigned varint whose first byte has been read and says that more follows."""
+    """Read the rest of an unsigned varint whose `first` byte, already read, is above 127."""
     value = first & 127
     for shift in (7, 14, 21, 28):
         byte = data[position]
@@ -75,7 +75,7 @@ def read_uvarint_tail(data: bytes, position: int, first: int) -> tuple[int, int]
 
 
 def read_tag(data: bytes, position: int, previous: int) -> tuple[int, int, int]:
-    """The head of one tagged field: its number, where it ends and where its data starts."""
+    """Read the head of a tagged field; returns its tag, the position of its end and that of its data."""
     tag, position = read_uvarint(data, position)
     length, position = read_uvarint(data, position)
     if tag <= previous:
@@ -87,7 +87,7 @@ def read_tag(data: bytes, position: int, previous: int) -> tuple[int, int, int]:
 
 
 def skip_tags(data: bytes, position: int, count: int) -> int:
-    """The position behind the `count` fields of a tag section of which nothing is known."""
+    """Return the position behind the `count` fields of a tag section of unknown tags."""
     previous = -1
     for _ in range(count):
         previous, position, _ = read_tag(data, position, previous)
@@ -95,13 +95,13 @@ def skip_tags(data: bytes, position: int, count: int) -> int:
 
 
 def zigzag(value: int) -> bytes:
-    """A signed varint, as records use it; up to 64 bits."""
+    """Encode a signed varint of up to 64 bits, as records use it."""
     folded = value << 1 ^ value >> 63
     return _SHORT[folded] if folded < 16384 else _uvarint(folded)
 
 
 def read_zigzag(data: bytes, position: int) -> tuple[int, int]:
-    """A signed varint of up to 64 bits and the position behind it."""
+    """Read a signed varint of up to 64 bits; returns it and the position behind it."""
     byte = data[position]
     if byte < 128:
         return byte >> 1 ^ -(byte & 1), position + 1

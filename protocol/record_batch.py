@@ -1,12 +1,12 @@
-"""Record batches (magic 2): read, verify, write.
+"""Record batches of format 2 (magic 2): read, verify, write. Source: Kafka's `DefaultRecordBatch`, `DefaultRecord`.
 
 A batch is a header of 61 bytes and its records, compressed as a whole if a codec is set. The checksum, a CRC-32C,
-covers everything from the attributes on: what comes before (base offset, leader epoch) belongs to the log, which can
-patch it in place and store and serve a producer's batch as it came. Offsets and timestamps of records are relative to
-the header.
+covers everything from the attributes on. The fields before it (base offset, leader epoch) belong to the log, which can
+therefore set them in place and otherwise store and serve a producer's batch unchanged. Offsets and timestamps of
+records are relative to the header.
 
-Reading trusts nothing: every length is held against the bytes that remain, a count against the smallest records
-possible, and the records must fill their batch exactly. Source: wire spec, section 7.
+Reading checks every length against the bytes that remain and the count of records against the smallest possible record;
+the records must fill their batch exactly.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from protocol.primitives import read_zigzag, zigzag
 
 HEADER_BYTES: Final = 61
 LENGTH_END: Final = 12
-"""Where `batch_length` begins to count: base offset and the length itself come before."""
+"""Position from which `batch_length` counts: behind the base offset and the length itself."""
 MAGIC: Final = 2
 NO_PRODUCER: Final = -1
 
@@ -45,7 +45,7 @@ Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
 
 
 class BatchHeader(NamedTuple):
-    """The header of a batch, field by field as it is stored. A tuple, because replay makes one for every batch."""
+    """The stored header of a batch. A tuple, because replay creates one for every batch."""
 
     base_offset: int
     batch_length: int
@@ -63,7 +63,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The whole batch, from its first byte to its last."""
+        """Size of the whole batch, header included."""
         return LENGTH_END + self.batch_length
 
     @property
@@ -72,7 +72,7 @@ class BatchHeader(NamedTuple):
 
     @property
     def codec(self) -> int:
-        """A `Codec`, or a number that is none."""
+        """Number of the codec; not always one of `Codec`."""
         return self.attributes & _CODEC_MASK
 
     @property
@@ -99,7 +99,7 @@ class Record(NamedTuple):
 
 
 class ControlType(IntEnum):
-    """What a control record says. Other kinds exist, but not in logs of ours."""
+    """Type of a control record. Kafka's `ControlRecordType` has more types, which occur only in Raft logs."""
 
     UNKNOWN = -1
     ABORT = 0
@@ -110,7 +110,7 @@ class ControlType(IntEnum):
 
 
 def read_header(data: bytes | bytearray | memoryview, position: int = 0) -> BatchHeader:
-    """The header at `position`, as it stands: `verify` says whether it is true."""
+    """Read the header at `position` without checking it; `verify` does that."""
     if len(data) - position < HEADER_BYTES:
         raise DecodeError("too short for a record batch")
     return BatchHeader._make(_HEADER.unpack_from(data, position))
@@ -131,10 +131,10 @@ def verify(data: bytes, position: int, header: BatchHeader) -> None:
 
 
 def iter_batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
-    """Position and header of each whole batch; stops where the last one is cut off.
+    """Yield position and header of each whole batch; stops at a batch that is cut off.
 
-    Only the lengths are looked at. A length too small for a header raises CorruptBatchError: nothing behind it can be
-    found.
+    Only the lengths are checked. A length too small for a header raises CorruptBatchError, because no batch behind it
+    can be found.
     """
     position = 0
     size = len(data)
@@ -152,7 +152,7 @@ def iter_batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
 def read_records(
     data: bytes, position: int, header: BatchHeader, *, max_decompressed_bytes: int = MAX_DECOMPRESSED_BYTES
 ) -> list[Record]:
-    """The records of the batch at `position`, decompressed within a bound. Checks everything but the checksum."""
+    """Read the records of the batch at `position`, decompressed up to a limit. Checks all but the checksum."""
     start = position + HEADER_BYTES
     end = position + header.size_bytes
     if end > len(data) or end < start:
@@ -181,7 +181,7 @@ def _read_all(data: bytes, position: int, end: int, header: BatchHeader) -> tupl
     base_timestamp = header.base_timestamp
     append_time = header.max_timestamp if header.has_log_append_time else None
     for _ in range(header.record_count):
-        # Most varints are one byte; the fast way is written out because replay runs through here for every record.
+        # Most varints have one byte; that case is inlined because replay reads every record here.
         byte = data[position]
         if byte < 128:
             length, position = byte >> 1 ^ -(byte & 1), position + 1
@@ -245,7 +245,7 @@ def _read_headers(data: bytes, position: int, end: int) -> tuple[Headers, int]:
 
 
 def control_type(record: Record) -> ControlType:
-    """What the record of a control batch says."""
+    """Return the type of the record of a control batch."""
     if record.key is None or len(record.key) < _CONTROL_KEY.size:
         raise CorruptBatchError("a control record without a type")
     _, kind = _CONTROL_KEY.unpack_from(record.key)
@@ -256,7 +256,7 @@ def control_type(record: Record) -> ControlType:
 
 _ZIGZAG: Final = tuple(zigzag(number) for number in range(8192))
 _BEFORE_KEY: Final = tuple(b"\0\0" + number for number in _ZIGZAG)
-"""By offset delta: no attributes, no timestamp delta, the offset delta."""
+"""Bytes before the key by offset delta: attributes 0, timestamp delta 0, the offset delta."""
 
 
 def build_batch(
@@ -272,7 +272,7 @@ def build_batch(
     is_transactional: bool = False,
     headers: Sequence[Headers] | None = None,
 ) -> bytearray:
-    """A batch of (key, value) records that all have one timestamp; `headers`, if given, has an entry for each."""
+    """Build a batch of (key, value) records with one timestamp; `headers`, if given, has an entry for each record."""
     if not records:
         raise ProtocolError("a batch needs a record")
     parts: list[bytes] = []
@@ -314,7 +314,7 @@ def build_control_batch(
     producer_epoch: int,
     coordinator_epoch: int = 0,
 ) -> bytearray:
-    """The marker that ends a transaction: one record, which takes an offset like any other."""
+    """Build the marker that ends a transaction: a batch of one record, which takes one offset."""
     key = _CONTROL_KEY.pack(0, kind)
     value = _CONTROL_VALUE.pack(0, coordinator_epoch)
     body = b"\0\0\0" + zigzag(len(key)) + key + zigzag(len(value)) + value + b"\0"

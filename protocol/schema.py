@@ -1,12 +1,11 @@
-"""One declaration for every version of a message.
+"""Declarations of messages: one class for all versions of a message.
 
-A message is a slotted class whose fields say what they are on the wire and in which versions they exist; it is made and
-compared as a dataclass is. From these declarations `protocol.generate` writes the encoders and decoders of
-`protocol/generated`; of this module, only what the classes themselves do runs when a request is served. The names are
-Kafka's in snake_case; a field that a version lacks has its default.
+A message is a slotted class whose fields declare their wire type and the versions in which they exist; it is created
+and compared like a dataclass. `protocol.generate` writes the encoders and decoders of `protocol/generated` from these
+classes. The names are Kafka's in snake_case; a field that a version lacks has its default.
 
-What a version lacks is dropped silently by its encoder, also where Kafka would refuse a value that is not the
-default: the layer that fills a response knows its version and decides what to put where.
+An encoder drops the fields that its version lacks, also where Kafka would refuse a value other than the default: the
+layer that fills a response knows its version.
 
 `default` may be left out: 0, False, "", an empty list, a struct of defaults. A default of None needs a nullable type.
 """
@@ -20,14 +19,14 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast, dataclass_t
 from protocol.api_keys import ApiKey
 
 Message: TypeAlias = Any
-"""An instance of one of the declared classes. Which one depends on a key that is known only at run time."""
+"""An instance of one of the declared classes; the class depends on an API key known only at run time."""
 
 LATEST: Final = sys.maxsize
 NEVER: Final = sys.maxsize
 
 
 class WireType(NamedTuple):
-    """What a field is on the wire. `element` is the struct of a struct, or the type of an array's elements."""
+    """Wire type of a field. `element` is the class of a struct, or the type of the elements of an array."""
 
     name: str
     nullable: bool = False
@@ -51,27 +50,27 @@ RECORDS: Final = WireType("records", nullable=True)
 
 
 def array(element: WireType | type) -> WireType:
-    """A list of a plain type or of a struct."""
+    """Return the type of a list of a plain type or of a struct."""
     return WireType("array", element=element)
 
 
 def nullable_array(element: WireType | type) -> WireType:
-    """A list, or None."""
+    """Return the type of a list that may be None."""
     return WireType("array", nullable=True, element=element)
 
 
 def struct_of(element: type) -> WireType:
-    """One struct within another."""
+    """Return the type of a struct within another."""
     return WireType("struct", element=element)
 
 
 def nullable_struct(element: type) -> WireType:
-    """One struct, or None."""
+    """Return the type of a struct that may be None."""
     return WireType("struct", nullable=True, element=element)
 
 
 class FieldSpec(NamedTuple):
-    """Where and since when a field is on the wire. Versions are those of the message, both ends included."""
+    """Wire type, versions and default of a field. Versions are those of the message, both ends included."""
 
     wire: WireType
     since: int
@@ -79,7 +78,7 @@ class FieldSpec(NamedTuple):
     nullable_since: int
     tag: int | None
     default: Any
-    default_factory: Callable[[], Any] | None  # of a list or a struct: each message has its own
+    default_factory: Callable[[], Any] | None  # of a list or a struct, of which each message has its own
 
     def exists_in(self, version: int) -> bool:
         return self.since <= version <= self.until
@@ -89,7 +88,7 @@ class FieldSpec(NamedTuple):
 
 
 class MessageSpec(NamedTuple):
-    """What `@message` and `@record` leave on a class: `api_key` is None for what is not a request or a response."""
+    """Set on a class by `@message` and `@record`. `api_key` is None unless it is a request or a response."""
 
     api_key: ApiKey | None
     min_version: int
@@ -128,9 +127,9 @@ def field(
     tag: int | None = None,
     default: Any = _UNSET,
 ) -> Any:
-    """A field of a message. With `tag` it travels in the tag section of every version that has it.
+    """Declare a field of a message. With `tag` it is written in the tag section of every version that has it.
 
-    Returns Any, because it stands where a type checker expects the default: each field has one.
+    Returns Any, because a type checker takes it for the default of the field; every field has one.
     """
     factory: Callable[[], Any] | None = None
     if default is _UNSET:
@@ -149,16 +148,16 @@ def field(
 
 @dataclass_transform()
 def struct(cls: type[T]) -> type[T]:
-    """A struct within messages. The versions of its fields are those of the message around it."""
+    """Declare a struct within messages. The versions of its fields are those of the message around it."""
     return _slotted(cls)
 
 
 def _slotted(cls: type[T]) -> type[T]:
-    """The class made anew, with its fields as slots, and methods that cost nothing until they are called.
+    """Return a new class with the fields as slots and methods that cost nothing until they are called.
 
-    Dataclasses compile each method of each class as it is declared: of nearly 150 messages and structs that was a fifth
-    of the time to a daemon's first answer. Here all share what they are compared and shown by, and `__init__` is
-    compiled for the first instance.
+    Dataclasses compile each method of each class when it is declared: for nearly 150 messages and structs that took a
+    fifth of the time from the start of a daemon to its first answer. Here all share `__eq__` and `__repr__`, and
+    `__init__` is compiled for the first instance.
     """
     specs = {name: cls.__dict__[name] for name in cls.__annotations__}
     body = {name: value for name, value in cls.__dict__.items() if name not in {*specs, "__dict__", "__weakref__"}}
@@ -168,7 +167,7 @@ def _slotted(cls: type[T]) -> type[T]:
 
 
 def _first_init(self: Any, *args: Any, **values: Any) -> None:
-    """Puts the real one in its place. The fields are parameters in their order, each with its default."""
+    """Replace itself by the real `__init__`. The fields are parameters in their order, each with its default."""
     cls = type(self)
     names: dict[str, Any] = {"_unset": _UNSET}
     parameters = ["self"]
@@ -203,13 +202,13 @@ def _shown(self: Any) -> str:
 def message(
     api_key: ApiKey, *, versions: tuple[int, int], flexible_since: int | None = None
 ) -> Callable[[type[T]], type[T]]:
-    """A request or a response: the first and last version, and the first with compact types and tag sections."""
+    """Declare a request or response: first and last version, and the first with compact types and tag sections."""
     return _declare(api_key, versions, flexible_since)
 
 
 @dataclass_transform()
 def record(*, versions: tuple[int, int], flexible_since: int | None = None) -> Callable[[type[T]], type[T]]:
-    """Something versioned that is not a request or a response: it starts with its version, an int16."""
+    """Declare a versioned structure that is not a request or response. It starts with its version, an int16."""
     return _declare(None, versions, flexible_since)
 
 
@@ -228,18 +227,18 @@ def _declare(
 
 
 def message_spec(cls: type) -> MessageSpec:
-    """The versions of a message class."""
+    """Return the API key and the versions of a message class."""
     spec: MessageSpec = getattr(cls, _MESSAGE_SPEC)
     return spec
 
 
 def changed(message: T, **values: Any) -> T:
-    """Another message with these fields, and the others as they are."""
+    """Return a copy of a message in which these fields are replaced."""
     cls = type(message)
     return cls(**{name: getattr(message, name) for name in field_specs(cls)} | values)
 
 
 def field_specs(cls: type) -> dict[str, FieldSpec]:
-    """The fields of a message or struct, in wire order."""
+    """Return the fields of a message or struct, in wire order."""
     specs: dict[str, FieldSpec] = getattr(cls, _FIELD_SPECS)
     return specs

@@ -1,1 +1,1 @@
-"""How `protocol.generate` turns declarations into source: layouts, then decoders and encoders. Not used at run time."""
+"""Turns declarations into source for `protocol.generate`: layouts, then decoders and encoders. Not used at run time."""

@@ -1,17 +1,13 @@
-"""Writes the decoder of one layout: one function that reads from left to right and calls nothing it can avoid.
+"""Writes the decoder of one layout: one function that reads from left to right with as few calls as possible.
 
-Neighbours of fixed width are read by one struct call. The length of a string or the count of an array joins the run
-before it: an int16 or int32, or the first byte of a varint (one byte is all it takes up to 127). Arrays are loops in
-the same function, so that a request costs one call.
-
-Safety comes from three rules. Reading a fixed run or a byte past the end raises by itself. A slice past the end does
-not, but then `position` has passed `size`, and whatever comes next fails, at the latest the check before the return.
-A count is compared with the bytes that remain before the first element is read.
-
-The decoder of a request takes at most `left` elements: entries of arrays, nested ones too, and fields of tag sections.
-Each one becomes a Python object, and a server decodes on its event loop, so a frame of the smallest elements would
-stop it for long. Plain numbers are unpacked by one call: eight of them, or a rest, count as one element. A string of a
-request has at most 65535 bytes; Kafka takes 32767, and what is between is refused by the answer.
+One struct call reads adjacent values of fixed width and the length or count that follows them (of a varint, the first
+byte). Arrays are loops in the same function.
+Safety: reading a fixed run or a byte past the end raises. A slice past the end does not, but `position` is then beyond
+`size`, and the next read or the check before the return fails. A count is checked against the remaining bytes.
+The decoder of a request accepts at most `left` elements: entries of arrays, nested ones too, and tagged fields. Each
+becomes a Python object on the server's event loop, which a frame of very small elements would block. Plain numbers are
+unpacked by one call; eight of them, or a rest, count as one. A string of a request has at most 65535 bytes; Kafka
+accepts 32767, and the server answers lengths between the two with an error.
 """
 
 from __future__ import annotations
@@ -19,12 +15,12 @@ from __future__ import annotations
 from protocol.codegen.layout import SIZES, Array, Blob, Field, Fixed, Kind, Struct, minimum_size
 from protocol.codegen.source import Scope, Source, Structs
 
-# What is not UTF-8 becomes U+FFFD, as with Kafka: some clients put any bytes into the metadata of a commit.
+# Bytes that are not UTF-8 become U+FFFD, as in Kafka: some clients put any bytes into the metadata of a commit.
 LENIENT = '.decode("utf-8", "replace")'
 
 
 class DecoderWriter:
-    """Writes the body of one decoder. With `is_bounded` it takes a limit of elements from its caller."""
+    """Writes the body of one decoder. With `is_bounded` the decoder has a limit of elements as a parameter."""
 
     def __init__(self, source: Source, structs: Structs, *, is_bounded: bool = False) -> None:
         self._source = source
@@ -70,7 +66,7 @@ class DecoderWriter:
         self._source.line(f"position += {sum(SIZES[each] for each, _ in run)}")
 
     def _length(self, compact: bool, wide: bool) -> str:
-        """Read a length or count; in compact form the value is one more, and 0 is null."""
+        """Read a length or count; in compact form the value is one higher, and 0 is null."""
         name = self._temporary("n")
         self._fixed("B" if compact else "i" if wide else "h", name)
         self._flush()
@@ -89,7 +85,7 @@ class DecoderWriter:
     # --- structs ---------------------------------------------------------------------------------------------------
 
     def _struct(self, layout: Struct) -> str:
-        """Read the fields of a struct; returns the expression that makes it."""
+        """Read the fields of a struct; returns the expression that constructs it."""
         scope = Scope(self._scopes)
         self._scopes += 1
         for each in layout.fields:
@@ -113,7 +109,7 @@ class DecoderWriter:
             self._nested(kind, target)
 
     def _declare(self, each: Field, target: str) -> None:
-        """Say the type where an inferred one would be too narrow; it costs nothing when the function runs."""
+        """Declare the type where the inferred one would be too narrow; that costs nothing at run time."""
         if each.type:
             self._source.line(f"{target}: {each.type}")
 
@@ -149,7 +145,7 @@ class DecoderWriter:
         with source.block(f"if {length}:" if kind.compact else f"if {length} >= 0:"):
             source.line(f"{target} = {value}")
             source.line(advance)
-        with source.block("else:"):  # any negative length, as with Kafka
+        with source.block("else:"):  # any negative length, as in Kafka
             source.line(f"{target} = None")
 
     @staticmethod
@@ -192,7 +188,7 @@ class DecoderWriter:
         source.line(f"{target} = {elements}")
 
     def _count(self, elements: str) -> None:
-        """Take elements off what is left, before the first of them is read."""
+        """Subtract elements from the remaining limit before the first of them is read."""
         if self._is_bounded:
             self._source.line(f"left -= {elements}")
             with self._source.block("if left < 0:"):
@@ -238,7 +234,7 @@ class DecoderWriter:
 
 
 def _varies(kind: Kind) -> bool:
-    """Whether the layout holds anything of variable length, so that `position` may run past the end unnoticed."""
+    """Return True if the layout has a part of variable length, so that `position` may pass the end unnoticed."""
     if isinstance(kind, Fixed):
         return False
     if isinstance(kind, Struct):

@@ -1,8 +1,8 @@
 """Writes the encoder of one layout: the parts of a message in order, joined once.
 
-Neighbours of fixed width are packed by one struct call, together with the length or count that follows them and with
-an empty tag section (a pad byte). A compact length joins the run as one byte while it is below 128, which it nearly
-always is; the other branch packs it as a varint. Bytes and records are not copied before the join.
+One struct call packs adjacent values of fixed width, the length or count that follows them and an empty tag section (a
+pad byte). A compact length below 128, the usual case, is one byte of that call; another branch packs it as a varint.
+Bytes and records are not copied before the join.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class EncoderWriter:
         self._parts.append(short + long)
 
     def _flush_parts(self) -> None:
-        """Emit what has gathered: needed before anything that branches or loops."""
+        """Emit the pending parts; required before a branch or a loop."""
         self._pack_run()
         parts, self._parts = self._parts, []
         if not self._started:
@@ -143,7 +143,7 @@ class EncoderWriter:
         self._parts.append(blob)
 
     def _not_null(self, each: Field, value: str) -> str:
-        """A value that may be null in other versions, but not in this one."""
+        """Return the value of a field that may be null in other versions, but not in this one."""
         if not each.type.endswith("| None"):
             return value
         checked = self._temporary("checked")
@@ -190,7 +190,7 @@ class EncoderWriter:
     # --- tag sections ----------------------------------------------------------------------------------------------
 
     def _tag_section(self, layout: Struct, owner: str) -> None:
-        """Fields that have their default are left out; the others are written in the order of their tags."""
+        """Write the fields that differ from their default, in the order of their tags."""
         source = self._source
         self._flush_parts()
         count, tags = self._temporary("count"), self._temporary("tags")
@@ -216,7 +216,7 @@ class EncoderWriter:
 
 
 def _differs(each: Field, value: str) -> str:
-    """The condition under which a tagged field has to be written."""
+    """Return the condition under which a tagged field has to be written."""
     kind = each.kind
     if isinstance(kind, Struct) and not each.nullable:
         inner = [_differs(field, f"{value}.{field.name}") for field in (*kind.fields, *kind.tagged)]

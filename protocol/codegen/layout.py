@@ -1,8 +1,8 @@
-"""A declaration resolved for one version: what follows what, with nothing left to ask.
+"""The layout of a message in one version: its declaration with all questions of version resolved.
 
-The layout of a message in a version is a frozen tree. Two versions whose layouts are equal are the same bytes, so they
-share one decoder and one encoder. Everything that the writers of source need to know is decided here: which fields
-exist, which of them may be null, which travel in the tag section, and the default of those that are absent.
+A layout is a frozen tree. Two versions with equal layouts have the same bytes, so they share one decoder and one
+encoder. The layout determines which fields exist, which may be null, which are in the tag section, and the defaults of
+those that are absent.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """A length and so many bytes: a string if `text`, else bytes or records."""
+    """A length and as many bytes: a string if `text`, else bytes or records."""
 
     text: bool
     compact: bool
@@ -44,7 +44,7 @@ class Blob:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A count and so many elements."""
+    """A count and as many elements."""
 
     element: Kind
     compact: bool
@@ -81,7 +81,7 @@ Kind: TypeAlias = Fixed | Blob | Array | Struct
 
 
 def resolve(cls: type, version: int, *, flexible: bool) -> Struct:
-    """The layout of a message or struct class in one version."""
+    """Return the layout of a message or struct class in one version."""
     fields: list[Field] = []
     arguments: list[tuple[str, str | None]] = []
     for name, spec in field_specs(cls).items():
@@ -129,7 +129,7 @@ def _element_type(element: WireType | type | None) -> str:
 
 
 def _default(spec: FieldSpec) -> str:
-    """The source of a default: what the constructor is given where the version lacks the field."""
+    """Return the source of a default, which the constructor is given where the version lacks the field."""
     if spec.default_factory is not None:
         factory: Any = spec.default_factory
         return "[]" if factory is list else f"{factory.__name__}()"
@@ -139,7 +139,7 @@ def _default(spec: FieldSpec) -> str:
 
 
 def minimum_size(kind: Kind, *, nullable: bool = False) -> int:
-    """The fewest bytes a value can take: what an element count is checked against."""
+    """Return the smallest size of a value in bytes, against which a count of elements is checked."""
     if isinstance(kind, Fixed):
         return SIZES[kind.format]
     if isinstance(kind, Blob):

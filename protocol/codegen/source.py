@@ -1,4 +1,4 @@
-"""Lines of source with their indentation, and the names they may use."""
+"""Lines of generated source, and the names used in them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Source:
 
 
 class Structs:
-    """The struct formats that a module uses: each is compiled once, when the module is loaded."""
+    """The struct formats that a module uses; each is compiled once, when the module is loaded."""
 
     def __init__(self) -> None:
         self._names: dict[tuple[str, str], str] = {}
@@ -56,7 +56,7 @@ class Structs:
         return self._name("pack", "pack", formats)
 
     def _name(self, prefix: str, method: str, formats: str) -> str:
-        # "?" cannot stand in a name; "o" is no letter of the struct module.
+        # "?" cannot be part of a name; "o" is no format of the struct module.
         name = f"_{prefix}_{formats.replace('?', 'o')}"
         return self._names.setdefault((method, formats), name)
 

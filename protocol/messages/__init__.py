@@ -1,1 +1,1 @@
-"""The messages of the Kafka protocol, one module per API. Nothing is imported here: take what you need."""
+"""The messages of the Kafka protocol, one module per API. This module imports nothing; import the modules you need."""

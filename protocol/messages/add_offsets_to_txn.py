@@ -18,7 +18,7 @@ class AddOffsetsToTxnRequest:
 
 @message(ApiKey.ADD_OFFSETS_TO_TXN, versions=(0, 4), flexible_since=3)
 class AddOffsetsToTxnResponse:
-    """Whether the transaction may do that."""
+    """The outcome."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

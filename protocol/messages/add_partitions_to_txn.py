@@ -23,7 +23,7 @@ class AddPartitionsToTxnTransaction:
 
 @message(ApiKey.ADD_PARTITIONS_TO_TXN, versions=(0, 5), flexible_since=3)
 class AddPartitionsToTxnRequest:
-    """Add partitions to a transaction, or from version 4 on to several."""
+    """Add partitions to a transaction, or to several from version 4 on."""
 
     transactions: list[AddPartitionsToTxnTransaction] = field(array(AddPartitionsToTxnTransaction), since=4)
     v3_and_below_transactional_id: str = field(STRING, until=3)

@@ -1,4 +1,4 @@
-"""AlterConfigs: replace all settings of resources. IncrementalAlterConfigs is the better way."""
+"""AlterConfigs: replace all settings of resources. Superseded by IncrementalAlterConfigs (KIP-339)."""
 
 from __future__ import annotations
 

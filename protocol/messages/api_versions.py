@@ -1,4 +1,4 @@
-"""ApiVersions: what a server can do. Its response header stays at version 0, so that everyone can read it."""
+"""ApiVersions: the APIs that a server has. Its response header stays at version 0, so that any client can read it."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ class ApiVersionsResponse:
     api_keys: list[ApiVersion] = field(array(ApiVersion))
     throttle_time_ms: int = field(INT32, since=1)
     supported_features: list[SupportedFeatureKey] = field(array(SupportedFeatureKey), since=3, tag=0)
-    finalized_features_epoch: int = field(INT64, since=3, tag=1, default=-1)  # -1: not known
+    finalized_features_epoch: int = field(INT64, since=3, tag=1, default=-1)  # -1: unknown
     finalized_features: list[FinalizedFeatureKey] = field(array(FinalizedFeatureKey), since=3, tag=2)
     zk_migration_ready: bool = field(BOOL, since=3, tag=3)

@@ -28,7 +28,7 @@ class TopicPartitions:
 
 @message(ApiKey.CONSUMER_GROUP_HEARTBEAT, versions=(0, 1), flexible_since=0)
 class ConsumerGroupHeartbeatRequest:
-    """What changed for this member since its last heartbeat."""
+    """The changes of this member since its last heartbeat."""
 
     group_id: str = field(STRING)
     member_id: str = field(STRING)

@@ -1,7 +1,7 @@
-"""The formats that consumers exchange through their coordinator, inside JoinGroup and SyncGroup.
+"""The consumer protocol: formats that consumers exchange through their coordinator, inside JoinGroup and SyncGroup.
 
-They belong to the clients: the coordinator passes them on as they are, and only looks at the topics of a subscription.
-They never became flexible. Every version only appends fields to the one before.
+The coordinator passes them on unchanged and reads only the topics of a subscription. They never became flexible. Every
+version only appends fields to the one before.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class TopicPartitions:
 
 @record(versions=(0, 3))
 class Subscription:
-    """What a member wants: the `metadata` of its protocols in JoinGroup."""
+    """The topics that a member subscribes to: the `metadata` of its protocols in JoinGroup."""
 
     topics: list[str] = field(array(STRING))
     user_data: bytes | None = field(NULLABLE_BYTES, default=None)
@@ -30,7 +30,7 @@ class Subscription:
 
 @record(versions=(0, 3))
 class Assignment:
-    """What a member gets: the `assignment` in SyncGroup."""
+    """The partitions that a member gets: the `assignment` in SyncGroup."""
 
     assigned_partitions: list[TopicPartitions] = field(array(TopicPartitions))
     user_data: bytes | None = field(NULLABLE_BYTES, default=None)

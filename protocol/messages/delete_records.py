@@ -1,4 +1,4 @@
-"""DeleteRecords: forget what a partition holds before an offset."""
+"""DeleteRecords: delete the records of a partition before an offset."""
 
 from __future__ import annotations
 

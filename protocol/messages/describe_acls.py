@@ -1,4 +1,4 @@
-"""DescribeAcls: which access rules there are."""
+"""DescribeAcls: list access rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeLogDirs: how much the partitions occupy in each log directory."""
+"""DescribeLogDirs: the sizes of the partitions in each log directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""DescribeProducers: who is writing to partitions."""
+"""DescribeProducers: the active producers of partitions."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class TopicRequest:
 
 @struct
 class Cursor:
-    """Where a page begins."""
+    """The start of a page."""
 
     topic_name: str = field(STRING)
     partition_index: int = field(INT32)
@@ -66,7 +66,7 @@ class DescribeTopicPartitionsResponseTopic:
 
 @message(ApiKey.DESCRIBE_TOPIC_PARTITIONS, versions=(0, 0), flexible_since=0)
 class DescribeTopicPartitionsResponse:
-    """The page, and where the next one begins."""
+    """The page, and the start of the next one."""
 
     throttle_time_ms: int = field(INT32)
     topics: list[DescribeTopicPartitionsResponseTopic] = field(array(DescribeTopicPartitionsResponseTopic))

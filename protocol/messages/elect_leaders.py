@@ -1,4 +1,4 @@
-"""ElectLeaders: have the preferred replica, or any live one, lead partitions."""
+"""ElectLeaders: make the preferred replica, or any live one, the leader of partitions."""
 
 from __future__ import annotations
 

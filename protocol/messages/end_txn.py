@@ -18,7 +18,7 @@ class EndTxnRequest:
 
 @message(ApiKey.END_TXN, versions=(0, 5), flexible_since=3)
 class EndTxnResponse:
-    """Whether it ended; from version 5 on with the next producer id and epoch."""
+    """The outcome; from version 5 on with the next producer id and epoch."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

@@ -1,4 +1,4 @@
-"""Fetch: read records, waiting a while when there are none. Topics go by id from version 13 on."""
+"""Fetch: read records, waiting a limited time when there are none. Topics have ids instead of names from version 13."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class FetchTopic:
 
 @struct
 class ForgottenTopic:
-    """Partitions that a fetch session gives up."""
+    """Partitions that a fetch session no longer reads (KIP-227)."""
 
     topic: str = field(STRING, until=12)
     topic_id: bytes = field(UUID, since=13)
@@ -77,7 +77,7 @@ class FetchRequest:
 
 @struct
 class EpochEndOffset:
-    """The newest epoch both logs agree on, and where it ends."""
+    """The newest epoch common to both logs, and the offset of its end."""
 
     epoch: int = field(INT32, default=-1)
     end_offset: int = field(INT64, default=-1)
@@ -85,7 +85,7 @@ class EpochEndOffset:
 
 @struct
 class LeaderIdAndEpoch:
-    """The leader a client should turn to."""
+    """The leader to which a client should send its requests."""
 
     leader_id: int = field(INT32, default=-1)
     leader_epoch: int = field(INT32, default=-1)
@@ -131,7 +131,7 @@ class FetchableTopicResponse:
 
 @struct
 class NodeEndpoint:
-    """Where a node listens."""
+    """The address of a node."""
 
     node_id: int = field(INT32)
     host: str = field(STRING)

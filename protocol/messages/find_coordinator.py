@@ -1,4 +1,4 @@
-"""FindCoordinator: which node coordinates a group or a transaction. Many keys at once from version 4 on."""
+"""FindCoordinator: the node that coordinates a group or a transaction. Several keys at once from version 4 on."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from protocol.schema import INT8, INT16, INT32, NULLABLE_STRING, STRING, array, 
 
 @message(ApiKey.FIND_COORDINATOR, versions=(0, 6), flexible_since=3)
 class FindCoordinatorRequest:
-    """Ask who coordinates a key, or several."""
+    """Ask which node coordinates a key, or each of several keys."""
 
     key: str = field(STRING, until=3)  # before v4; afterwards `coordinator_keys`
     key_type: int = field(INT8, since=1)

@@ -1,8 +1,8 @@
-"""FollowCatalogue, ours alone: a node tells what it knows of the cluster, and gets the controller's catalogue.
+"""FollowCatalogue: a node reports its view of the cluster and gets the controller's catalogue of topics.
 
-Not a part of Kafka's protocol: its key lies far outside Kafka's range, and ApiVersions does not tell of it. It travels
-on the listener that clients use. The request is a long poll: the answer comes when there is a catalogue newer than
-`revision`, or after `max_wait_ms`, or at once with the sentence that names what two nodes do not agree on.
+It is not part of Kafka's protocol: its key is far outside Kafka's range, and ApiVersions does not list it. It uses the
+listener of the clients. The request is a long poll: the response comes when there is a catalogue newer than `revision`,
+or after `max_wait_ms`, or at once with an error message that names the setting in which two nodes differ.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class FollowCatalogueNode:
 
 @message(ApiKey.FOLLOW_CATALOGUE, versions=(0, 0), flexible_since=0)
 class FollowCatalogueRequest:
-    """`node_id` asks `asked_node_id`; `revision` is what it has, and -1 asks whether both know the same cluster."""
+    """`node_id` asks `asked_node_id` for a catalogue newer than `revision`; -1 only compares their cluster settings."""
 
     node_id: int = field(INT32)
     asked_node_id: int = field(INT32)
@@ -36,7 +36,7 @@ class FollowCatalogueRequest:
 
 @message(ApiKey.FOLLOW_CATALOGUE, versions=(0, 0), flexible_since=0)
 class FollowCatalogueResponse:
-    """`document` is null when there is nothing newer. It is what the controller has in topics.json."""
+    """`document` is the content of topics.json of the controller; null when there is nothing newer."""
 
     error_code: int = field(INT16)
     error_message: str | None = field(NULLABLE_STRING, default=None)

@@ -1,4 +1,4 @@
-"""GetTelemetrySubscriptions: which client metrics a cluster wants. Declared, never offered."""
+"""GetTelemetrySubscriptions: the client metrics that a cluster wants (KIP-714). Declared, not served."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from protocol.schema import BOOL, INT8, INT16, INT32, STRING, UUID, array, field
 
 @message(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=(0, 0), flexible_since=0)
 class GetTelemetrySubscriptionsRequest:
-    """Ask what to report."""
+    """Ask for the metrics to report."""
 
     client_instance_id: bytes = field(UUID)
 
 
 @message(ApiKey.GET_TELEMETRY_SUBSCRIPTIONS, versions=(0, 0), flexible_since=0)
 class GetTelemetrySubscriptionsResponse:
-    """What to report, how often and how large."""
+    """The metrics to report, their interval and their largest size."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

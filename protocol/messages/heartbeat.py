@@ -1,4 +1,4 @@
-"""Heartbeat: a member says that it lives, and hears whether a rebalance has begun."""
+"""Heartbeat: a member keeps its session alive, and learns when a rebalance has begun."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class HeartbeatRequest:
 
 @message(ApiKey.HEARTBEAT, versions=(0, 4), flexible_since=4)
 class HeartbeatResponse:
-    """Whether the member may go on as it is."""
+    """The outcome: no error while the member may continue in its generation."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16)

@@ -18,7 +18,9 @@ class JoinGroupRequest:
 
     group_id: str = field(STRING)
     session_timeout_ms: int = field(INT32)
-    rebalance_timeout_ms: int = field(INT32, since=1, default=-1)  # absent in v0: the session timeout serves for both
+    rebalance_timeout_ms: int = field(
+        INT32, since=1, default=-1
+    )  # absent in v0, where the session timeout serves for both
     member_id: str = field(STRING)
     group_instance_id: str | None = field(NULLABLE_STRING, since=5, default=None)  # set by static members
     protocol_type: str = field(STRING)

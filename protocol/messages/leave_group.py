@@ -31,7 +31,7 @@ class MemberResponse:
 
 @message(ApiKey.LEAVE_GROUP, versions=(0, 5), flexible_since=4)
 class LeaveGroupResponse:
-    """The outcome, for each member from version 3 on."""
+    """The outcome, from version 3 on for each member."""
 
     throttle_time_ms: int = field(INT32, since=1)
     error_code: int = field(INT16)

@@ -1,4 +1,4 @@
-"""ListConfigResources (version 0: ListClientMetricsResources): the names of what has settings."""
+"""ListConfigResources (version 0: ListClientMetricsResources): the resources that have settings."""
 
 from __future__ import annotations
 

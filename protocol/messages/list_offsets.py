@@ -1,4 +1,4 @@
-"""ListOffsets: which offset a partition has at its start, at its end or at a timestamp."""
+"""ListOffsets: the offset of a partition at its start, at its end or at a timestamp."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class ListOffsetsTopic:
 
 @message(ApiKey.LIST_OFFSETS, versions=(0, 11), flexible_since=6)
 class ListOffsetsRequest:
-    """Ask for an offset of each of some partitions by timestamp; negative timestamps have meanings of their own."""
+    """Ask for an offset of each of some partitions by timestamp; negative timestamps have special meanings."""
 
     replica_id: int = field(INT32)
     isolation_level: int = field(INT8, since=2)

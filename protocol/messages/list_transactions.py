@@ -1,4 +1,4 @@
-"""ListTransactions: the transactions a coordinator knows."""
+"""ListTransactions: the transactions that a coordinator knows."""
 
 from __future__ import annotations
 

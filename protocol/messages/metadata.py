@@ -1,4 +1,4 @@
-"""Metadata: the nodes of the cluster, and who leads which partition."""
+"""Metadata: the nodes of the cluster, and the leaders of partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OffsetCommit: store how far a group has read. Topics go by id from version 10 on."""
+"""OffsetCommit: store the offsets that a group has read up to. Topics have ids instead of names from version 10 on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class OffsetCommitRequestPartition:
     partition_index: int = field(INT32)
     committed_offset: int = field(INT64)
     committed_leader_epoch: int = field(INT32, since=6, default=-1)
-    commit_timestamp: int = field(INT64, since=1, until=1, default=-1)  # v1 alone
+    commit_timestamp: int = field(INT64, since=1, until=1, default=-1)  # v1 only
     committed_metadata: str | None = field(NULLABLE_STRING)
 
 
@@ -30,7 +30,7 @@ class OffsetCommitRequest:
     generation_id_or_member_epoch: int = field(INT32, since=1, default=-1)
     member_id: str = field(STRING, since=1)
     group_instance_id: str | None = field(NULLABLE_STRING, since=7, default=None)
-    retention_time_ms: int = field(INT64, since=2, until=4, default=-1)  # -1: as the server is configured
+    retention_time_ms: int = field(INT64, since=2, until=4, default=-1)  # -1: as configured in the server
     topics: list[OffsetCommitRequestTopic] = field(array(OffsetCommitRequestTopic))
 
 

@@ -1,4 +1,4 @@
-"""OffsetDelete: forget committed offsets of topics that the group no longer reads. It never became flexible."""
+"""OffsetDelete: delete committed offsets of topics that the group no longer reads. It never became flexible."""
 
 from __future__ import annotations
 

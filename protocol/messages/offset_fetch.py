@@ -1,4 +1,4 @@
-"""OffsetFetch: how far a group has read. Several groups in one request from version 8 on."""
+"""OffsetFetch: the committed offsets of a group. Several groups in one request from version 8 on."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OffsetFetchRequestGroup:
 
 @message(ApiKey.OFFSET_FETCH, versions=(0, 10), flexible_since=6)
 class OffsetFetchRequest:
-    """Ask for committed offsets; topics of null mean all of them."""
+    """Ask for committed offsets; null topics mean all."""
 
     group_id: str = field(STRING, until=7)  # before v8; afterwards `groups`
     topics: list[OffsetFetchRequestTopic] | None = field(array(OffsetFetchRequestTopic), until=7, nullable_since=2)

@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where a leader epoch ends, so that a client can see whether its log was cut."""
+"""OffsetForLeaderEpoch: the end of a leader epoch, by which a client detects that the log was truncated."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The values of records in `__consumer_offsets`, as Kafka writes them there (spec/classic-groups 12.2 and 12.3).
+"""Values of records in `__consumer_offsets`: Kafka's `OffsetCommitValue` and `GroupMetadataValue`.
 
-Writers use version 3, and version 1 where an offset has an expiry of its own; readers take every version, also the
-flexible version 4 that nobody writes yet. The keys, which never had anything optional, are in
-`protocol.offsets_records`, which is also the way to use these classes. Names carry the unit that Kafka's leave out.
+Version 3 is written, or version 1 for an offset with its own expiry; every version is read, also the flexible version
+4, which Kafka does not write yet. Use these classes through `protocol.offsets_records`, which also has the keys. Names
+carry the unit that Kafka's names leave out.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class MemberValue:
     group_instance_id: str | None = field(NULLABLE_STRING, since=3, default=None)
     client_id: str = field(STRING)
     client_host: str = field(STRING)
-    rebalance_timeout_ms: int = field(INT32, since=1, default=-1)  # -1: the session timeout serves for both
+    rebalance_timeout_ms: int = field(INT32, since=1, default=-1)  # -1: the session timeout serves as this one too
     session_timeout_ms: int = field(INT32)
     subscription: bytes = field(BYTES)  # the metadata of the selected protocol
     assignment: bytes = field(BYTES)
@@ -37,7 +37,7 @@ class MemberValue:
 
 @record(versions=(0, 4), flexible_since=4)
 class GroupValue:
-    """A generation of a group: what a restarted coordinator knows of it."""
+    """A generation of a group, as a restarted coordinator restores it."""
 
     protocol_type: str = field(STRING)
     generation: int = field(INT32)

@@ -1,4 +1,4 @@
-"""Produce: write records to partitions. With acks = 0 there is no answer at all."""
+"""Produce: write records to partitions. With acks = 0 there is no response."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class BatchIndexAndErrorMessage:
 
 @struct
 class LeaderIdAndEpoch:
-    """The leader a client should turn to."""
+    """The leader to which a client should send its requests."""
 
     leader_id: int = field(INT32, default=-1)
     leader_epoch: int = field(INT32, default=-1)
@@ -77,7 +77,7 @@ class TopicProduceResponse:
 
 @struct
 class NodeEndpoint:
-    """Where a node listens."""
+    """The address of a node."""
 
     node_id: int = field(INT32)
     host: str = field(STRING)
@@ -87,7 +87,7 @@ class NodeEndpoint:
 
 @message(ApiKey.PRODUCE, versions=(0, 13), flexible_since=9)
 class ProduceResponse:
-    """Where each batch went, or why it did not."""
+    """The base offset of each batch, or the error."""
 
     responses: list[TopicProduceResponse] = field(array(TopicProduceResponse))
     throttle_time_ms: int = field(INT32, since=1)

@@ -1,4 +1,4 @@
-"""PushTelemetry: client metrics on their way to the cluster. Declared, never offered."""
+"""PushTelemetry: send client metrics to the cluster (KIP-714). Declared, not served."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PushTelemetryRequest:
 
 @message(ApiKey.PUSH_TELEMETRY, versions=(0, 0), flexible_since=0)
 class PushTelemetryResponse:
-    """Whether they were taken."""
+    """The outcome."""
 
     throttle_time_ms: int = field(INT32)
     error_code: int = field(INT16)

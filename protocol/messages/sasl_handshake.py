@@ -1,4 +1,4 @@
-"""SaslHandshake: choose how to authenticate. It never became flexible."""
+"""SaslHandshake: choose the SASL mechanism. It never became flexible."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SaslHandshakeRequest:
 
 @message(ApiKey.SASL_HANDSHAKE, versions=(0, 1))
 class SaslHandshakeResponse:
-    """Whether it is enabled, and which ones are."""
+    """The outcome, and the mechanisms that are enabled."""
 
     error_code: int = field(INT16)
     mechanisms: list[str] = field(array(STRING))

@@ -1,4 +1,4 @@
-"""SyncGroup: the leader hands in the assignments, everyone gets their own."""
+"""SyncGroup: the leader sends all assignments, and each member gets its own."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class SyncGroupRequestAssignment:
 
 @message(ApiKey.SYNC_GROUP, versions=(0, 5), flexible_since=4)
 class SyncGroupRequest:
-    """Ask for the assignment of this generation; the leader brings all of them."""
+    """Ask for the assignment of this generation; the leader sends those of all members."""
 
     group_id: str = field(STRING)
     generation_id: int = field(INT32)

@@ -1,4 +1,4 @@
-"""WriteTxnMarkers: write the end of transactions into partitions. Brokers send it to each other."""
+"""WriteTxnMarkers: write the end of transactions into partitions. Sent by transaction coordinators to brokers."""
 
 from __future__ import annotations
 
