@@ -1,1 +1,1 @@
-"""A Kafka-compatible consumer-group coordinator. Start with docs/architecture.md, then `core/coordinator.py`."""
+"""A Kafka-compatible consumer-group coordinator. Read docs/architecture.md first, then `core/coordinator.py`."""

@@ -1,13 +1,15 @@
-"""`python -m coordinator`, and the console script `coordinator`."""
+"""Entry point of `python -m coordinator` and of the console script `coordinator`."""
 
 from __future__ import annotations
 
 import gc
 import sys
 
-gc.set_threshold(100_000, 50, 100)  # importing makes much and no garbage; a daemon then sets what suits it
+gc.set_threshold(
+    100_000, 50, 100
+)  # imports allocate much and leave no garbage; the daemon sets its own thresholds later
 
-from coordinator.cli.main import main  # noqa: E402 - after the collector was told
+from coordinator.cli.main import main  # noqa: E402 - after gc.set_threshold
 
 __all__ = ["main"]
 

@@ -1,11 +1,11 @@
-"""A small blocking Kafka client for the admin commands: one request at a time, against ours or any Kafka.
+"""A small blocking Kafka client for the admin commands: one request at a time, to this coordinator or to any Kafka.
 
-Each connection first asks for ApiVersions and then speaks the newest version that both sides know. Requests go where
-they belong: to any node, to the controller, to a group's coordinator, to a partition's leader. Answers that only ask
-for patience (a coordinator that is loading, an election) are asked again until the time is over.
+Each connection first asks for ApiVersions and then uses the newest version that both sides have. A request goes to any
+node, to the controller, to the coordinator of a group or to the leader of a partition. After a retriable error (a
+coordinator that loads, an election) it is sent again until the time limit.
 
-Where a newer version would only move fields about (FindCoordinator from 4, OffsetFetch from 8), the older form is
-used: every broker from 1.0 to today speaks it. Failures are `CliError`s with one sentence.
+Where a newer version only moves fields (FindCoordinator from 4, OffsetFetch from 8), the older one is used, which every
+broker from 1.0 on has. Failures are `CliError`s with one sentence.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ R = TypeVar("R")
 
 
 class UnreachableError(CliError):
-    """Nobody there, or not a Kafka broker."""
+    """No server answers at an address, or it is not a Kafka broker."""
 
 
 class NodeConnection:
@@ -62,17 +62,17 @@ class NodeConnection:
             raise
 
     def _ask_versions(self) -> dict[int, range]:
-        answer = self._exchange(ApiVersionsRequest(), 0, ApiVersionsResponse)  # version 0 is understood by everyone
+        answer = self._exchange(ApiVersionsRequest(), 0, ApiVersionsResponse)  # every broker answers version 0 (KIP-35)
         if answer.error_code:
             raise CliError(f"{self.address} does not tell its versions: {explain(answer.error_code)}", 1)
         return {api.api_key: range(api.min_version, api.max_version + 1) for api in answer.api_keys}
 
     def call(self, request: Message, response: type[R], max_version: int | None = None) -> R:
-        """Send at the newest version that both know, but at most `max_version`."""
+        """Send in the newest version that both sides have, at most `max_version`, and return the response."""
         return self._exchange(request, self.version_for(api_key_of(request), max_version), response)
 
     def offers(self, key: ApiKey) -> bool:
-        """Whether the node has this API in a version known here."""
+        """Return True if the node has this API in a version that this package has."""
         return bool(self._common_versions(key))
 
     def version_for(self, key: ApiKey, max_version: int | None = None) -> int:
@@ -121,7 +121,7 @@ class NodeConnection:
 
 
 class Client:
-    """The nodes of one cluster, connected to as they are needed. Use it as a context manager."""
+    """The nodes of one cluster, connected on first use. Use it as a context manager."""
 
     def __init__(self, bootstrap: str, timeout_s: float = 10.0) -> None:
         try:
@@ -144,7 +144,7 @@ class Client:
             connection.close()
 
     def any_node(self) -> NodeConnection:
-        """A connection to the first bootstrap address that answers."""
+        """Return a connection to the first bootstrap address that answers."""
         failure: CliError | None = None
         for address in self._bootstrap:
             try:
@@ -154,8 +154,8 @@ class Client:
         raise failure or CliError("no address to connect to")
 
     def metadata(self, topics: list[str] | None, connection: NodeConnection | None = None) -> MetadataResponse:
-        """Nodes, and these topics (None: all of them), as one node knows them. Never creates a topic."""
-        # An empty list means "all" to version 0 alone; null and "no auto-creation" came with 1 and 4.
+        """Return the nodes and these topics (None: all), as one node knows them. Creates no topic."""
+        # An empty list means all topics in version 0 only; null exists from version 1 on, and the flag from 4.
         request = MetadataRequest(
             topics=None if topics is None else [MetadataRequestTopic(name=name) for name in topics],
             allow_auto_topic_creation=False,
@@ -171,14 +171,14 @@ class Client:
         return sorted(self._nodes)
 
     def node(self, node_id: int) -> NodeConnection:
-        """A connection to one node, under the address it advertises."""
+        """Return a connection to one node, at the address that it advertises."""
         if node_id not in self._nodes:
             self.metadata([])
         address = self._nodes.get(node_id)
         if address is None:
             raise CliError(f"node {node_id} is not in the cluster at the moment; try again", 1)
         if len(self._nodes) == 1:
-            return self.any_node()  # it is the one that answered; it may advertise an address for others
+            return self.any_node()  # it is the one that answered, and may advertise an address for other clients
         try:
             return self._connect(address)
         except UnreachableError as error:
@@ -191,7 +191,7 @@ class Client:
         return self.node(self._controller_id)
 
     def coordinator(self, group: str) -> tuple[int, NodeConnection]:
-        """The node that coordinates a group, with its id."""
+        """Return the node id of the coordinator of a group, and a connection to it."""
 
         def ask() -> tuple[int, FindCoordinatorResponse]:
             answer = self.any_node().call(FindCoordinatorRequest(key=group), FindCoordinatorResponse, max_version=3)
@@ -201,7 +201,7 @@ class Client:
         return answer.node_id, self.node(answer.node_id)
 
     def patiently(self, what: str, ask: Callable[[], tuple[int, R]]) -> R:
-        """Ask until the error code is 0; a retriable error is asked again while there is time."""
+        """Repeat `ask` until its error code is 0; retriable errors are repeated until the deadline."""
         while True:
             code, answer = ask()
             if not code:
@@ -218,7 +218,7 @@ class Client:
 
 
 def explain(code: int, message: str | None = None) -> str:
-    """An error code for people: its name, and the server's own words where it sent some."""
+    """Describe an error code: its name, and the message of the server if it sent one."""
     known = _ERRORS.get(code)
     if known is None:
         return message or f"error {code}, which is not known here"

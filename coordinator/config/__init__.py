@@ -1,1 +1,1 @@
-"""Settings: their declarations, the text values they accept, and the sources they are read from."""
+"""Settings: their declarations, the texts that they accept, and the sources from which they are read."""

@@ -1,6 +1,6 @@
-"""The levels of this program's loggers, under log4j's names: resources of type BROKER_LOGGER.
+"""The levels of this program's loggers, with log4j's names for levels: resources of type BROKER_LOGGER (KIP-412).
 
-Levels hold until the process ends; nothing is stored. Rules and texts are those of Kafka's `RuntimeLoggerManager`.
+Levels last until the process ends and are not stored. Rules and texts are those of Kafka's `RuntimeLoggerManager`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LEVELS: Final = {"TRACE": 5, "DEBUG": 10, "INFO": 20, "WARN": 30, "ERROR": 40, "
 
 
 def levels() -> dict[str, str]:
-    """The level that holds for each logger, by its name."""
+    """Return the effective level of each logger by the name of the logger."""
     names = [name for name in logging.root.manager.loggerDict if name == OURS or name.startswith(f"{OURS}.")]
     return {
         ROOT: _name_of(logging.root.level),
@@ -35,7 +35,7 @@ def levels() -> dict[str, str]:
 def alter(
     node: str, node_id: int, changes: Sequence[AlterableConfig], *, validate_only: bool
 ) -> tuple[ErrorCode, str] | None:
-    """Change some levels, all or none; the reason if none."""
+    """Change levels, all or none; returns the error if none was changed."""
     refusal = _why_not(node, node_id, changes)
     if refusal is None and not validate_only:
         for change in changes:
@@ -73,5 +73,5 @@ def _why_not(node: str, node_id: int, changes: Sequence[AlterableConfig]) -> tup
 
 
 def _name_of(level: int) -> str:
-    """The nearest of log4j's levels that is not above `level`."""
+    """Return the name of the highest of log4j's levels that is not above `level`."""
     return next((name for name, number in reversed(LEVELS.items()) if number <= level), "TRACE")

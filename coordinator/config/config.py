@@ -1,9 +1,9 @@
 """The settings, under Kafka's own property names, each declared once.
 
-A field of `Config` is one key: `group_max_size` is `group.max.size`. Its annotation is the type; default, valid range
-and meaning stand beside it, and whether the name is Kafka's or ours. Everything else reads this table: the parser, the
-error sentences, `coordinator config`, docs/configuration.md and the tests. `config_values.py` knows what a text stands
-for that is more than a number or a word; `config_sources.py` reads files, environment and command line.
+A field of `Config` is one key: `group_max_size` is `group.max.size`. Its annotation is the type; its metadata has the
+valid range, the help text and whether the name is Kafka's. The parser, the error messages, `coordinator config`,
+docs/configuration.md and the tests all read this table. `values.py` parses texts that are more than a number or a word;
+`sources.py` reads the file, the environment and the command line.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _key(
     check: Callable[[str], object] | None = None,
     shape: str = "",
 ) -> Any:
-    """Declare one key. `check` raises ConfigError for text that its type allows and its meaning does not."""
+    """Declare one key. `check` raises ConfigError for text of the right type with an invalid meaning."""
     facts = {
         "help": help,
         "ours": ours,
@@ -65,9 +65,9 @@ def _key(
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """All settings. `Config()` is the defaults; `config_sources.load` reads the others."""
+    """All settings. `Config()` has the defaults; `sources.load` reads other values."""
 
-    # --- who and where ---
+    # --- node and addresses ---
     listeners: str = _key(
         "127.0.0.1:9092",
         "Where clients connect: host:port or PLAINTEXT://host:port. No host means all interfaces, port 0 a free port.",
@@ -134,7 +134,7 @@ class Config:
         minimum=1,
     )
     group_max_rebalance_history: int = _key(
-        32, "How many past rebalances are kept in memory for each group, in plain words.", ours=True, minimum=0
+        32, "How many past rebalances are kept in memory for each group, as readable sentences.", ours=True, minimum=0
     )
 
     # --- the offsets log ---
@@ -164,7 +164,7 @@ class Config:
         262144, "So little of a log is read at a start rather than kept in a snapshot.", ours=True, long=True, minimum=0
     )
     offsets_retention_minutes: int = _key(
-        10080, "How long committed offsets are kept once nobody in the group uses them.", minimum=1
+        10080, "How long committed offsets are kept once no member of the group uses them.", minimum=1
     )
     offsets_retention_check_interval_ms: int = _key(
         600000, "How often expired offsets are looked for.", long=True, minimum=1
@@ -367,33 +367,33 @@ class Config:
         shape="directory",
     )
 
-    # --- no key: where a value comes from ---
+    # --- not a key: the source of a value ---
     is_http_given: bool = field(default=False, compare=False, repr=False)
-    """Whether `http.listen` was set by any source, rather than left at its default."""
+    """True if a source set `http.listen`, False if it was left at its default."""
 
-    # --- what others would otherwise work out again ---
+    # --- parsed values ---
     @property
     def listen_address(self) -> Address:
         return parse_listeners(self.listeners)
 
     @property
     def advertised_address(self) -> Address | None:
-        """None: advertise what was bound."""
+        """The advertised address; None to advertise the bound address."""
         return parse_listeners(self.advertised_listeners) if self.advertised_listeners else None
 
     @property
     def node_addresses(self) -> dict[int, Address]:
-        """By node id. Empty: this node is alone."""
+        """Addresses by node id; empty if this node is alone."""
         return parse_nodes(self.cluster_nodes)
 
     @property
     def worker_port_list(self) -> list[int]:
-        """Empty: not given."""
+        """Ports of the workers; empty if not given."""
         return parse_ports(self.worker_ports)
 
     @property
     def http_address(self) -> Address | None:
-        """None: no HTTP port."""
+        """The address of the HTTP port; None for no HTTP port."""
         return None if self.http_listen.lower() in ("", OFF) else parse_address(self.http_listen)
 
     @property
@@ -410,7 +410,7 @@ class Config:
 
 
 class Key(NamedTuple):
-    """What is known about one key; `name` as written in a file, `attribute` as read from a `Config`."""
+    """The declaration of one key; `name` as written in a file, `attribute` as read from a `Config`."""
 
     name: str
     attribute: str
@@ -430,7 +430,7 @@ class Key(NamedTuple):
 
     @property
     def valid(self) -> str:
-        """The valid range, for people."""
+        """The valid range as text."""
         if self.type == "boolean":
             return "true or false"
         if self.choices:
@@ -443,7 +443,7 @@ class Key(NamedTuple):
         return f"at least {self.minimum}"
 
     def parse(self, text: str) -> float | bool | str:
-        """The value that `text` stands for; a ConfigError says what would be accepted."""
+        """Parse a value; the message of a ConfigError names the accepted values."""
         text = text.strip()
         if self.type == "boolean":
             if text.lower() not in ("true", "false"):
@@ -473,13 +473,13 @@ class Key(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    """Another of Kafka's names for a key of ours, in a coarser unit."""
+    """Another of Kafka's names for a key, possibly in a coarser unit."""
 
     key: str
     factor: int = 1
 
 
-# The finer unit wins where a file gives both, as in Kafka; here that means: an entry for the key itself.
+# As in Kafka, the finer unit takes precedence where a file gives both; an entry for the key itself is the finest.
 OTHER_NAMES: Final[Mapping[str, _Unit]] = {
     "broker.id": _Unit("node.id"),
     "log.dir": _Unit("log.dirs"),
@@ -494,7 +494,7 @@ _TYPES: Final = {"int": "int", "float": "double", "bool": "boolean", "str": "str
 
 @cache
 def keys() -> Mapping[str, Key]:
-    """Every key by its name, in the order of declaration."""
+    """Return every key by its name, in the order of declaration."""
     table: dict[str, Key] = {}
     for declared in fields(Config):
         facts = dict(declared.metadata)

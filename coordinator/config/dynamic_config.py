@@ -1,12 +1,11 @@
-"""Settings that may change while the node runs, and which of the values given for one of them holds.
+"""Settings that may change while the node runs, and the precedence of their values.
 
-As in Kafka's `DynamicBrokerConfig`, a value set for this node comes before one set for all nodes, then what the node
-was started with, then the default. The catalogue of topics stores what was set (`Catalogue.node_configs`).
+As in Kafka's `DynamicBrokerConfig`, a value set for this node takes precedence over one set for all nodes, then over
+the one given at start, then over the default. The catalogue of topics stores dynamic values (`Catalogue.node_configs`).
 
-`Config` is frozen for all other code. The settings in `DYNAMIC` are read anew each time they are used, so that to
-change a field of the one `Config` object is to change the setting; only `DynamicConfig.apply` does it. A setting is
-in the table if nothing copies it at start, and if no client could run a program or write a file with it (there is no
-authentication).
+`Config` is frozen for all other code. The settings in `DYNAMIC` are read each time they are used, so changing a field
+of the one `Config` object changes the setting; only `DynamicConfig.apply` does that. A setting is in the table if no
+code copies it at start, and if no client could run a program or write a file with it (there is no authentication).
 """
 
 from __future__ import annotations
@@ -21,8 +20,8 @@ from coordinator.config.values import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-FOR_ALL: Final = ""  # the name of the resource whose settings hold for every node
-# Sources of a value, by their numbers on the wire.
+FOR_ALL: Final = ""  # the name of the resource whose settings apply to every node
+# Sources of a value, as DescribeConfigs numbers them (`DescribeConfigsResponse.ConfigSource`).
 FROM_NODE: Final = 2
 FROM_ALL_NODES: Final = 3
 FROM_SERVER: Final = 4
@@ -42,7 +41,7 @@ DYNAMIC: Final = frozenset(
 
 
 class Level(NamedTuple):
-    """A value of a setting, and where it comes from."""
+    """A value of a setting, and its source."""
 
     value: str
     source: int
@@ -57,7 +56,7 @@ class DynamicConfig:
         self._set: Mapping[str, Mapping[str, str]] = {}
 
     def levels(self, key: Key) -> list[Level]:
-        """The values given for a setting, the one that holds first."""
+        """Return the values given for a setting, the effective one first."""
         found = []
         if key.name in DYNAMIC:
             found = [
@@ -71,11 +70,11 @@ class DynamicConfig:
         return [*found, Level(text_of(key.default), FROM_DEFAULT)]
 
     def set_for_all(self) -> Mapping[str, str]:
-        """The settings that were set for all nodes."""
+        """Return the settings that were set for all nodes."""
         return self._set.get(FOR_ALL, {})
 
     def why_not(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:
-        """Why these settings cannot hold, if so; each was found valid by itself."""
+        """Return the reason why these settings, each valid by itself, cannot be applied together; None if they can."""
         try:
             check_together(replace(self._config, **self._values(node_configs)))
         except ConfigError as error:
@@ -83,7 +82,7 @@ class DynamicConfig:
         return None
 
     def apply(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:
-        """Let these settings hold from now on. If they cannot, none of them does, and the reason is returned."""
+        """Apply these settings from now on. If that is not possible, apply none and return the reason."""
         try:
             values = self._values(node_configs)
             check_together(replace(self._config, **values))
@@ -97,15 +96,15 @@ class DynamicConfig:
         return None
 
     def _values(self, node_configs: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-        """By attribute of `Config`, for every dynamic setting."""
+        """Return the effective value of every dynamic setting, by attribute of `Config`."""
         values = {keys()[name].attribute: value for name, value in self._static.items()}
-        for resource in (FOR_ALL, str(self._config.node_id)):  # the stronger one last
+        for resource in (FOR_ALL, str(self._config.node_id)):  # the one that takes precedence last
             for name, text in node_configs.get(resource, {}).items():
-                if name in DYNAMIC:  # else it was set by another version of this program
+                if name in DYNAMIC:  # other names were set by another version of this program
                     values[keys()[name].attribute] = keys()[name].parse(text)
         return values
 
 
 def text_of(value: object) -> str:
-    """A value as it is written in a file."""
+    """Return a value as it is written in a file."""
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,8 +1,8 @@
-"""The names of Kafka's broker settings that have no meaning here.
+"""The names of Kafka's broker settings that this daemon does not have.
 
-A server.properties written for a Kafka broker should start this daemon as it is. Names in this list are accepted and
+A server.properties written for a Kafka broker should start this daemon unchanged. Names in this list are accepted and
 ignored with one warning; a name that is in neither this list nor `config.py` is taken for a spelling mistake.
-Whole families (ssl, sasl, quotas) go by their prefix. Names are facts of Kafka 2.8 to 4.0.
+Families of settings (ssl, sasl, quotas) are listed by prefix. Source: the broker settings of Kafka 2.8 to 4.0.
 """
 
 from __future__ import annotations
@@ -70,5 +70,5 @@ KAFKA_KEYS: Final = frozenset(
     socket.connection.setup.timeout.max.ms socket.connection.setup.timeout.ms socket.listen.backlog.size
     socket.receive.buffer.bytes socket.send.buffer.bytes super.users unclean.leader.election.enable
     unclean.leader.election.interval.ms unstable.api.versions.enable unstable.feature.versions.enable
-    """.split()  # noqa: SIM905 - one name a line would be ninety lines of nothing
+    """.split()  # noqa: SIM905 - one name per line would be ninety lines
 )

@@ -1,10 +1,11 @@
 r"""Java's properties syntax, in which Kafka writes server.properties and meta.properties.
 
-One `key=value` a line. The separator is `=`, `:` or white space; a line that starts with `#` or `!` is a comment; a
-backslash at the end of a line joins the next one to it, less its indentation. `\t \n \r \f \uXXXX` are escapes, any
+One `key=value` per line. The separator is `=`, `:` or white space; a line that starts with `#` or `!` is a comment; a
+backslash at the end of a line joins the next line to it, without its indentation. `\t \n \r \f \uXXXX` are escapes; any
 other escaped character stands for itself, so `\:` and `\ ` can be part of a key.
 
-Promise: `parse_properties` never fails on well-formed Java properties, and names the line of what it cannot read.
+Guarantee: `parse_properties` accepts all well-formed Java properties; its errors name the line. Source:
+`java.util.Properties.load`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Final, NamedTuple
 
 _BLANK: Final = " \t\f"
 _ESCAPES: Final = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
-_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # str.splitlines knows many more, Java only these
+_LINE_END: Final = re.compile(r"\r\n|\n|\r")  # str.splitlines splits at many more characters than Java
 
 
 class Property(NamedTuple):
     key: str
     value: str
-    line: int  # counted from 1: where the entry begins
+    line: int  # the first line of the entry, counted from 1
 
 
 class PropertiesError(ValueError):
@@ -29,12 +30,12 @@ class PropertiesError(ValueError):
 
 
 def parse_properties(text: str) -> list[Property]:
-    """All entries in their order; a key may come twice, and then the last one counts, as in Java."""
+    """Return all entries in order. If a key occurs twice, the caller uses the last one, as Java does."""
     return [_split(line, number) for line, number in _logical_lines(text)]
 
 
 def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
-    """Lines with their continuations joined, without blank lines and comments."""
+    """Yield lines with their continuations joined, without blank lines and comments."""
     gathered, started = "", 0
     for number, natural in enumerate(_LINE_END.split(text), start=1):
         line = natural.lstrip(_BLANK)
@@ -49,7 +50,7 @@ def _logical_lines(text: str) -> Iterator[tuple[str, int]]:
         yield gathered + line, started
         gathered, started = "", 0
     if started and gathered:
-        yield gathered, started  # the text ends in a continuation: Java takes what there is
+        yield gathered, started  # the text ends in a continuation, which Java accepts
 
 
 def _split(line: str, number: int) -> Property:

@@ -1,9 +1,9 @@
-"""Where settings come from, and which of them holds: a `Config` out of a file, the environment and the command line.
+"""The sources of settings and their precedence: make a `Config` from a file, the environment and the command line.
 
-A value comes from the last of these that names it: default, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE),
---override key=value, the flag made for it. A key of Kafka's that has no meaning here is ignored with one warning, so
-that Kafka's own server.properties can be used as it is; a key that nobody knows is an error that names the nearest one.
-Last of all the settings are held against each other.
+The last of these that names a key gives its value: default, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE),
+--override key=value, the flag of the key. A key of Kafka's that this daemon does not have is ignored with one warning,
+so that Kafka's server.properties can be used unchanged; any other unknown key is an error that names the most similar
+key. Finally the settings are checked against each other.
 
 Pure: text and mappings in, a frozen `Config` out. The command line reads the file and the environment.
 """
@@ -29,16 +29,16 @@ def load(
     flags: Mapping[str, str] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Config:
-    """Settings from all sources, weakest first: `file_text`, `environ`, `overrides` ("key=value"), `flags` by key name.
+    """Make a Config from, in rising precedence, `file_text`, `environ`, `overrides` ("key=value") and `flags` by key.
 
-    `warn` gets at most one sentence about keys of Kafka's that mean nothing here, and one about such variables.
+    `warn` gets at most one sentence about ignored keys of Kafka's, and one about ignored variables.
     """
     values: dict[str, Any] = {}
     unused: list[str] = []
     unused_variables: list[str] = []
 
     def take(entries: Iterable[tuple[str, str, str]]) -> None:
-        """One source: (key, text, where it stands). Other names for a key never beat the key itself in one source."""
+        """Read one source of (key, text, place). Within a source a key takes precedence over its other names."""
         exact: dict[str, Any] = {}
         converted: dict[str, tuple[int, Any]] = {}
         for name, text, where in entries:
@@ -95,7 +95,7 @@ def _take_one(
 
 
 def _nearest(name: str) -> str:
-    from difflib import get_close_matches  # needed by a mistake only
+    from difflib import get_close_matches  # imported late, since only a mistake needs it
 
     close = get_close_matches(name, [*keys(), *OTHER_NAMES], n=1, cutoff=0.6)
     return f"did you mean {close[0]}?" if close else "`coordinator config` lists them all"
@@ -122,7 +122,7 @@ def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
 
 
 def check_together(config: Config) -> None:
-    """What no single key can say."""
+    """Raise ConfigError if settings that are valid by themselves contradict each other."""
     if config.group_min_session_timeout_ms > config.group_max_session_timeout_ms:
         raise ConfigError(
             f"group.min.session.timeout.ms ({config.group_min_session_timeout_ms}) is above "

@@ -1,8 +1,7 @@
-"""What the text of a setting stands for, where that is more than a number or a word: addresses, listeners, the nodes of
-a cluster, ports, topics, a command, a directory.
+"""Parsers for settings that are more than a number or a word: addresses, nodes, ports, topics, a command, a directory.
 
-A text that means nothing is a `ConfigError`: one sentence that says what to write. Whose setting it is, and where it
-stands, is added by those who know (`config.py`, `sources.py`).
+A text that cannot be parsed raises `ConfigError` with one sentence that says what to write. `config.py` adds the name
+of the setting to it, and `sources.py` the place.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import re
 import shlex
 from typing import Final, NamedTuple
 
-MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes: each node has a range of producer ids of its own (core/cluster.py)
+MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes; each node has its own range of producer ids (core/cluster.py)
 OFF: Final = "off"
 
 _LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
@@ -30,7 +29,7 @@ class Address(NamedTuple):
 
 
 def parse_address(text: str) -> Address:
-    """`host:port`, `[v6 address]:port`, `:port` (all interfaces) or Kafka's `PLAINTEXT://host:port`."""
+    """Parse `host:port`, `[v6 address]:port`, `:port` (all interfaces) or Kafka's `PLAINTEXT://host:port`."""
     scheme, separator, rest = text.strip().rpartition("://")
     if separator and scheme.upper() != "PLAINTEXT":
         raise ConfigError(f"{text!r} asks for the protocol {scheme}, but only PLAINTEXT is served; write host:port")
@@ -42,7 +41,7 @@ def parse_address(text: str) -> Address:
 
 
 def parse_listeners(text: str) -> Address:
-    """Kafka's list of listeners; of its entries those named CONTROLLER mean nothing here, and one must be left."""
+    """Parse Kafka's list of listeners: entries named CONTROLLER are ignored, and exactly one other is required."""
     entries = [entry.strip() for entry in text.split(",") if entry.strip()]
     served = [entry for entry in entries if not entry.upper().startswith("CONTROLLER://")]
     if len(served) != 1:
@@ -51,7 +50,7 @@ def parse_listeners(text: str) -> Address:
 
 
 def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
-    """`orders:12,payments:3` as a dict from topic to number of partitions; a topic may come without a number."""
+    """Parse `orders:12,payments:3` into a dict from topic to number of partitions; the number may be left out."""
     topics: dict[str, int] = {}
     for entry in filter(None, (entry.strip() for entry in text.split(","))):
         name, separator, count = entry.rpartition(":")
@@ -74,7 +73,7 @@ def parse_topics(text: str, default_partitions: int = 1) -> dict[str, int]:
 
 
 def parse_nodes(text: str) -> dict[int, Address]:
-    """`1@host:port,2@host:port` as a dict from node id to address, in ascending order of the ids."""
+    """Parse `1@host:port,2@host:port` into a dict from node id to address, in ascending order of the ids."""
     nodes: dict[int, Address] = {}
     for entry in filter(None, (entry.strip() for entry in text.split(","))):
         number, separator, where = entry.partition("@")
@@ -90,7 +89,7 @@ def parse_nodes(text: str) -> dict[int, Address]:
 
 
 def parse_ports(text: str) -> list[int]:
-    """`9092,9192` as numbers."""
+    """Parse `9092,9192` into a list of numbers."""
     entries = list(filter(None, (entry.strip() for entry in text.split(","))))
     if any(not re.fullmatch("[0-9]{1,5}", entry) or not 0 < int(entry) < 65536 for entry in entries):
         raise ConfigError(f"{text!r} must be ports from 1 to 65535 with commas between, as in 9092,9192")

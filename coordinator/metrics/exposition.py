@@ -1,7 +1,7 @@
-"""Figures as Prometheus reads them: a collector over plain samples, in a registry of its own.
+"""The Prometheus exposition: a collector over plain samples, in a separate registry.
 
-The default registry of prometheus_client is left alone: it belongs to whoever embeds this package. Each scrape asks
-for a fresh `ServerStatus`, so that there is no second copy of any counter that could disagree with the first.
+The default registry of prometheus_client is not used: it belongs to a program that embeds this package. Each scrape
+reads a fresh `ServerStatus`, so no counter exists twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from coordinator.metrics.health import HistogramSample, Sample
 
 
 class SampleCollector(Collector):
-    """Presents the samples of one moment as metric families, in the order of their first appearance."""
+    """Presents the samples of one scrape as metric families, in the order of their first appearance."""
 
     def __init__(self, samples: Sequence[Sample | HistogramSample]) -> None:
         self._samples = samples
@@ -56,7 +56,7 @@ def _bound(bound: float) -> str:
 
 
 def expose(samples: Iterable[Sample | HistogramSample], accept: str) -> tuple[bytes, str]:
-    """The body of a scrape and its content type: the classic text format, or OpenMetrics for who asks for it."""
+    """Return the body of a scrape and its content type: the text format, or OpenMetrics if `accept` asks for it."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(SampleCollector(list(samples)))
     encoder, content_type = choose_encoder(accept)

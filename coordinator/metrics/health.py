@@ -1,7 +1,7 @@
-"""Values that the HTTP port shows. The server fills them in; `coordinator.metrics.http_server` writes them out.
+"""Values that the HTTP port shows. The server fills them in; `coordinator.metrics.http_server` serves them.
 
-Only the exposition knows Prometheus; for the rest of the daemon a figure is a `Sample` or a `HistogramSample`. Figures
-of the same name are one family and share help, kind and label names. A counter's name ends in `_total`.
+Only the exposition depends on Prometheus; elsewhere a metric is a `Sample` or a `HistogramSample`. Samples of the same
+name are one family and share help, kind and label names. The name of a counter ends in `_total`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ NO_LABELS: Final[Mapping[str, str]] = {}
 
 
 class Sample(NamedTuple):
-    """One figure. `name` is complete: prefix, unit, and `_total` where `kind` is counter."""
+    """One value of a metric. `name` is complete: prefix, unit, and `_total` where `kind` is counter."""
 
     name: str
     help: str
@@ -24,8 +24,8 @@ class Sample(NamedTuple):
 
 
 class HistogramSample(NamedTuple):
-    """How often a measured value was at most each bound. `buckets` are (bound, cumulative count), ascending; the last
-    bound is infinity and its count the number of measurements."""
+    """A histogram. `buckets` are (upper bound, cumulative count), ascending; the last bound is infinity, and its count
+    the number of measurements."""
 
     name: str
     help: str
@@ -36,7 +36,7 @@ class HistogramSample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ServerStatus:
-    """The state of the daemon at one moment. `reason` says in a few words why it is not ready (or how it is)."""
+    """The state of the daemon at one moment. `reason` says in a few words why it is not ready, or that it is."""
 
     ready: bool
     reason: str

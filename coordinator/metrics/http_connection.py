@@ -1,7 +1,7 @@
-"""One HTTP connection without blocking calls: the request's head in, the answer out.
+"""One HTTP connection without blocking calls: reads the head of a request and writes the response.
 
-The server's selector says when something can be read or written. A head is complete at its empty line; a peer whose
-head is longer than `MAX_HEAD_BYTES` is hung up on.
+The selector of the server reports when the socket can be read or written. A head is complete at its empty line; a
+connection whose head is longer than `MAX_HEAD_BYTES` is closed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ ENDS_OF_HEAD: Final = (b"\r\n\r\n", b"\n\n")
 
 
 class HttpConnection:
-    """`deadline` is when it must be gone, in seconds of the monotonic clock."""
+    """A connection that must be closed by `deadline`, in seconds of the monotonic clock."""
 
     __slots__ = ("_unsent", "address", "deadline", "head", "is_asked", "socket")
 
@@ -29,7 +29,7 @@ class HttpConnection:
         self._unsent = memoryview(b"")
 
     def read(self) -> bool:
-        """Take what has arrived. False: the connection is to be closed without an answer."""
+        """Read what has arrived. False: the connection is to be closed without a response."""
         try:
             data = self.socket.recv(READ_BYTES)
         except BlockingIOError:
@@ -43,12 +43,12 @@ class HttpConnection:
         return self.is_asked or len(self.head) <= MAX_HEAD_BYTES
 
     def answer(self, data: bytes) -> bool:
-        """Send as much of the answer as the socket takes. False: nothing is left to be done."""
+        """Send as much of the response as the socket takes. False: the connection is to be closed."""
         self._unsent = memoryview(data)
         return self.write()
 
     def write(self) -> bool:
-        """Go on sending. False: nothing is left to be done."""
+        """Continue to send. False: the connection is to be closed, because all was sent or sending failed."""
         try:
             sent = self.socket.send(self._unsent)
         except BlockingIOError:

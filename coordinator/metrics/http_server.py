@@ -1,14 +1,13 @@
-"""The HTTP port: /healthz, /readyz and /metrics, beside the Kafka port and never in its way.
+"""The HTTP port: /healthz, /readyz and /metrics, served outside of the event loop of the Kafka port.
 
-One thread of its own reads requests and writes answers as the sockets allow (a selector), so that a connection that
-sends nothing, or does not read, keeps nobody waiting, and a scrape costs the event loop nothing but what `status`
-reads. Small on purpose: GET and HEAD, three paths, one request per connection.
+One thread with a selector reads requests and writes responses, so a connection that sends nothing, or does not read,
+delays no other, and a scrape costs the event loop only what `status` reads. GET and HEAD, one request per connection.
 
-Bounds: `MAX_CONNECTIONS` at a time, of which the oldest gives way to a new one; `LIFETIME_S` for each, whatever the
-client does; `MAX_HEAD_BYTES` of a request. Requests are answered one after another, /metrics after all others.
+Bounds: `MAX_CONNECTIONS` at a time, of which a new one replaces the oldest; `LIFETIME_S` for each; `MAX_HEAD_BYTES` of
+a request. Requests are answered one after another, /metrics after all others.
 
-/healthz answers 200 while the daemon can tell its status at all: restart it when this fails. /readyz answers 200 once
-groups are loaded and 503 with the reason before: send clients when this succeeds.
+/healthz answers 200 while the daemon can read its status; restart it when this fails. /readyz answers 200 once groups
+are loaded, and 503 with the reason before; send clients once it succeeds.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ LOG: Final = logging.getLogger("coordinator.http")
 MAX_CONNECTIONS: Final = 64
 LIFETIME_S: Final = 10.0
 BACKLOG: Final = 64
-SWEEP_S: Final = 0.25  # how often over-long connections are looked for; also how long close() takes at most
-COSTLY: Final = b"/metrics"  # takes tens of ms: probes are answered first
+SWEEP_S: Final = 0.25  # between looks for connections past their deadline; also the longest time that close() takes
+COSTLY: Final = b"/metrics"  # takes tens of ms, so probes are answered first
 
 TEXT: Final = "text/plain; charset=utf-8"
 INDEX: Final = "/healthz   is the process alive\n/readyz    does it serve groups\n/metrics   figures for Prometheus\n"
@@ -49,7 +48,7 @@ class HttpPortError(Exception):
 
 
 class Responder(Protocol):
-    """How one path is answered: from the status and the Accept header to code, content type and body."""
+    """Answers one path: takes the status and the Accept header, returns code, content type and body."""
 
     def __call__(self, status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]: ...
 
@@ -65,10 +64,10 @@ class HttpServer:
         self._is_closing = threading.Event()
         self._selector = selectors.DefaultSelector()
         self._open: dict[HttpConnection, None] = {}  # in order of arrival
-        self._asked: list[HttpConnection] = []  # their requests are complete and not answered yet
+        self._asked: list[HttpConnection] = []  # connections whose request is complete and not answered yet
 
     def start(self) -> tuple[str, int]:
-        """The address bound. Raises OSError when it cannot be."""
+        """Bind and serve; returns the bound address. Raises OSError if it cannot be bound."""
         host = self._address.host
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listening = socket.create_server((host, self._address.port), family=family, backlog=BACKLOG)
@@ -102,14 +101,14 @@ class HttpServer:
             self._hang_up(connection)
 
     def _round(self) -> None:
-        """Do what the sockets allow now, answer the cheap requests and one that is not."""
+        """Read and write what the sockets allow now; answer all cheap requests and at most one for /metrics."""
         for key, _ in self._selector.select(0 if self._asked else SWEEP_S):
             connection = key.data
             if connection is None:
                 self._accept()
             elif connection not in self._open:
-                continue  # it gave way to a new one in this round
-            elif connection.is_asked:  # its answer is on the way
+                continue  # a new connection replaced it in this round
+            elif connection.is_asked:  # its response is being sent
                 if not connection.write():
                     self._hang_up(connection)
             elif not connection.read():
@@ -131,7 +130,7 @@ class HttpServer:
             self._hang_up(connection)
 
     def _accept(self) -> None:
-        """Take the connections that wait; the oldest ones give way."""
+        """Accept the waiting connections; at the limit, each replaces the oldest one."""
         listening = self._listening
         for _ in range(BACKLOG):
             try:
@@ -150,13 +149,13 @@ class HttpServer:
         self._open.pop(connection, None)
         if connection in self._asked:
             self._asked.remove(connection)
-        with contextlib.suppress(KeyError, ValueError):  # while it waits for its answer it is not registered
+        with contextlib.suppress(KeyError, ValueError):  # not registered while it waits for its response
             self._selector.unregister(connection.socket)
         connection.close()
 
 
 def open_http(config: Config, status: Status) -> HttpServer | None:
-    """Serve where `http.listen` says. None: it says `off`, or it is the default and another process has that port."""
+    """Serve at `http.listen`. None if that is `off`, or if it is the default and another process has the port."""
     address = config.http_address
     if address is None:
         return None
@@ -180,7 +179,7 @@ def open_http(config: Config, status: Status) -> HttpServer | None:
 
 
 def _answer(connection: HttpConnection, status: Status) -> bytes:
-    """The whole answer to the request of a connection."""
+    """Return the whole response to the request of a connection."""
     out = BytesIO()
     try:
         _Handler(connection.head, out, connection.address, status)
@@ -190,7 +189,7 @@ def _answer(connection: HttpConnection, status: Status) -> bytes:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """The standard library's parser and writer, between two buffers instead of on a socket."""
+    """The parser and writer of the standard library, on two buffers instead of a socket."""
 
     server_version = "coordinator"
     sys_version = ""
@@ -250,8 +249,8 @@ def _readyz(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
 
 
 def _metrics(status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]:
-    # Here and not above: prometheus_client takes longer to import than all of the above, and the port shall be
-    # there, saying 'loading', as early as can be.
+    # Imported late: prometheus_client takes longer to import than all of the above, and the port should answer
+    # "loading" as early as possible.
     from coordinator.metrics.exposition import expose
 
     body, content_type = expose(status().metrics, accept)

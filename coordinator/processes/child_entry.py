@@ -1,7 +1,7 @@
-"""The child's end of `child_process.py`: what each entry of a child does before anything else.
+"""The first steps of a child that `child_process.py` started.
 
-It is nice to others, keeps its stdout for answers, and watches its lifeline: when the daemon lets go of the other end,
-because it wants the child to end or because it was killed, the child ends at once, whatever it is doing.
+The child lowers its priority, reserves its stdout for answers, and watches its lifeline: when the daemon closes the
+other end, because it wants the child to end or because it was killed, the child exits at once.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ CUT_EXIT_CODE: Final = 75
 
 
 def begin(when_cut: Callable[[], None] = lambda: None) -> tuple[IO[bytes], IO[bytes]]:
-    """Returns the pipes that orders come from and answers go to. `when_cut` is called before the end, in a thread."""
+    """Return the pipes for orders and for answers. A thread calls `when_cut` before the child exits at the cut."""
     stdin, stdout = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # what anybody prints must not be taken for an answer
+    sys.stdout = sys.stderr  # printed text must not be taken for an answer
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
     _watch_lifeline(when_cut)

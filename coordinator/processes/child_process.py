@@ -1,13 +1,12 @@
-"""Children of the daemon: work that must not be felt by its event loop, and that may die without taking it along.
+"""Child processes of the daemon, for work that must not delay its event loop and may crash without ending the daemon.
 
-A child is started from a thread, never from the loop: there, starting one under uvloop stopped the loop for 43 ms at
-800 MB of memory, and for less than 2 ms from a thread. It gets the read end of a pipe, its lifeline, whose other end
-only the daemon holds: when that closes, because it is told to end or because the daemon was killed, the child goes
-(`child_entry.py` watches it). Each child leads a process group of its own, so that whatever it has started itself can
-be ended with it.
+A child is started from a thread: under uvloop, with 800 MB of memory, a start from the loop blocked it for 43 ms, and
+one from a thread for less than 2 ms. The child gets the read end of a pipe, its lifeline; only the daemon holds the
+other end. When that end closes, because the child is told to end or the daemon was killed, the child exits
+(`child_entry.py` watches it). Each child leads a process group, so that processes which it started end with it.
 
-A child speaks on its stdout and is spoken to on its stdin; what it writes to stderr is kept for the sentence that says
-why it failed, up to a bound.
+A child reads orders from its stdin and writes answers to its stdout; the last `STDERR_KEPT_BYTES` of its stderr are used
+for the error message when it fails.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ import coordinator
 
 LIFELINE_VARIABLE: Final = "COORDINATOR_LIFELINE_FD"
 STDERR_KEPT_BYTES: Final = 4096
-GRACE_S: Final = 5.0  # between the request to end and SIGKILL
+GRACE_S: Final = 5.0  # between the cut of the lifeline and SIGKILL
 
 T = TypeVar("T")
 
 
 class ChildError(Exception):
-    """A child failed, was killed, or took too long: one clause that says which."""
+    """A child failed, was killed, or took too long; the message is one clause that says which."""
 
 
 class Children:
-    """Those of one daemon. `run` may be called from several threads, `close` from any."""
+    """The children of one daemon. `run` may be called from several threads, `close` from any."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -46,7 +45,7 @@ class Children:
     def run(
         self, command: Sequence[str], converse: Callable[[IO[bytes], IO[bytes]], T], *, timeout_s: float, name: str
     ) -> T:
-        """Run a child as `run_watched` does, with a time limit for all of it."""
+        """Run a child as `run_watched` does, with a time limit for its whole run."""
         return self.run_watched(
             command, lambda stdin, stdout, _: converse(stdin, stdout), timeout_s=timeout_s, name=name
         )
@@ -59,13 +58,13 @@ class Children:
         timeout_s: float,
         name: str,
     ) -> T:
-        """Start `command`, talk to it (its stdin, its stdout), wait for its end; returns what `converse` returned.
+        """Start `command`, call `converse` with its stdin and stdout, wait for its end; returns the result of `converse`.
 
-        The third argument of `converse` is a function that lets the time limit begin anew. Blocks. ChildError if the
-        child does not end with 0, or in time, or hangs up in the middle of the conversation. What `converse` raises
-        for reasons of its own ends the child.
+        The third argument of `converse` is a function that restarts the time limit. Blocks. Raises ChildError if the
+        child exits with another code than 0, or not in time, or closes a pipe during the conversation. Any other
+        exception of `converse` ends the child and is raised.
         """
-        import tempfile  # late: a start of the daemon does without it, and without what it brings along
+        import tempfile  # imported late to keep the start of the daemon short
 
         with tempfile.TemporaryFile() as stderr, _Lifeline() as lifeline:
             process = self._start(command, stderr, lifeline, name)
@@ -83,7 +82,7 @@ class Children:
                 assert process.stdout is not None
                 try:
                     result = converse(process.stdin, process.stdout, watchdog.restart)
-                except (OSError, EOFError) as error:  # it hung up: how it ended says more
+                except (OSError, EOFError) as error:  # it closed a pipe; its exit code says more
                     broken = error
                     self._end(process, lifeline)
                 with contextlib.suppress(OSError):
@@ -99,7 +98,7 @@ class Children:
                 raise ChildError(f"{name} {watchdog.complaint} {timeout_s:g} s and was killed")
             if code or broken is not None:
                 raise ChildError(_account(name, code, stderr))
-            return result  # type: ignore[return-value]  # set, since nothing broke
+            return result  # type: ignore[return-value]  # set, since no error occurred
 
     def _start(
         self, command: Sequence[str], stderr: IO[bytes], lifeline: _Lifeline, name: str
@@ -115,7 +114,7 @@ class Children:
                     stderr=stderr,
                     pass_fds=(lifeline.read_end,),
                     env=_environment(lifeline.read_end),
-                    process_group=0,  # and no session: Linux would weigh it against the daemon, whatever its nice value
+                    process_group=0,  # not a session: between sessions Linux (autogroup) ignores nice values
                 )
             except OSError as error:
                 raise ChildError(f"{name} cannot be started ({error})") from None
@@ -123,19 +122,19 @@ class Children:
             return process
 
     def _end(self, process: subprocess.Popen[bytes], lifeline: _Lifeline) -> None:
-        """Ask it to go, and see to it."""
+        """Cut the lifeline, and kill the child `GRACE_S` later."""
         lifeline.cut()
         _timer(GRACE_S, lambda: self._kill_group(process))
 
     def _kill_group(self, process: subprocess.Popen[bytes]) -> None:
-        """SIGKILL for the child and what it has started. Not once it was reaped: its number may be another's then."""
+        """Kill the process group of the child, unless it was reaped: its number may then belong to another process."""
         with self._lock:
             if process in self._running:
                 with contextlib.suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
 
     def _reap(self, process: subprocess.Popen[bytes]) -> int:
-        """Nothing of this child is left afterwards, however it ended."""
+        """Wait for the child and kill the rest of its process group; returns its exit code."""
         _wait(process)
         self._kill_group(process)
         with self._lock:
@@ -148,7 +147,7 @@ class Children:
         return code
 
     def close(self) -> None:
-        """Start no more, and tell those that run to end. Does not wait; whoever called `run` does."""
+        """Start no more children, and end those that run. Does not wait for them; the callers of `run` do."""
         with self._lock:
             self._closed = True
             running = list(self._running.items())
@@ -157,7 +156,7 @@ class Children:
 
 
 class _Lifeline:
-    """A pipe that says, by being closed, that the daemon is gone or wants its child to go."""
+    """A pipe whose closed end tells a child to exit: the daemon wants it to, or is gone."""
 
     def __init__(self) -> None:
         self.read_end, self._write_end = os.pipe()
@@ -210,7 +209,7 @@ class _Watchdog:
 
 
 def _environment(lifeline_fd: int) -> dict[str, str]:
-    """The daemon's, with this very package in front of any other that may be installed."""
+    """Return the environment of the daemon, with the running package first on PYTHONPATH."""
     root = str(Path(coordinator.__file__).resolve().parents[1])
     path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
     return {**os.environ, "PYTHONPATH": path, LIFELINE_VARIABLE: str(lifeline_fd)}
@@ -224,7 +223,7 @@ def _timer(seconds: float, action: Callable[[], None]) -> threading.Timer:
 
 
 def _wait(process: subprocess.Popen[bytes]) -> None:
-    """Until it has ended; it stays a zombie, so that its number remains its own."""
+    """Wait until the child has ended; it stays a zombie, so that its number is not reused."""
     with contextlib.suppress(ChildProcessError):
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 

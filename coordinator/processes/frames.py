@@ -1,7 +1,7 @@
-"""What a daemon and its child say to each other over pipes: one value after another, each with its length in front.
+"""Frames between the daemon and its children over pipes: a length, then one value in Python's `marshal` format.
 
-Both ends are the same program in the same Python, and nobody else writes into these pipes; so values go in Python's own
-`marshal`, which costs the daemon's event loop a tenth of what JSON would for rows from memory. Never for files.
+Both ends are the same program in the same Python, and no other process writes into these pipes. `marshal` costs the
+event loop of the daemon a tenth of the time of JSON for rows from memory. It is not used for files.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import IO, Any, Final
 _LENGTH: Final = struct.Struct(">I")
 MAX_FRAME_BYTES: Final = 64 << 20
 ALIVE: Final[dict[str, Any]] = {}
-"""From a child: it has got on with its work, and the time limit of the daemon begins anew."""
+"""Sent by a child that makes progress; restarts the time limit of the daemon."""
 
 
 def encode(value: Any) -> bytes:
-    """A frame. `value` is made of tuples, lists, dicts, strings, bytes and numbers."""
+    """Encode a frame. `value` consists of tuples, lists, dicts, strings, bytes and numbers."""
     data = marshal.dumps(value)
     return _LENGTH.pack(len(data)) + data
 
 
 def write(pipe: IO[bytes], value: Any) -> None:
-    """Write and flush one frame. OSError if nobody reads any more."""
+    """Write and flush one frame. OSError if the other end is closed."""
     pipe.write(encode(value))
     pipe.flush()
 
 
 def read(pipe: IO[bytes]) -> Any:
-    """The next value; EOFError if the other end has hung up, or says something else."""
+    """Read the next value; EOFError if the other end is closed, or the data is not a frame."""
     head = pipe.read(_LENGTH.size)
     if len(head) < _LENGTH.size:
         raise EOFError

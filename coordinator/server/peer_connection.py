@@ -1,7 +1,7 @@
-"""A connection from this node to another one: a small Kafka client, one request at a time.
+"""A connection from this node to another one: a small asyncio client with one request at a time.
 
-Everything has a time limit and a size limit, since the other end may be gone, stopped, or something else entirely.
-Whatever goes wrong is an OSError (TimeoutError among them) or a `LinkError`, and the connection is of no use after it.
+Each call has a time limit and responses a size limit, since the other end may be gone, stopped, or not a coordinator.
+Every error is an OSError (TimeoutError included) or a `LinkError`, after which the connection must be closed.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _READ_BYTES: Final = 1 << 16
 
 
 class LinkError(Exception):
-    """The other end does not answer as a node of ours does. The message says how."""
+    """The other end does not answer like a node of this coordinator. The message says how."""
 
 
 class PeerConnection:
-    """See the module. A context manager; `connect` makes it."""
+    """A connection to one node. Create it with `connect`, and use it as a context manager."""
 
     def __init__(self, node: ClusterNode, client_id: str, streams: tuple[Any, Any]) -> None:
         self.node = node
@@ -35,7 +35,7 @@ class PeerConnection:
 
     @classmethod
     async def connect(cls, node: ClusterNode, client_id: str, *, within_s: float = CONNECT_S) -> Self:
-        """OSError when nobody is there, TimeoutError among them."""
+        """Connect to a node. Raises OSError (TimeoutError included) if that fails."""
         async with asyncio.timeout(within_s):
             return cls(node, client_id, await asyncio.open_connection(node.host, node.port))
 
@@ -46,16 +46,16 @@ class PeerConnection:
         self.close()
 
     def close(self) -> None:
-        """Hang up without waiting for anything."""
+        """Abort the connection at once; unsent data is lost."""
         self._writer.transport.abort()
 
     @property
     def is_usable(self) -> bool:
-        """False once the other end has hung up."""
+        """False once either end has closed the connection."""
         return not (self._reader.at_eof() or self._writer.transport.is_closing())
 
     async def call(self, request: Any, version: int, *, within_s: float) -> Any:
-        """One request and its answer. OSError or LinkError."""
+        """Send a request and return its response. Raises OSError or LinkError."""
         frame = self._protocol.send(request, version)
         try:
             async with asyncio.timeout(within_s):

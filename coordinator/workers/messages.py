@@ -1,8 +1,10 @@
-"""What a supervisor and its workers say to each other: JSON lines over the worker's stdin and stdout.
+"""Messages between a supervisor and its workers: JSON lines over the worker's stdin and stdout.
 
-The first line tells the worker everything it needs (`WorkerOrder`). It answers `ready` once it serves; after that each
-empty line on its stdin asks for its status, which is one line back. The end of its stdin means that the supervisor is
-gone, in whatever way, and that it has to end too.
+The first line configures the worker (`WorkerOrder`). The worker answers `ready` once it serves; after that, each empty
+line on its stdin asks for its status, which it answers with one line. At the end of its stdin, when the supervisor has
+ended for any reason, the worker ends too.
+
+The standard library encodes them: msgspec has no JSON form of infinity, the last bound of each histogram.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """How to run: the settings, the file descriptor of the bound socket, how much to log."""
+    """The settings of a worker, the file descriptor of its bound socket, and its log level."""
 
     config: Config
     listen_fd: int
@@ -39,13 +41,13 @@ READY: Final = b'"ready"\n'
 
 
 def status_line(status: ServerStatus) -> bytes:
-    """A status as one line."""
+    """Encode a status as one line."""
     metrics = [[type(each).__name__, each._asdict()] for each in status.metrics]
     return json.dumps({"ready": status.ready, "reason": status.reason, "metrics": metrics}).encode() + b"\n"
 
 
 def parse_status(line: bytes, labels: Mapping[str, str]) -> ServerStatus:
-    """The status of a worker, with labels that say whose figures these are."""
+    """Decode the status of a worker, adding `labels` to each metric."""
     facts = json.loads(line)
     metrics: list[Sample | HistogramSample] = []
     for kind, values in facts["metrics"]:

@@ -1,16 +1,13 @@
 """The supervisor of worker processes: `coordinator serve --workers N`.
 
-N workers are N nodes of a static cluster on this machine, each with its port, its directory and its share of the
-partitions (`storage/worker_dirs.py`); the Kafka protocol leads each client to the right one, so nothing is forwarded
-and all cores are used. The supervisor binds the ports, starts the workers, and starts again who died: that worker's
-groups come back from its log, and the clients of the others never notice.
+N workers are N nodes of a static cluster on this machine, each with a port, a directory and a share of the partitions
+(`storage/worker_dirs.py`); clients find the right one by the Kafka protocol. The supervisor binds the ports, starts the
+workers and restarts one that died, whose groups are loaded from its log.
 
-SIGTERM, SIGINT and SIGHUP reach all: every worker drains, and the supervisor ends with 0 when the last one has. If the
-supervisor is killed, the workers see their stdin end and do the same by themselves. A worker whose settings or data
-have to be mended (exit code 2) takes the daemon down with the reason that it has logged: starting again would not mend
-it. One whose disk is full or fails (exit code 1) is started again like one that died, and the others go on.
-
-Status and metrics of all workers are shown in one place, the HTTP port, with a label `node`.
+SIGTERM, SIGINT and SIGHUP stop all workers; the supervisor exits with 0 when all have ended well. If it is killed, the
+workers stop at the end of their stdin. A worker with exit code 2 (wrong settings or data, which a restart does not
+change) stops the daemon; one with exit code 1 (disk full or failing) is restarted.
+One HTTP port shows status and metrics of all workers, with a label `node`.
 """
 
 from __future__ import annotations
@@ -39,16 +36,16 @@ from coordinator.workers.messages import READY, WorkerOrder, parse_status
 
 LOG: Final = logging.getLogger("coordinator.workers")
 
-FIRST_PAUSE_S: Final = 0.2  # before a worker that died is started again
+FIRST_PAUSE_S: Final = 0.2  # before a worker that died is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 10.0
-STEADY_S: Final = 60.0  # a worker that ran so long has not died of the last start
-STOP_S: Final = 25.0  # a worker drains in less; then it is killed
+STEADY_S: Final = 60.0  # after this run time the pause begins at its shortest again
+STOP_S: Final = 25.0  # a worker stops in less; then it is killed
 STATUS_S: Final = 2.0
 LOOK_S: Final = 0.05
 
 
 class WorkerProcess:
-    """One process, or the next one in its place."""
+    """The process of one worker, and its restarts."""
 
     def __init__(self, order: WorkerOrder) -> None:
         self.order = order
@@ -73,14 +70,14 @@ class WorkerProcess:
             start_new_session=True,  # Ctrl-C reaches the supervisor, which tells the workers
         )
         assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(OSError):  # it may have died already: `look` finds out
+        with contextlib.suppress(OSError):  # it may have died already, which `look` detects
             process.stdin.write(self.order.line())
             process.stdin.flush()
         self._lines = _Lines(process.stdout, self.ready, f"worker-{self.node_id}")
         self.process = process
 
     def look(self) -> int | None:
-        """Start again who died; returns the exit code of one that cannot start."""
+        """Restart the worker if it died; returns its exit code if it cannot start."""
         process = self.process
         if process is None:
             if time.monotonic() >= self._start_at:
@@ -113,7 +110,7 @@ class WorkerProcess:
             self.process.send_signal(number)
 
     def wait(self, deadline: float) -> int:
-        """The exit code, 0 for one that is not there; killed when it takes too long."""
+        """Wait for the end and return the exit code, 0 if there is no process. Kills it at the deadline."""
         process = self.process
         if process is None:
             return 0
@@ -127,7 +124,7 @@ class WorkerProcess:
         return code
 
     def status(self) -> ServerStatus:
-        """What it says of itself now, for the HTTP thread."""
+        """Ask the worker for its status; called by the HTTP thread."""
         process, lines = self.process, self._lines
         if process is None or lines is None or process.stdin is None:
             return ServerStatus(False, f"node {self.node_id} is being started again")
@@ -142,7 +139,7 @@ class WorkerProcess:
 
 
 class _Lines:
-    """Reads a worker's stdout in a thread: that it is ready, and the last status that it told."""
+    """Reads the stdout of a worker in a thread: sets `ready`, and keeps the last status line."""
 
     def __init__(self, pipe: IO[bytes], ready: threading.Event, name: str) -> None:
         self._pipe = pipe
@@ -152,7 +149,7 @@ class _Lines:
         threading.Thread(target=self._read, name=name, daemon=True).start()
 
     def _read(self) -> None:
-        with contextlib.suppress(OSError, ValueError):  # closed under our hands: the worker is gone
+        with contextlib.suppress(OSError, ValueError):  # the worker is gone, and the pipe was closed
             for line in self._pipe:
                 if line == READY:
                     self._ready.set()
@@ -166,7 +163,7 @@ class _Lines:
             self._last = b""
 
     def next(self, within_s: float) -> bytes:
-        """The next status line; ValueError when none came in time."""
+        """Wait for the next status line; ValueError when none came in time."""
         with self._news:
             if not self._news.wait_for(lambda: self._last, within_s):
                 raise ValueError("no answer")
@@ -184,7 +181,7 @@ class Supervisor:
         self._stopping = threading.Event()
 
     def prepare(self, data_dir: DataDir) -> None:
-        """Bind the ports, bring every partition to its owner. StartupError: one sentence for the user."""
+        """Bind the ports and move every partition to the directory of its owner. Raises StartupError."""
         config = self._config
         listen, count = config.listen_address, config.workers
         ports = config.worker_port_list or [listen.port + number if listen.port else 0 for number in range(count)]
@@ -221,11 +218,11 @@ class Supervisor:
 
     @property
     def addresses(self) -> list[str]:
-        """Where the workers listen."""
+        """The addresses on which the workers listen."""
         return [worker.order.config.listeners for worker in self.workers]
 
     def run(self, ready: Callable[[Sequence[str]], None]) -> int:
-        """Until told to end; the exit code."""
+        """Run until a signal or a failure; returns the exit code. Calls `ready` once all workers are ready."""
         for number in STOP_SIGNALS:
             signal.signal(number, lambda *_: self._stopping.set())
         told = False
@@ -251,12 +248,12 @@ class Supervisor:
         return 0 if all(code == 0 for code in codes) else 1
 
     def close(self) -> None:
-        """After a start that failed half-way."""
+        """Close the sockets, also after a start that failed."""
         for listening in self._sockets:
             listening.close()
 
     def status(self) -> ServerStatus:
-        """Of all: ready when everyone is; the reason of the first who is not."""
+        """Return the status of all: ready when every worker is, else the reason of the first that is not."""
         found = [worker.status() for worker in self.workers]
         metrics: list[Sample | HistogramSample] = [
             Sample(

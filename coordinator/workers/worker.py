@@ -1,7 +1,7 @@
-"""A worker: a node that a supervisor has started. `python -m coordinator.workers.worker`, spoken to by `messages.py`.
+"""A worker: a node that a supervisor has started with `python -m coordinator.workers.worker` (see `messages.py`).
 
-It is the ordinary server, with a socket that the supervisor has bound and keeps: while a dead worker is started again,
-clients that connect wait for it instead of being refused.
+It is the ordinary server on a socket that the supervisor has bound and keeps open: while a dead worker is restarted,
+clients that connect wait in the backlog instead of being refused.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ STDIN: Final = 0
 
 
 def _line() -> bytes:
-    """The next line of stdin, empty at its end. Unbuffered: at exit Python would wait for the lock of a buffer."""
+    """Read a line of stdin, empty at its end. Unbuffered, because at exit Python waits for the lock of a buffer."""
     line = b""
     while not line.endswith(b"\n"):
         byte = os.read(STDIN, 1)
@@ -44,7 +44,7 @@ def main() -> int:
     node = server.Server(order.config, socket.socket(fileno=order.listen_fd))
 
     def converse() -> None:
-        """Tell the status when asked; end with the supervisor."""
+        """Answer requests for the status; end the process when the supervisor has ended."""
         while _line():
             out.write(status_line(node.status()))
             out.flush()
