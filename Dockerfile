@@ -1,10 +1,11 @@
-# Three images from one file: `docker build .` gives the daemon, `--target spark` the same with Spark and Java for
-# `coordinator compact` and `coordinator history`, `--target clients` the clients of the test cluster. Any setting can be given as a variable: COORDINATOR_ or
-# KAFKA_ and the key in upper case, `_` for a dot (`docker run … coordinator config` lists the keys).
+# Three images from one file: `docker build .` makes the daemon, `--target spark` the same with Spark and Java for
+# `coordinator compact` and `coordinator history`, `--target clients` the clients of the test cluster. Any setting can be
+# given as a variable: COORDINATOR_ or KAFKA_ and the key in upper case, with `_` for a dot (`docker run … coordinator
+# config` lists the keys).
 ARG BASE=python:3.12-slim
 
-# -- what is installed: environments of their own, so that the base image's Python stays as it is ---------------------
-# Dependencies and our code go into two layers: the first changes seldom (41 MB), the second has 3 MB.
+# -- installation: separate environments, so that the Python of the base image stays unchanged ------------------------
+# Dependencies and code go into two layers: the first changes seldom (41 MB), the second has 3 MB.
 FROM ${BASE} AS dependencies
 RUN python -m venv /opt/dependencies
 ENV PATH=/opt/dependencies/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
@@ -24,7 +25,7 @@ COPY protocol protocol
 COPY coordinator coordinator
 RUN pip install -q --no-deps --no-compile --target /opt/coordinator .
 
-# -- what runs -------------------------------------------------------------------------------------------------------
+# -- run time --------------------------------------------------------------------------------------------------------
 FROM ${BASE} AS runtime
 ENV PATH=/opt/coordinator/bin:/opt/dependencies/bin:$PATH \
     PYTHONPATH=/opt/coordinator \
@@ -49,7 +50,7 @@ USER coordinator
 VOLUME /var/lib/coordinator
 CMD ["compact", "--data-dir", "/var/lib/coordinator", "--watch"]
 
-# Clients that work against the test cluster and write down what they were promised (tests/cluster/workload).
+# Clients that work against the test cluster and record the acknowledged operations (tests/cluster/workload).
 FROM dependencies AS clients
 RUN pip install -q 'aiokafka>=0.12,<1' 'confluent-kafka>=2.6,<3' 'kafka-python>=3.0,<4' \
  && useradd --uid 10001 --no-create-home coordinator \

@@ -1,13 +1,12 @@
-"""The optional compiled wheel. Everything about the package itself stands in pyproject.toml.
+"""The optional compiled wheel. The package itself is described in pyproject.toml.
 
 With COORDINATOR_COMPILE=1 the modules below are translated to C by mypyc and compiled; without it this file does
 nothing, so that a plain installation needs neither a compiler nor mypy. The Python sources stay in the wheel beside the
-compiled modules, and Python prefers the latter. `make wheels` builds both.
+compiled modules, which Python prefers. `make wheels` builds both.
 
-The list is what a request, a record of the log or a group passes through often enough to pay. Left out on purpose:
-codecs of rare requests (as much C as all the rest, and minutes of compiling), what runs once, declarations that are
-data (`protocol.messages`), and what lives from rewriting classes (`coordinator.server.dispatch`: a dict with
-`__missing__`).
+Compiled are the modules on the frequent paths of requests, log records and groups. Not compiled are codecs of rare
+requests (as much C as all the rest, and minutes of compiling), code that runs once, declarations
+(`protocol.messages`), and classes that mypyc does not support (`coordinator.server.dispatch`: a dict with `__missing__`).
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ COORDINATOR = """
 EXCEPT = """
     core/cluster core/error_responses core/registry core/group/history core/group/states_doc
 """
-# No types of dependencies are needed: mypyc is given the same modules whether they are installed beside it or not.
+# Types of dependencies are not needed, so the result does not depend on whether they are installed.
 MYPY = ["--ignore-missing-imports", "--no-warn-unused-ignores"]
 
 
@@ -52,7 +51,7 @@ def compiled() -> list[Extension]:
     groups = [(sources("protocol", PROTOCOL), "protocol"), (sources("coordinator", COORDINATOR), "coordinator")]
     return mypycify(
         [*MYPY, *(path for paths, _ in groups for path in paths)],
-        separate=groups,  # one library for each, so that two cores have something to do
+        separate=groups,  # one library for each group, so that two cores compile in parallel
         opt_level=os.environ.get("COORDINATOR_COMPILE_LEVEL", "2"),
         debug_level="0",
     )
@@ -61,7 +60,7 @@ def compiled() -> list[Extension]:
 asked = os.environ.get("COORDINATOR_COMPILE") == "1"
 if asked and sys.implementation.name != "cpython":
     sys.exit("COORDINATOR_COMPILE=1 needs CPython: mypyc writes modules for nothing else. Install the plain wheel.")
-only_metadata = bool({"egg_info", "dist_info"} & set(sys.argv))  # which pip asks for first, egg_info without mypy
+only_metadata = bool({"egg_info", "dist_info"} & set(sys.argv))  # pip asks for these first; egg_info runs without mypy
 setup(
     setup_requires=["mypy>=2.4,<2.5"] if asked else [],
     ext_modules=compiled() if asked and not only_metadata else [],

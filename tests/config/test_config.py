@@ -1,4 +1,4 @@
-"""Settings: what is accepted, what wins, and what a person is told about a mistake."""
+"""Settings: accepted values, precedence of sources, and error messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
 from coordinator.config.sources import load
 from coordinator.config.values import Address, ConfigError, parse_address, parse_topics
 
-# Kafka's documented defaults, for the keys where ours must not differ.
+# Kafka's documented defaults, for the keys whose defaults are the same here.
 SAME_AS_KAFKA = {
     "group.min.session.timeout.ms": 6000,
     "group.max.session.timeout.ms": 1800000,
@@ -55,12 +55,12 @@ def test_a_key_of_kafkas_has_kafkas_default(name: str) -> None:
     assert not keys()[name].ours
 
 
-def test_nothing_given_is_all_defaults() -> None:
+def test_without_any_source_all_settings_have_their_defaults() -> None:
     assert load() == Config()
 
 
 @pytest.mark.parametrize("key", keys().values(), ids=list(keys()))
-def test_every_default_is_valid_when_it_is_written_down(key: Key) -> None:
+def test_every_default_is_valid_as_text(key: Key) -> None:
     written = str(key.default).lower() if isinstance(key.default, bool) else str(key.default)
     assert key.parse(written) == key.default
     assert key.help.endswith(".")
@@ -72,25 +72,27 @@ def test_every_key_can_be_set_from_the_environment(key: Key) -> None:
     if key.maximum is not None:
         written = str(key.maximum)
     variables = {key.environment: written, "COORDINATOR_GROUP_MAX_SESSION_TIMEOUT_MS": "80000000"}
-    variables["COORDINATOR_SOCKET_REQUEST_MAX_BYTES"] = "70000000"  # what holds one, and what is one
+    variables["COORDINATOR_SOCKET_REQUEST_MAX_BYTES"] = (
+        "70000000"  # the setting with an address, and the property that parses it
+    )
     if key.name in ("group.max.session.timeout.ms", "socket.request.max.bytes"):
         variables[key.environment] = written
     config = load(environ=variables)
     assert getattr(config, key.attribute) == key.parse(written)
 
 
-def test_the_nodes_of_a_cluster_are_told_by_id_in_order() -> None:
+def test_the_nodes_of_a_cluster_are_in_order_of_their_ids() -> None:
     config = load(overrides=["cluster.nodes=3@[::1]:7, 1@a:9", "node.id=3"])
     assert list(config.node_addresses.items()) == [(1, Address("a", 9)), (3, Address("::1", 7))]
     assert Config().node_addresses == {}
 
 
-def test_a_node_is_one_of_the_nodes_of_its_cluster() -> None:
+def test_a_node_must_be_one_of_the_nodes_of_its_cluster() -> None:
     with pytest.raises(ConfigError, match=r"cluster.nodes has the nodes 2, 3, but node.id is 1; set node.id to the"):
         load(overrides=["cluster.nodes=2@a:1,3@b:1"])
 
 
-def test_a_node_of_a_cluster_advertises_what_the_others_know() -> None:
+def test_a_node_of_a_cluster_advertises_its_address_in_cluster_nodes() -> None:
     same = ["cluster.nodes=1@a:9,2@b:9", "advertised.listeners=a:9"]
     assert load(overrides=same).advertised_address == Address("a", 9)
     with pytest.raises(ConfigError, match=r"remove advertised.listeners, since cluster.nodes is what clients are told"):
@@ -112,19 +114,19 @@ SOURCES = [
 
 
 @pytest.mark.parametrize("strongest", range(len(SOURCES)), ids=[source[0] for source in SOURCES])
-def test_a_stronger_source_wins_over_all_weaker_ones(strongest: int) -> None:
+def test_sources_take_precedence_in_their_order(strongest: int) -> None:
     given: dict[str, object] = {}
     for _, arguments, _ in SOURCES[: strongest + 1]:
         given.update(arguments)
     assert load(**given).group_max_size == SOURCES[strongest][2]  # type: ignore[arg-type]
 
 
-def test_the_last_of_two_entries_of_one_source_wins() -> None:
+def test_the_last_of_two_entries_of_one_source_applies() -> None:
     assert load("num.partitions=2\nnum.partitions=3").num_partitions == 3
     assert load(overrides=["num.partitions=4", "num.partitions=5"]).num_partitions == 5
 
 
-def test_a_value_may_stand_between_blanks_and_hold_equal_signs() -> None:
+def test_a_value_may_be_surrounded_by_blanks_and_contain_equal_signs() -> None:
     assert load("num.partitions =  7  ").num_partitions == 7
     assert load(overrides=["cluster.id=a=b"]).cluster_id == "a=b"
 
@@ -167,7 +169,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("text", "sentence"), MISTAKES)
-def test_a_mistake_is_one_sentence_that_says_what_to_do_and_where_it_stands(text: str, sentence: str) -> None:
+def test_an_error_is_one_sentence_with_a_remedy_and_a_place(text: str, sentence: str) -> None:
     for source, where in (
         ({"file_text": "\n" + text, "file_name": "my.properties"}, "(my.properties, line 2)"),
         ({"overrides": [text]}, f"(--override {text})"),
@@ -179,19 +181,19 @@ def test_a_mistake_is_one_sentence_that_says_what_to_do_and_where_it_stands(text
         assert "\n" not in str(caught.value)
 
 
-def test_an_override_without_a_value_says_how_to_write_it() -> None:
+def test_an_override_without_a_value_is_refused_with_its_syntax() -> None:
     with pytest.raises(ConfigError, match=r"--override 'num.partitions' has no value; write --override key=value"):
         load(overrides=["num.partitions"])
 
 
-def test_a_mistake_in_the_environment_names_the_variable() -> None:
+def test_an_error_in_the_environment_names_the_variable() -> None:
     with pytest.raises(
         ConfigError, match=r"did you mean group\.max\.size\? \(in the environment, COORDINATOR_GROUP_MAX_SZE\)"
     ):
         load(environ={"COORDINATOR_GROUP_MAX_SZE": "3"})
 
 
-def test_a_file_that_is_no_properties_file_is_named() -> None:
+def test_an_error_in_a_properties_file_names_the_file() -> None:
     with pytest.raises(ConfigError, match=r"a\.conf is not a properties file: line 1"):
         load(r"a=\u1", file_name="a.conf")
 
@@ -211,7 +213,7 @@ def test_preloaded_topics_must_fit_the_limits() -> None:
         load("topics.preload=a:2,b:3\nmax.partitions=4")
 
 
-def test_variables_that_kubernetes_makes_for_a_service_called_coordinator_are_no_settings() -> None:
+def test_kubernetes_variables_of_a_service_named_coordinator_are_ignored() -> None:
     links = {
         "COORDINATOR_SERVICE_HOST": "10.0.0.1",
         "COORDINATOR_SERVICE_PORT": "9092",
@@ -223,11 +225,11 @@ def test_variables_that_kubernetes_makes_for_a_service_called_coordinator_are_no
     assert load(environ=links) == Config()
 
 
-def test_variables_that_are_read_elsewhere_are_no_settings() -> None:
+def test_variables_that_are_read_elsewhere_are_not_settings() -> None:
     assert load(environ={"COORDINATOR_EVENT_LOOP": "asyncio"}) == Config()
 
 
-# What Kafka's own config/server.properties holds in its KRaft form (the names and values, not the comments).
+# Kafka's config/server.properties in its KRaft form, without the comments.
 STOCK_FILE = """
 process.roles=broker,controller
 node.id=1
@@ -256,7 +258,7 @@ log.retention.check.interval.ms=300000
 """
 
 
-def test_the_file_that_comes_with_kafka_is_taken_with_one_warning() -> None:
+def test_kafkas_server_properties_are_accepted_with_one_warning() -> None:
     warnings: list[str] = []
     config = load(STOCK_FILE, warn=warnings.append)
     assert config.listen_address == ("0.0.0.0", 9092)
@@ -268,7 +270,7 @@ def test_the_file_that_comes_with_kafka_is_taken_with_one_warning() -> None:
     assert "num.io.threads" in warning
 
 
-def test_a_finer_unit_wins_over_a_coarser_one_of_the_same_source() -> None:
+def test_a_finer_unit_takes_precedence_over_a_coarser_one_of_the_same_source() -> None:
     for text in (
         "log.retention.ms=5\nlog.retention.minutes=1\nlog.retention.hours=1",
         "log.retention.hours=1\nlog.retention.minutes=1\nlog.retention.ms=5",
@@ -276,11 +278,13 @@ def test_a_finer_unit_wins_over_a_coarser_one_of_the_same_source() -> None:
         assert load(text).log_retention_ms == 5
     assert load("log.retention.minutes=2\nlog.retention.hours=1").log_retention_ms == 120_000
     assert load("log.retention.hours=1\nlog.retention.minutes=2").log_retention_ms == 120_000
-    assert load("log.retention.ms=5", ["log.retention.hours=1"]).log_retention_ms == 3_600_000  # a stronger source
+    assert (
+        load("log.retention.ms=5", ["log.retention.hours=1"]).log_retention_ms == 3_600_000
+    )  # a source that takes precedence
     assert load("log.retention.hours=-1").log_retention_ms == -1
 
 
-def test_no_name_is_both_ours_to_use_and_kafkas_to_ignore() -> None:
+def test_no_name_is_both_a_setting_and_an_ignored_name() -> None:
     understood = {*keys(), *OTHER_NAMES}
     assert understood & KAFKA_KEYS == set()
     assert [name for name in understood if name.startswith(KAFKA_PREFIXES)] == []
@@ -304,12 +308,12 @@ def test_an_address_is_a_host_and_a_port(text: str, address: tuple[str, int]) ->
 
 
 @pytest.mark.parametrize("text", ["", ":", "a", "a:", "a:b", "::1:9092", "a:-1", "a:65536", "a:٣"])
-def test_what_is_not_an_address_is_refused(text: str) -> None:
+def test_text_that_is_not_an_address_is_refused(text: str) -> None:
     with pytest.raises(ConfigError):
         parse_address(text)
 
 
-def test_http_is_off_when_told_so() -> None:
+def test_http_can_be_switched_off() -> None:
     assert load(flags={"http.listen": "off"}).http_address is None
     assert load(flags={"http.listen": "OFF"}).http_address is None
     assert load(flags={"http.listen": ":8080"}).http_address == ("0.0.0.0", 8080)
@@ -335,7 +339,7 @@ def test_preloaded_topics_are_names_with_partitions() -> None:
 
 
 @given(st.text(), st.text())
-def test_whatever_stands_in_a_file_is_a_config_or_a_sentence(name: str, value: str) -> None:
+def test_any_file_gives_a_config_or_an_error_of_one_sentence(name: str, value: str) -> None:
     for text in (f"{name}={value}", name + value):
         try:
             load(text)
@@ -343,10 +347,10 @@ def test_whatever_stands_in_a_file_is_a_config_or_a_sentence(name: str, value: s
             assert str(error)
 
 
-def test_every_setting_is_read_by_something() -> None:
-    """A setting that changes nothing would be a lie in `coordinator config`."""
+def test_every_setting_is_used_in_the_code() -> None:
+    """`coordinator config` must not list a setting without effect."""
     package = Path(__file__).resolve().parents[2] / "coordinator"
-    settings = ("config.py", "sources.py")  # declaring and checking a setting is not using it
+    settings = ("config.py", "sources.py")  # declaring and checking a setting is not a use
     source = "\n".join(path.read_text("utf-8") for path in package.rglob("*.py") if path.name not in settings)
     words = set(re.findall(r"\w+", source))
     (config,) = [
@@ -355,7 +359,9 @@ def test_every_setting_is_read_by_something() -> None:
         if isinstance(node, ast.ClassDef) and node.name == "Config"
     ]
     for method in config.body:
-        if isinstance(method, ast.FunctionDef) and method.name in words:  # a property that others use reads for them
+        if (
+            isinstance(method, ast.FunctionDef) and method.name in words
+        ):  # settings read by a property that other modules use
             words |= {node.attr for node in ast.walk(method) if isinstance(node, ast.Attribute)}
     assert [key.name for key in keys().values() if key.attribute not in words] == []
 
@@ -364,11 +370,11 @@ def test_variables_of_kafkas_images_set_the_same_keys() -> None:
     assert load(environ={"KAFKA_GROUP_MAX_SIZE": "7"}).group_max_size == 7
 
 
-def test_of_two_variables_for_one_key_ours_holds() -> None:
+def test_a_coordinator_variable_takes_precedence_over_a_kafka_variable() -> None:
     assert load(environ={"KAFKA_GROUP_MAX_SIZE": "7", "COORDINATOR_GROUP_MAX_SIZE": "8"}).group_max_size == 8
 
 
-def test_variables_of_kafkas_images_that_name_no_setting_get_one_warning() -> None:
+def test_kafka_variables_without_a_setting_cause_one_warning() -> None:
     said: list[str] = []
     variables = {"KAFKA_HEAP_OPTS": "-Xmx1g", "KAFKA_CLUSTER___NAME__X": "a", "KAFKA_GROUP_MAX_SIZE": "7"}
     assert load(environ=variables, warn=said.append).group_max_size == 7
@@ -377,7 +383,7 @@ def test_variables_of_kafkas_images_that_name_no_setting_get_one_warning() -> No
     ]
 
 
-def test_a_wrong_value_in_a_variable_of_kafkas_images_is_an_error_that_names_it() -> None:
+def test_a_wrong_value_in_a_kafka_variable_is_an_error_that_names_it() -> None:
     with pytest.raises(ConfigError, match=r"KAFKA_GROUP_MAX_SIZE"):
         load(environ={"KAFKA_GROUP_MAX_SIZE": "many"})
 
@@ -391,7 +397,7 @@ def test_underscores_in_a_variable_stand_for_dots_underscores_and_dashes(variabl
     assert (found.key, found.value) == (key, "x")
 
 
-def test_a_bound_below_one_whole_request_is_refused_with_both_names() -> None:
+def test_a_limit_below_one_whole_request_is_refused_with_both_names() -> None:
     with pytest.raises(ConfigError, match=r"queued\.max\.request\.bytes \(5\) is below socket\.request\.max\.bytes"):
         load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "5"})
     assert load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "-1"}).queued_max_request_bytes == -1

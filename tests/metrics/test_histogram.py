@@ -1,4 +1,4 @@
-"""Buckets: a value is in the first whose bound it does not pass, and a weight stands for that many values."""
+"""A value is counted in the first bucket whose bound is not below it; a weight stands for that many values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from coordinator.metrics.histogram import Histogram
 
 
-def test_a_value_that_equals_a_bound_is_within_it() -> None:
+def test_a_value_equal_to_a_bound_is_in_its_bucket() -> None:
     values = Histogram((1.0, 2.0))
     for value in (0.5, 1.0, 1.5, 2.0, 7.0):
         values.observe(value)
@@ -15,7 +15,7 @@ def test_a_value_that_equals_a_bound_is_within_it() -> None:
     assert (values.count, values.sum, values.longest) == (5, 12.0, 7.0)
 
 
-def test_a_weight_counts_as_so_many_values() -> None:
+def test_a_value_with_a_weight_counts_as_that_many_values() -> None:
     values = Histogram((1.0,))
     values.observe(0.5, 16)
     values.observe(3.0, 1)

@@ -1,4 +1,4 @@
-"""The HTTP port over real sockets: what it answers, and that nobody can hold it up."""
+"""The HTTP port over real sockets: its responses, and clients that are slow, silent or malformed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FIGURES = (
 
 @dataclass
 class Daemon:
-    """A stand-in for the daemon: a status that tests set, and the address of its HTTP port."""
+    """A substitute for the daemon: a status that tests set, and the address of its HTTP port."""
 
     status: ServerStatus = field(default_factory=lambda: ServerStatus(True, "ready", FIGURES))
     error: Exception | None = None
@@ -67,7 +67,7 @@ def daemon() -> Iterator[Daemon]:
     server.close()
 
 
-def test_a_daemon_that_still_loads_is_alive_but_not_ready_and_says_why(daemon: Daemon) -> None:
+def test_a_loading_daemon_is_healthy_and_not_ready_with_a_reason(daemon: Daemon) -> None:
     daemon.status = ServerStatus(False, "loading 3 of 8 partitions")
     assert daemon.get("/healthz")[::2] == (200, "ok\n")
     assert daemon.get("/readyz")[::2] == (503, "loading 3 of 8 partitions\n")
@@ -75,7 +75,7 @@ def test_a_daemon_that_still_loads_is_alive_but_not_ready_and_says_why(daemon: D
     assert daemon.get("/readyz")[::2] == (200, "ready\n")
 
 
-def test_figures_are_served_as_families_in_the_classic_text_format(daemon: Daemon) -> None:
+def test_metrics_are_served_as_families_in_the_text_format(daemon: Daemon) -> None:
     code, kind, body = daemon.get("/metrics")
     assert code == 200
     assert kind.startswith("text/plain")
@@ -95,7 +95,7 @@ def test_figures_are_served_as_families_in_the_classic_text_format(daemon: Daemo
     ]
 
 
-def test_who_asks_for_openmetrics_gets_openmetrics(daemon: Daemon) -> None:
+def test_openmetrics_is_served_to_clients_that_accept_it(daemon: Daemon) -> None:
     _, kind, body = daemon.get("/metrics", accept="application/openmetrics-text; version=1.0.0")
     assert kind.startswith("application/openmetrics-text")
     assert {family.name for family in parse_openmetrics(body)} == {
@@ -105,7 +105,7 @@ def test_who_asks_for_openmetrics_gets_openmetrics(daemon: Daemon) -> None:
     }
 
 
-def test_each_scrape_sees_the_figures_of_its_own_moment(daemon: Daemon) -> None:
+def test_each_scrape_reads_the_present_values(daemon: Daemon) -> None:
     assert 'kafka_groups{state="stable"} 3.0' in daemon.get("/metrics")[2]
     daemon.status = ServerStatus(
         True, "", [Sample("kafka_groups", "Groups by state.", "gauge", 4, {"state": "stable"})]
@@ -119,7 +119,7 @@ def test_a_label_may_hold_any_text(daemon: Daemon) -> None:
     assert family.samples[0].labels == {"name": 'a"b\\c\nd'}
 
 
-def test_other_paths_and_methods_are_told_what_there_is(daemon: Daemon) -> None:
+def test_other_paths_and_methods_get_an_error_with_the_list_of_paths(daemon: Daemon) -> None:
     code, _, body = daemon.get("/metric")
     assert code == 404
     assert "/metrics" in body
@@ -129,7 +129,7 @@ def test_other_paths_and_methods_are_told_what_there_is(daemon: Daemon) -> None:
     assert daemon.get("/healthz", method="POST")[0] == 501
 
 
-def test_a_status_that_cannot_be_read_is_an_error_and_not_a_hang_up(
+def test_a_status_that_cannot_be_read_is_answered_with_an_error(
     daemon: Daemon, caplog: pytest.LogCaptureFixture
 ) -> None:
     daemon.error = RuntimeError("the loop is gone")
@@ -139,9 +139,9 @@ def test_a_status_that_cannot_be_read_is_an_error_and_not_a_hang_up(
 
 
 @pytest.mark.parametrize("silent", [24, 200])
-def test_connections_that_send_nothing_and_come_back_keep_no_probe_waiting(daemon: Daemon, silent: int) -> None:
+def test_silent_connections_that_reconnect_delay_no_probe(daemon: Daemon, silent: int) -> None:
     with contextlib.ExitStack() as opened:
-        for _ in range(3):  # each time more come, and those that were hung up on come back
+        for _ in range(3):  # each round opens more connections, and those that were closed reconnect
             for number in range(silent):
                 client = opened.enter_context(daemon.connect())
                 if number % 2:
@@ -150,7 +150,7 @@ def test_connections_that_send_nothing_and_come_back_keep_no_probe_waiting(daemo
             assert daemon.get("/readyz")[0] == 200
 
 
-def test_clients_that_do_not_read_their_answers_keep_no_probe_waiting(daemon: Daemon) -> None:
+def test_clients_that_do_not_read_responses_delay_no_probe(daemon: Daemon) -> None:
     many = [Sample("g", "Help.", "gauge", n, {"name": f"{n:0100}"}) for n in range(5000)]
     daemon.status = ServerStatus(True, "", many)
     with contextlib.ExitStack() as opened:
@@ -162,7 +162,7 @@ def test_clients_that_do_not_read_their_answers_keep_no_probe_waiting(daemon: Da
         assert daemon.get("/healthz")[::2] == (200, "ok\n")
 
 
-def test_the_oldest_silent_connection_gives_way_to_a_new_one(daemon: Daemon) -> None:
+def test_a_new_connection_replaces_the_oldest_silent_one(daemon: Daemon) -> None:
     with contextlib.ExitStack() as opened:
         oldest, *_, newest = [opened.enter_context(daemon.connect()) for _ in range(http_server.MAX_CONNECTIONS + 1)]
         assert oldest.recv(1) == b""
@@ -170,7 +170,7 @@ def test_the_oldest_silent_connection_gives_way_to_a_new_one(daemon: Daemon) -> 
         assert newest.recv(100).startswith(b"HTTP/1.0 200")
 
 
-def test_a_request_in_parts_is_answered_and_one_without_an_end_is_hung_up_on(daemon: Daemon) -> None:
+def test_a_request_in_parts_is_answered_and_one_without_an_end_is_closed(daemon: Daemon) -> None:
     with daemon.connect() as slow, daemon.connect() as endless:
         for part in (b"GET /hea", b"lthz HTTP/1.1\r\nHost: x\r", b"\n\r\n"):
             slow.sendall(part)
@@ -180,16 +180,16 @@ def test_a_request_in_parts_is_answered_and_one_without_an_end_is_hung_up_on(dae
         assert is_closed(endless)
 
 
-def test_a_client_that_never_finishes_its_request_is_hung_up_on(
+def test_a_client_that_never_finishes_its_request_is_disconnected(
     daemon: Daemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_server, "LIFETIME_S", 0.2)
     with daemon.connect() as slow:
         slow.sendall(b"GET /healthz HTTP/1.0\r\nX: ")
-        assert slow.recv(100) == b""  # the socket's own timeout is much longer: this is the server's doing
+        assert slow.recv(100) == b""  # the timeout of the socket is much longer, so the server closed it
 
 
-def test_garbage_is_answered_with_an_error_and_the_next_client_is_served(daemon: Daemon) -> None:
+def test_malformed_requests_get_an_error_and_the_next_client_is_served(daemon: Daemon) -> None:
     with daemon.connect() as rude:
         rude.sendall(b"\x00\x00\x00\x10\x00\x12\x00\x03\r\n\r\n")
         assert b"400" in rude.recv(1000)
@@ -203,7 +203,7 @@ def test_a_port_in_use_is_an_os_error(daemon: Daemon) -> None:
     second.close()
 
 
-def test_after_close_nobody_listens_and_closing_again_is_harmless() -> None:
+def test_close_ends_listening_and_may_be_called_twice() -> None:
     daemon = Daemon()
     server = HttpServer("127.0.0.1:0", daemon.read_status)
     daemon.host, daemon.port = server.start()

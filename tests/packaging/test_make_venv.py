@@ -1,4 +1,4 @@
-"""What `make run` says on a machine that lacks something: the newcomer's first minute must not end in a riddle."""
+"""The messages of `make run` on a machine without a suitable Python name what to install."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ case "$2" in
   *) exec {python} "$@" ;;
 esac
 """
-# Everything but the environment itself, which would take seconds to make.
+# All targets but the environment itself, which would take seconds to make.
 GOOD = """\
 case "$1 $2" in
   "-m venv") shift 3; mkdir -p "$1"; echo "made by $0" ;;
@@ -38,7 +38,7 @@ esac
 
 
 class Machine:
-    """A PATH with nothing but the Pythons that a test puts there."""
+    """A PATH with only the Pythons that a test puts there."""
 
     def __init__(self, directory: Path) -> None:
         self.bin = directory / "bin"
@@ -68,7 +68,7 @@ def machine(tmp_path: Path) -> Machine:
     return Machine(tmp_path)
 
 
-def test_a_machine_without_python_is_told_to_install_it(machine: Machine) -> None:
+def test_without_python_the_message_says_to_install_it(machine: Machine) -> None:
     run = machine.make()
     assert run.returncode == 2
     assert "Python 3.11 or later is needed" in run.stderr
@@ -109,7 +109,7 @@ def test_a_python_can_be_named(machine: Machine) -> None:
     assert "and mine is older or not there" in run.stderr
 
 
-def test_half_an_environment_is_not_left_behind(machine: Machine) -> None:
+def test_an_incomplete_environment_is_removed(machine: Machine) -> None:
     machine.has("python3", BROKEN)
     run = machine.make()
     assert run.returncode == 2

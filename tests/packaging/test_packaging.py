@@ -1,4 +1,4 @@
-"""The files around the code name things that exist: commands, settings, ports, paths."""
+"""Packaging files and documents name commands, settings, ports and paths that exist."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_image_and_compose_file_publish_the_default_ports() -> None:
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
-def test_what_a_document_tells_to_type_exists(path: Path) -> None:
+def test_commands_in_documents_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```.*?```|`[^`\n]+`", text, flags=re.DOTALL))
     for word in re.findall(r"\bmake ([a-z-]+)", code):
@@ -69,20 +69,20 @@ def test_what_a_document_tells_to_type_exists(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)
-def test_links_between_documents_lead_somewhere(path: Path) -> None:
+def test_links_between_documents_have_targets(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), target
 
 
 def test_paths_that_the_documents_name_exist() -> None:
-    """What a target writes into a `build/` folder is not in a clean clone, so such paths are not looked for."""
+    """Paths in a `build/` folder are skipped, because a clean clone does not have them."""
     for path in documents():
         for named in re.findall(r"`((?:coordinator|protocol|tests|docs|bench)/[\w./-]*)`", path.read_text("utf-8")):
             assert "build" in Path(named).parts or (ROOT / named).exists(), f"{path.name} names {named}"
 
 
 @pytest.mark.integration
-def test_make_lists_its_verbs() -> None:
+def test_make_lists_its_targets() -> None:
     require_tool("make")
     run = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
     listed = set(re.findall(r"^  make ([a-z-]+) ", run.stdout, flags=re.MULTILINE))

@@ -1,7 +1,7 @@
-"""`make wheels`: a wheel for every Python, and one in machine code that is the same to whoever talks to it.
+"""`make wheels` builds a plain wheel for every Python and a compiled wheel that behaves alike.
 
-Building takes minutes, so these tests take what lies in dist/ if it is as new as the sources; if not, they say what to
-type. `.ci/run` builds before it tests, and there a test that was not run is a failure.
+Building takes minutes, so these tests use the wheels in dist/ if they are as new as the sources; otherwise they are
+skipped with the command to type. `.ci/run` builds before it tests, and there a skipped test is a failure.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CALM: Final = {
 
 @pytest.fixture(scope="module")
 def wheels() -> dict[str, Path]:
-    """By "plain" and "compiled"."""
+    """Return the wheels in dist/, by "plain" and "compiled"."""
     require_tool("cc", "gcc")
     make = require_tool("make")
     if subprocess.run([make, "-q", "dist/.built"], cwd=ROOT, env=CALM, capture_output=True, timeout=60).returncode:
@@ -46,14 +46,14 @@ def files(wheel: Path) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def test_one_wheel_is_for_every_python_and_one_for_this_one(wheels: dict[str, Path]) -> None:
+def test_the_plain_wheel_is_for_every_python_and_the_compiled_one_for_this(wheels: dict[str, Path]) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     python = f"cp{sys.version_info[0]}{sys.version_info[1]}"
     assert wheels["plain"].name == f"kafka_group_coordinator-{version}-py3-none-any.whl"
     assert wheels["compiled"].name.startswith(f"kafka_group_coordinator-{version}-{python}-{python}-linux")
 
 
-def test_both_wheels_hold_the_same_sources_and_say_the_same_of_themselves(wheels: dict[str, Path]) -> None:
+def test_both_wheels_have_the_same_sources_and_metadata(wheels: dict[str, Path]) -> None:
     plain, compiled = (
         {name: data for name, data in files(wheels[kind]).items() if not name.endswith((".so", "/RECORD", "/WHEEL"))}
         for kind in ("plain", "compiled")
@@ -63,10 +63,10 @@ def test_both_wheels_hold_the_same_sources_and_say_the_same_of_themselves(wheels
     assert not any(name.startswith(("tests/", "bench/")) for name in plain)
 
 
-def test_machine_code_is_in_the_compiled_wheel_alone(wheels: dict[str, Path]) -> None:
+def test_only_the_compiled_wheel_has_machine_code(wheels: dict[str, Path]) -> None:
     assert not [name for name in files(wheels["plain"]) if name.endswith(".so")]
     modules = {name.partition(".")[0] for name in files(wheels["compiled"]) if name.endswith(".so")}
-    assert {"protocol/record_batch", "coordinator/connection", "coordinator/core", "coordinator/group/join"} <= modules
+    assert {"protocol/record_batch", "coordinator/server/connection", "coordinator/core/group/join"} <= modules
 
 
 @pytest.mark.timeout(600)
@@ -105,7 +105,7 @@ def test_the_compiled_wheel_serves_a_client_from_an_environment_of_its_own(
     finally:
         daemon.send_signal(signal.SIGTERM)
         code = daemon.wait(timeout=60)
-    said = (tmp_path / "log").read_text(encoding="utf-8")
-    assert code == 0, said
-    assert "build='compiled, CPython" in said
-    assert "Traceback" not in said
+    log_text = (tmp_path / "log").read_text(encoding="utf-8")
+    assert code == 0, log_text
+    assert "build='compiled, CPython" in log_text
+    assert "Traceback" not in log_text

@@ -1,4 +1,4 @@
-"""Children of the daemon: what they say is heard, how they end is told, and nothing of them is left behind."""
+"""Children of the daemon: their answers, the errors when they fail, and the end of all their processes."""
 
 from __future__ import annotations
 
@@ -40,35 +40,35 @@ def echo(stdin: IO[bytes], stdout: IO[bytes]) -> bytes:
 
 
 def is_gone(pid: int) -> bool:
-    """Ended, whether somebody has taken note of it or not."""
+    """Return True if the process has ended, reaped or not."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except FileNotFoundError:
         return True
 
 
-def test_a_child_is_asked_and_answers(children: Children) -> None:
+def test_a_child_answers_its_orders(children: Children) -> None:
     answered = children.run(python("print(input()[::-1])"), echo, timeout_s=20, name="the child")
     assert answered == b"noitseuq\n"
 
 
-def test_a_child_that_breaks_is_told_by_its_last_words(children: Children) -> None:
+def test_the_error_of_a_failed_child_has_the_last_line_of_its_stderr(children: Children) -> None:
     with pytest.raises(ChildError, match=r"^the child ended with 1: ValueError: no such plan$"):
         children.run(python("raise ValueError('no such plan')"), echo, timeout_s=20, name="the child")
 
 
-def test_a_child_that_answers_and_then_breaks_has_failed(children: Children) -> None:
+def test_a_child_that_fails_after_its_answer_has_failed(children: Children) -> None:
     with pytest.raises(ChildError, match=r"^the child ended with 3 and did not say why$"):
         children.run(python("print(input(), flush=True); raise SystemExit(3)"), echo, timeout_s=20, name="the child")
 
 
-def test_a_child_that_was_killed_is_told_by_the_signal(children: Children) -> None:
+def test_the_error_of_a_killed_child_names_the_signal(children: Children) -> None:
     code = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     with pytest.raises(ChildError, match=r"^the child was killed by SIGKILL$"):
         children.run(python(code), echo, timeout_s=20, name="the child")
 
 
-def test_a_program_that_does_not_exist_is_told(children: Children) -> None:
+def test_a_program_that_does_not_exist_is_an_error(children: Children) -> None:
     with pytest.raises(ChildError, match=r"^the child cannot be started \(.*no-such-program"):
         children.run(["/no-such-program"], echo, timeout_s=20, name="the child")
 
@@ -81,7 +81,7 @@ time.sleep(600)
 """
 
 
-def test_a_child_that_takes_too_long_is_killed_with_what_it_started(
+def test_a_child_past_its_limit_is_killed_with_the_processes_it_started(
     children: Children, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(child_process, "GRACE_S", 0.1)
@@ -89,14 +89,14 @@ def test_a_child_that_takes_too_long_is_killed_with_what_it_started(
 
     def converse(stdin: IO[bytes], stdout: IO[bytes]) -> None:
         pids.append(int(stdout.readline()))
-        assert not stdout.readline(), "it says no more, until it is gone"
+        assert not stdout.readline(), "it sends nothing more until it has ended"
 
     with pytest.raises(ChildError, match=r"^the child did not end in 2 s and was killed$"):
         children.run(python(STUBBORN), converse, timeout_s=2, name="the child")
     eventually(lambda: is_gone(pids[0]), "the grandchild is gone")
 
 
-def test_a_child_that_gets_on_may_take_longer_than_its_limit(children: Children) -> None:
+def test_a_child_that_makes_progress_may_take_longer_than_its_limit(children: Children) -> None:
     def converse(stdin: IO[bytes], stdout: IO[bytes], restart_limit: Callable[[], None]) -> bytes:
         end = time.monotonic() + 6
         while time.monotonic() < end:
@@ -110,9 +110,7 @@ def test_a_child_that_gets_on_may_take_longer_than_its_limit(children: Children)
     assert children.run_watched(echo, converse, timeout_s=5, name="the child") == b"at last\n"
 
 
-def test_closing_ends_whoever_runs_and_nobody_starts_any_more(
-    children: Children, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_close_ends_running_children_and_prevents_new_ones(children: Children, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(child_process, "GRACE_S", 0.1)
     pids: list[int] = []
     ended: list[BaseException] = []
@@ -138,8 +136,8 @@ def test_closing_ends_whoever_runs_and_nobody_starts_any_more(
         children.run(python("pass"), echo, timeout_s=20, name="the child")
 
 
-def test_a_child_sees_its_lifeline_being_cut(children: Children) -> None:
-    """So that it can end in order: with its lifeline it is told, long before it would be killed."""
+def test_a_child_is_notified_when_its_lifeline_is_cut(children: Children) -> None:
+    """The cut of the lifeline lets the child stop cleanly, long before it would be killed."""
     code = (
         "import os, sys; print(os.getpid(), flush=True);"
         f"os.read(int(os.environ[{child_process.LIFELINE_VARIABLE!r}]), 1); sys.exit('told to go')"
@@ -158,7 +156,7 @@ def test_a_child_sees_its_lifeline_being_cut(children: Children) -> None:
     closer.join(20)
 
 
-def test_a_child_gets_nothing_of_the_daemons_files(children: Children) -> None:
+def test_a_child_inherits_no_open_files_of_the_daemon(children: Children) -> None:
     """A socket that a child inherits would stay open when the daemon closes it."""
     read_end, write_end = os.pipe()
     os.set_inheritable(write_end, True)
@@ -171,8 +169,8 @@ def test_a_child_gets_nothing_of_the_daemons_files(children: Children) -> None:
 
 
 def test_signals_to_the_daemons_group_do_not_reach_a_child(children: Children) -> None:
-    """Control-C in a terminal goes to the whole group; the daemon ends its children itself, in order."""
+    """Control-C in a terminal signals the whole process group; the daemon stops its children itself, in order."""
     code = "import os; input(); print(os.getpid(), os.getpgid(0), os.getsid(0))"
     pid, group, session = map(int, children.run(python(code), echo, timeout_s=20, name="it").split())
     assert group == pid
-    assert session == os.getsid(0), "a session of its own would be weighed against ours, and nice would mean nothing"
+    assert session == os.getsid(0), "in a separate session the nice value of the child would have no effect"

@@ -1,1 +1,1 @@
-"""Tests of `protocol`: every message against Kafka's definitions and against bytes that others made."""
+"""Tests of `protocol`: every message against Kafka's definitions and the bytes of other implementations."""

@@ -1,8 +1,8 @@
-"""Kafka's message definitions, reduced to facts, and how to read them: the independent side of the protocol tests.
+"""Kafka's message definitions in a short form, and their reader: the independent side of the protocol tests.
 
-`data/kafka_definitions.json` holds for each message what Kafka's own schema says: names, types, versions, nullable
-versions, tags, defaults, flexible versions. Two texts of a message may exist: `snapshot`, which still knows the oldest
-versions, and `newer`, which is the truth for versions that the snapshot lacks. Nothing here looks at our declarations.
+`data/kafka_definitions.json` has for each message the facts of Kafka's schema: names, types, versions, nullable
+versions, tags, defaults, flexible versions. A message may have two texts: `snapshot`, which has the oldest versions,
+and `newer`, which applies to versions that the snapshot lacks. This module does not read `protocol.messages`.
 
 `python -m tests.protocol.definitions FOLDER` writes the file again from a folder of Kafka's JSON schemas.
 """
@@ -21,8 +21,8 @@ PINNED = Path(__file__).parent / "data" / "kafka_definitions.json"
 KAFKA_MESSAGES = Path(__file__).resolve().parents[3] / "shared" / "kafka-messages"
 FORMS = ("snapshot", "newer")
 RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue")
-NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # the first parts of names
-# Not in that folder: taken from the schemas of Kafka 4.4.0, and held against a running one (make conformance).
+NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names
+# Not in that folder: taken from the schemas of Kafka 4.4.0, and compared with a running Kafka by make conformance.
 PINNED_BY_HAND = ("ElectLeaders", "ListConfigResources")
 FIXED = {
     "bool": "?",
@@ -41,7 +41,7 @@ PLAIN = frozenset(FIXED) | {"string", "bytes", "records", "uuid"}
 
 
 def condense(path: Path) -> dict[str, Any]:
-    """The facts of one schema file: no prose, and struct definitions where they are used."""
+    """Return the facts of one schema file, without prose, with struct definitions where they are used."""
     text = "\n".join(re.sub(r"(^|\s)//.*$", "", line) for line in path.read_text(encoding="utf-8").split("\n"))
     schema = json.loads(text)
     common = {each["name"]: each["fields"] for each in schema.get("commonStructs", [])}
@@ -68,7 +68,7 @@ def _condense_field(field: dict[str, Any], common: dict[str, Any]) -> dict[str, 
 
 
 def condense_all(folder: Path) -> dict[str, dict[str, Any]]:
-    """The facts of every message that we declare or read, by name and form."""
+    """Return the facts of every message in the folder, by name and form."""
     found: dict[str, dict[str, Any]] = {}
     for form, directory in zip(FORMS, (folder, folder / "newer"), strict=True):
         for path in sorted(directory.glob("*.json")):
@@ -90,7 +90,7 @@ def write(folder: Path) -> None:
 
 
 def versions(text: str, last: int) -> range:
-    """ "2+", "0-3", "4" or "none" as a range that ends at `last`."""
+    """Return "2+", "0-3", "4" or "none" as a range that ends at `last`."""
     if text in ("none", ""):
         return range(0)
     first, _, end = text.rstrip("+").partition("-")
@@ -115,7 +115,7 @@ class Field:
         return self.type not in PLAIN
 
     def default_value(self) -> Any:
-        """What an absent field is taken for, in Kafka's terms: a struct is None here if it is null, else a dict."""
+        """Return the value of an absent field: a struct is None if it is null, else a dict."""
         if self.default == "null" or (self.default is None and self.type == "records"):
             return None
         if self.is_array:
@@ -148,7 +148,7 @@ def pinned() -> dict[str, dict[str, Any]]:
 
 
 def form_for(name: str, version: int) -> dict[str, Any]:
-    """The text that is true for a version: the snapshot, where it has the version."""
+    """Return the text that applies to a version: the snapshot, where it has the version."""
     forms = pinned()[name]
     snapshot: dict[str, Any] = forms["snapshot"]
     if version in versions(snapshot["versions"], 1 << 15) or "newer" not in forms:
@@ -158,14 +158,14 @@ def form_for(name: str, version: int) -> dict[str, Any]:
 
 
 def defined_versions(name: str) -> range:
-    """All versions of a message that either text has."""
+    """Return all versions of a message that either text has."""
     ranges = [versions(form["versions"], 1 << 15) for form in pinned()[name].values()]
     return range(min(each.start for each in ranges), max(each.stop for each in ranges))
 
 
 @cache
 def definition(name: str, version: int) -> Definition:
-    """A message as Kafka defines it in one version."""
+    """Return a message as Kafka defines it in one version."""
     form = form_for(name, version)
     flexible = version in versions(form["flexible"], version)
     return Definition(name, version, flexible, _fields(form["fields"], version, flexible))
@@ -189,7 +189,7 @@ def _fields(facts: list[dict[str, Any]], version: int, flexible: bool) -> tuple[
 
 
 def snake_case(name: str) -> str:
-    """GroupId -> group_id: how we write Kafka's names."""
+    """Convert a name of Kafka to that of `protocol.messages`: GroupId -> group_id."""
     name = re.sub(r"(.)([A-Z][a-z]+)", r"\1_\2", name)
     return re.sub(r"([a-z0-9])([A-Z])", r"\1_\2", name).lower()
 

@@ -1,7 +1,7 @@
-"""The oracle: an encoder that reads Kafka's definitions field by field, as slowly and plainly as it can.
+"""The oracle of the tests: a simple encoder that interprets Kafka's definitions field by field.
 
-Values are dicts by Kafka's names; absent names have their default. It knows nothing of our declarations or of the
-generated code, so where both agree on the bytes, both have read the definition alike.
+Values are dicts by Kafka's names; absent names have their default. It uses neither `protocol.messages` nor the
+generated code, so equal bytes mean that both have read the definition alike.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def uvarint(value: int) -> bytes:
 
 
 def encode(definition: Definition, values: dict[str, Any]) -> bytes:
-    """The body of a message."""
+    """Encode the body of a message."""
     return _struct(definition.fields, values, definition.flexible)
 
 

@@ -1,4 +1,4 @@
-"""Between Kafka's names and our classes: the messages by name, and dicts of values as objects."""
+"""Maps Kafka's names to the classes of `protocol.messages`, and dicts of values to their objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KINDS = ("Request", "Response")
 
 @cache
 def all_messages() -> dict[str, type]:
-    """Every declared request and response class of Kafka's, by Kafka's name."""
+    """Return every declared request and response class of a Kafka API, by Kafka's name."""
     return {
         class_name(key, kind): cls
         for key in ApiKey
@@ -37,7 +37,7 @@ def key_of(name: str) -> ApiKey:
 
 
 def build(cls: type, fields: tuple[Field, ...], values: dict[str, Any]) -> Any:
-    """An object of our class from values by Kafka's names; what is not named keeps our default."""
+    """Make an object of a message class from values by Kafka's names; fields not named keep their default."""
     known = {each.name: each for each in fields}
     specs = field_specs(cls)
     return cls(
@@ -58,7 +58,7 @@ def _convert(field: Field, wire: WireType, value: Any) -> Any:
 
 
 def struct_class(wire: WireType) -> type:
-    """The class within a struct or an array of structs."""
+    """Return the class within a struct or an array of structs."""
     element = wire.element
     assert isinstance(element, type)
     return element

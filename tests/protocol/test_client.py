@@ -1,4 +1,4 @@
-"""`ClientConnection`: frames out, bytes in, each response matched to its request."""
+"""Tests of `ClientConnection`: request frames, partial reads, and responses matched to their requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The blobs of consumers: all versions, those of clients that leave fields out, and nonsense."""
+"""Subscriptions and assignments: all versions, those of clients that leave fields out, and random bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ VECTORS = [pytest.param(each, id=each["id"]) for each in vectors()["consumer_pro
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_a_blob_decodes_to_its_fields_and_they_encode_to_its_bytes(vector: dict[str, Any]) -> None:
+def test_data_decodes_to_its_fields_and_they_encode_to_its_bytes(vector: dict[str, Any]) -> None:
     subscription = vector["kind"] == "subscription"
     name = "ConsumerProtocolSubscription" if subscription else "ConsumerProtocolAssignment"
     fields = definition(name, vector["version"]).fields
@@ -44,7 +44,7 @@ def test_a_blob_decodes_to_its_fields_and_they_encode_to_its_bytes(vector: dict[
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_a_blob_cut_at_any_byte_is_a_decode_error(vector: dict[str, Any]) -> None:
+def test_data_cut_at_any_byte_is_a_decode_error(vector: dict[str, Any]) -> None:
     data = data_of(vector)
     decode = decode_subscription if vector["kind"] == "subscription" else decode_assignment
     for length in range(1, len(data)):
@@ -53,7 +53,7 @@ def test_a_blob_cut_at_any_byte_is_a_decode_error(vector: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("vector", VECTORS)
-def test_a_version_from_the_future_is_read_as_the_newest_known(vector: dict[str, Any]) -> None:
+def test_a_version_above_the_newest_known_is_read_as_that_one(vector: dict[str, Any]) -> None:
     if vector["version"] == 3:
         data = b"\x00\x09" + data_of(vector)[2:] + b"fields that we do not know"
         decode = decode_subscription if vector["kind"] == "subscription" else decode_assignment
@@ -74,7 +74,7 @@ def test_the_topics_of_every_real_client_can_be_read(metadata: bytes) -> None:
     assert subscribed_topics(metadata) == ["t"] or all(subscribed_topics(metadata))
 
 
-def test_a_version_1_without_the_partitions_it_promises_still_has_its_topics() -> None:
+def test_topics_of_a_version_1_without_its_partitions_are_read() -> None:
     # kafka-go and @platformatic/kafka send this.
     short = bytes.fromhex("0001" + "00000001" + "0001" + "74" + "00000000")
     assert subscribed_topics(short) == ["t"]
@@ -82,7 +82,7 @@ def test_a_version_1_without_the_partitions_it_promises_still_has_its_topics() -
         decode_subscription(short)
 
 
-def test_no_bytes_are_an_assignment_of_nothing_but_not_a_subscription() -> None:
+def test_empty_data_is_an_empty_assignment_but_not_a_subscription() -> None:
     assert decode_assignment(b"") == Assignment()
     for decode in (decode_subscription, subscribed_topics):
         with pytest.raises(DecodeError):
@@ -90,7 +90,7 @@ def test_no_bytes_are_an_assignment_of_nothing_but_not_a_subscription() -> None:
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_a_blob_or_a_decode_error(data: bytes) -> None:
+def test_any_bytes_decode_or_are_a_decode_error(data: bytes) -> None:
     for decode in (decode_subscription, decode_assignment, subscribed_topics):
         try:
             decode(data)
@@ -99,7 +99,7 @@ def test_any_bytes_are_a_blob_or_a_decode_error(data: bytes) -> None:
 
 
 @given(st.lists(st.tuples(st.text(max_size=5), st.lists(st.integers(0, 2**31 - 1), max_size=3)), max_size=3))
-def test_any_assignment_comes_back(assigned: list[tuple[str, list[int]]]) -> None:
+def test_any_assignment_round_trips(assigned: list[tuple[str, list[int]]]) -> None:
     assignment = Assignment([TopicPartitions(topic, partitions) for topic, partitions in assigned], b"user data")
     for version in range(4):
         assert decode_assignment(encode_assignment(assignment, version)) == assignment

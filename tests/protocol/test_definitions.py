@@ -1,4 +1,4 @@
-"""Every declaration against Kafka's own definition: names, order, types, versions, nulls, tags and defaults."""
+"""Each declaration is compared with Kafka's definition: names, order, types, versions, nulls, tags and defaults."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def our_name(message: str, kafka_name: str) -> str:
     return WITH_A_UNIT.get(name, name) if message in ("OffsetCommitValue", "GroupMetadataValue") else name
 
 
-def test_the_pinned_facts_are_those_of_kafkas_files_where_these_are_at_hand() -> None:
+def test_the_pinned_facts_are_those_of_kafkas_files_if_present() -> None:
     if KAFKA_MESSAGES.is_dir():
         in_files = {name: forms for name, forms in pinned().items() if not name.startswith(PINNED_BY_HAND)}
         assert condense_all(KAFKA_MESSAGES) == in_files

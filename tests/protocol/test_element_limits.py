@@ -1,4 +1,4 @@
-"""The decoder of a request takes as many elements as it is told and not one more, in every array of every version."""
+"""The decoder of a request enforces its limit of elements exactly, in every array of every version."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_every_array_is_read_up_to_the_limit_and_not_beyond(shape: Shape) -> Non
         decode(body, 0, LIMIT - 1)
 
 
-def test_every_api_with_an_array_is_tried() -> None:
+def test_every_api_with_an_array_is_tested() -> None:
     without = {HANDLERS[key].key for key in HANDLERS} - {shape.key for shape in SHAPES}
     assert without == {
         ApiKey.HEARTBEAT,
@@ -45,7 +45,7 @@ def test_every_api_with_an_array_is_tried() -> None:
 
 
 def test_a_count_is_refused_before_the_first_element_is_read() -> None:
-    """The elements behind the count are no valid members."""
+    """The bytes behind the count are not valid members."""
     body = b"\x00\x01g" + (1_000_000).to_bytes(4, "big") + b"\xff" * 4_000_000
     with pytest.raises(TooManyElementsError):
         codec.request_decoder(ApiKey.LEAVE_GROUP, 3)(body, 0, 1000)
@@ -76,8 +76,8 @@ def test_tags_within_elements_count_with_the_elements() -> None:
         decode(body, 0, 5)
 
 
-def test_tags_that_are_known_count_too() -> None:
-    """Fetch 12 knows the tag 0."""
+def test_known_tags_count_too() -> None:
+    """Tag 0 is a known field of Fetch 12."""
     decode = codec.request_decoder(ApiKey.FETCH, 12)
     body = codec.encode_request(largest(Shape(ApiKey.FETCH, 12, ("topics",)), 1), 12)
     assert body.endswith(b"\0")

@@ -1,4 +1,4 @@
-"""The table of errors: complete, and with the flag that clients go by."""
+"""The table of error codes is complete, and has the retriable flags of Kafka."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_every_assigned_number_has_a_name_and_a_sentence() -> None:
     assert len({each.message for each in ErrorCode}) == len(ErrorCode)
 
 
-def test_the_retriable_errors_are_those_of_the_wire_spec() -> None:
+def test_the_retriable_errors_are_those_of_kafka() -> None:
     assert {int(each) for each in ErrorCode if each.retriable} == RETRIABLE
 
 

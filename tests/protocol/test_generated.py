@@ -1,4 +1,4 @@
-"""The generated code is what the generator writes today, shares what is equal, and is loaded only when needed."""
+"""The generated code is up to date, shares equal functions, and is loaded only when needed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_an_unknown_key_or_version_has_no_codec(key: int, version: int) -> None:
     assert version not in codec.declared_versions(key)
 
 
-def test_what_is_not_a_request_or_response_is_not_for_the_codec() -> None:
+def test_the_codec_refuses_messages_that_are_not_requests_or_responses() -> None:
     with pytest.raises(ProtocolError, match="OffsetValue"):
         codec.encode_request(OffsetValue(), 1)
 
@@ -76,6 +76,6 @@ def test_only_the_apis_that_are_used_are_loaded() -> None:
     assert done.stdout.strip() == "['protocol.generated.heartbeat', 'protocol.generated.index']"
 
 
-def test_generated_files_say_where_they_come_from() -> None:
+def test_generated_files_name_their_declaration() -> None:
     for path in GENERATED.glob("*.py"):
         assert "protocol.generate" in path.read_text(encoding="utf-8")[:400], path.name

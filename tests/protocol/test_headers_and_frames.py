@@ -1,4 +1,4 @@
-"""Frames out of any slicing of the stream, their limits, and headers in both forms."""
+"""Frames from any slicing of the stream, their limits, and headers in both forms."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def framed(*frames: bytes) -> bytes:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 2000), max_size=12))
-def test_the_same_frames_come_out_however_the_stream_is_cut(frames: list[bytes], cuts: list[int]) -> None:
+def test_frames_do_not_depend_on_how_the_stream_is_cut(frames: list[bytes], cuts: list[int]) -> None:
     stream = framed(*frames)
     edges = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     reader = FrameReader(LIMIT)
@@ -41,14 +41,14 @@ def test_the_same_frames_come_out_however_the_stream_is_cut(frames: list[bytes],
     assert reader.buffered == 0 and not reader.has_partial_frame
 
 
-def test_frames_that_arrive_byte_by_byte_come_out_whole() -> None:
+def test_frames_that_arrive_byte_by_byte_are_returned_whole() -> None:
     reader = FrameReader(LIMIT)
     stream = framed(b"one", b"", b"three")
     found = [frame for at in range(len(stream)) for frame in reader.feed(stream[at : at + 1])]
     assert found == [b"one", b"", b"three"]
 
 
-def test_what_is_incomplete_is_counted() -> None:
+def test_bytes_of_an_incomplete_frame_are_counted() -> None:
     reader = FrameReader(LIMIT)
     assert reader.feed(framed(b"whole") + framed(b"half of it")[:7]) == [b"whole"]
     assert reader.has_partial_frame and reader.buffered == 7
@@ -60,7 +60,7 @@ def test_what_is_incomplete_is_counted() -> None:
     "start", [b"GET / HTTP/1.1\r\n", b"\x16\x03\x01\x02\x00\x01", b"\xff\xff\xff\xff", b"\x00\x10\x00\x01"]
 )
 @pytest.mark.parametrize("piecewise", [False, True])
-def test_a_length_that_no_frame_may_have_ends_the_stream_at_once(start: bytes, piecewise: bool) -> None:
+def test_a_length_outside_the_limits_ends_the_stream_at_once(start: bytes, piecewise: bool) -> None:
     reader = FrameReader(LIMIT)
     with pytest.raises(DecodeError):
         for piece in [start[:2], start[2:]] if piecewise else [start]:
@@ -68,7 +68,7 @@ def test_a_length_that_no_frame_may_have_ends_the_stream_at_once(start: bytes, p
     assert reader.buffered <= 4
 
 
-def test_frames_before_a_bad_length_are_not_lost() -> None:
+def test_frames_before_a_bad_length_are_returned_with_the_error() -> None:
     with pytest.raises(FrameError) as caught:
         FrameReader(10).feed(framed(b"good") + framed(b"x" * 11))
     assert caught.value.frames == [b"good"]
@@ -79,11 +79,11 @@ def test_frames_before_a_bad_length_are_not_lost() -> None:
     assert caught.value.frames == [b"good"]
 
 
-def test_a_frame_as_large_as_the_limit_is_taken() -> None:
+def test_a_frame_as_large_as_the_limit_is_accepted() -> None:
     assert FrameReader(10).feed(framed(b"x" * 10)) == [b"x" * 10]
 
 
-def test_a_promised_length_reserves_no_memory() -> None:
+def test_a_declared_length_reserves_no_memory() -> None:
     reader = FrameReader(1 << 30)
     tracemalloc.start()
     try:
@@ -95,7 +95,7 @@ def test_a_promised_length_reserves_no_memory() -> None:
 
 @pytest.mark.parametrize("client_id", [None, "", "consumer-1", "ü" * 300])
 @pytest.mark.parametrize("version", [3, 4])
-def test_a_request_header_comes_back_in_both_forms(client_id: str | None, version: int) -> None:
+def test_a_request_header_round_trips_in_both_forms(client_id: str | None, version: int) -> None:
     data = encode_request_header(ApiKey.HEARTBEAT, version, 7, client_id)
     expected = RequestHeader(ApiKey.HEARTBEAT, version, 7, client_id)
     assert decode_request_header(data + b"body") == (expected, len(data))

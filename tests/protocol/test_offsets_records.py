@@ -1,4 +1,4 @@
-"""The records of the offsets log: the examples of the spec, every version, and whatever else a log may hold."""
+"""Records of the offsets log: known bytes, every version, keys of other protocols, and random bytes."""
 
 from __future__ import annotations
 
@@ -60,16 +60,16 @@ STABLE_FACTS: dict[str, Any] = {
 TEXT = st.text(max_size=6)
 
 
-def spec_hex(text: str) -> bytes:
+def kafka_hex(text: str) -> bytes:
     return bytes.fromhex(text.replace(" ", ""))
 
 
-def test_the_keys_of_the_spec_are_written_and_read() -> None:
-    offset = spec_hex("0001 0002 6731 0001 74 00000003")
+def test_keys_are_written_and_read_as_kafka_does() -> None:
+    offset = kafka_hex("0001 0002 6731 0001 74 00000003")
     assert encode_offset_key("g1", "t", 3) == offset
     assert decode_key(offset) == OffsetKey("g1", "t", 3)
     assert offset_key_prefix("g1", "t") + struct.pack(">i", 3) == offset
-    group = spec_hex("0002 0002 6731")
+    group = kafka_hex("0002 0002 6731")
     assert encode_group_key("g1") == group
     assert decode_key(group) == GroupKey("g1")
 
@@ -80,21 +80,21 @@ def test_both_versions_of_an_offset_key_mean_the_same() -> None:
 
 
 def test_an_offset_is_written_in_version_3() -> None:
-    data = spec_hex("0003 000000000000002a 00000007 0001 6d 0000018bcfe56800")
+    data = kafka_hex("0003 000000000000002a 00000007 0001 6d 0000018bcfe56800")
     assert encode_offset_value(OffsetValue(42, 7, "m", NOW)) == data
     assert decode_offset_value(data) == OffsetValue(42, 7, "m", NOW, -1)
 
 
 def test_an_offset_with_its_own_expiry_is_written_in_version_1_and_loses_its_leader_epoch() -> None:
-    data = spec_hex("0001 000000000000002a 0001 6d 0000018bcfe56800 0000018bcfe65260")
+    data = kafka_hex("0001 000000000000002a 0001 6d 0000018bcfe56800 0000018bcfe65260")
     assert encode_offset_value(OffsetValue(42, 7, "m", NOW, NOW + 60000)) == data
     assert decode_offset_value(data) == OffsetValue(42, -1, "m", NOW, NOW + 60000)
 
 
-def test_the_group_values_of_the_spec_are_written_and_read() -> None:
-    empty = spec_hex("0003 0000 00000000 ffff ffff 0000018bcfe56800 00000000")
+def test_group_values_are_written_and_read_as_kafka_does() -> None:
+    empty = kafka_hex("0003 0000 00000000 ffff ffff 0000018bcfe56800 00000000")
     assert encode_group_value(GroupValue(protocol=None, leader=None, current_state_timestamp_ms=NOW)) == empty
-    stable = spec_hex(
+    stable = kafka_hex(
         "0003 0008636f6e73756d6572 00000001 000572616e6765 0003632d31 0000018bcfe56800 00000001 0003632d31 ffff 000163"
         "000a2f3132372e302e302e31 000493e0 0000afc8 00000002 0102 00000001 03"
     )
@@ -130,7 +130,7 @@ def test_the_hand_written_encoder_agrees_with_the_generated_one(
 
 
 @given(TEXT, TEXT, st.integers(0, 2**31 - 1))
-def test_any_key_comes_back_and_is_what_the_definition_says(group: str, topic: str, partition: int) -> None:
+def test_any_key_round_trips_and_matches_kafkas_definition(group: str, topic: str, partition: int) -> None:
     key = encode_offset_key(group, topic, partition)
     facts = {"group": group, "topic": topic, "partition": partition}
     assert key == b"\x00\x01" + oracle(definition("OffsetCommitKey", 1), facts)
@@ -140,7 +140,7 @@ def test_any_key_comes_back_and_is_what_the_definition_says(group: str, topic: s
 
 
 @pytest.mark.parametrize("data", [b"\x00\x03", b"\x00\x0fwhatever", b"\xff\xff\x00\x01"])
-def test_keys_of_other_protocols_are_kept_as_they_are(data: bytes) -> None:
+def test_keys_of_other_protocols_are_kept_as_bytes(data: bytes) -> None:
     assert decode_key(data) == UnknownKey(struct.unpack(">h", data[:2])[0], data)
 
 

@@ -1,4 +1,4 @@
-"""Varints, strings, uuids and checksums against the vectors, and varints of any size."""
+"""Varints, strings, uuids and checksums are compared with the vectors, and varints of any size round-trip."""
 
 from __future__ import annotations
 
@@ -89,14 +89,14 @@ def test_every_kind_of_primitive_vector_is_tested() -> None:
 
 
 @given(UINT32)
-def test_any_32_bits_come_back_as_an_unsigned_varint(value: int) -> None:
+def test_any_32_bits_round_trip_as_an_unsigned_varint(value: int) -> None:
     data = uvarint(value)
     assert data == plain_uvarint(value)
     assert read_uvarint(b"x" + data + b"x", 1) == (value, 1 + len(data))
 
 
 @given(INT64)
-def test_any_64_bits_come_back_as_a_zigzag_varint(value: int) -> None:
+def test_any_64_bits_round_trip_as_a_zigzag_varint(value: int) -> None:
     data = zigzag(value)
     assert len(data) <= 10
     assert read_zigzag(b"x" + data + b"x", 1) == (value, 1 + len(data))

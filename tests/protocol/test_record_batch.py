@@ -1,4 +1,4 @@
-"""Record batches: those that others made, those that we make, and damaged ones."""
+"""Record batches: those of other implementations, those built here, and damaged ones."""
 
 from __future__ import annotations
 
@@ -88,8 +88,8 @@ def test_the_kinds_of_control_records() -> None:
             control_type(Record(0, 0, key, None))
 
 
-def test_the_batch_of_others_is_built_byte_for_byte() -> None:
-    # Same records, one timestamp: our bytes and those that kafka-python makes of them.
+def test_a_batch_of_kafka_python_is_built_byte_for_byte() -> None:
+    # The same records with one timestamp, encoded here and by kafka-python.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it reads its schemas in a deprecated way
         from kafka.record.default_records import DefaultRecordBatchBuilder  # type: ignore[import-untyped]
@@ -113,7 +113,7 @@ def test_the_batch_of_others_is_built_byte_for_byte() -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_a_batch_comes_back_in_every_codec(codec: Codec) -> None:
+def test_a_batch_round_trips_in_every_codec(codec: Codec) -> None:
     headers = ((("h", b"1"), ("h", None)), (), (("", b""),), ())
     data = bytes(build_batch(RECORDS, base_offset=40, timestamp_ms=NOW, leader_epoch=9, codec=codec, headers=headers))
     header = read_header(data)
@@ -130,7 +130,7 @@ HEADERS = st.lists(st.tuples(st.text(max_size=3), BLOB), max_size=2).map(tuple)
 
 
 @given(st.lists(st.tuples(BLOB, BLOB, HEADERS), min_size=1, max_size=5), st.sampled_from(Codec), st.integers(0, 2**62))
-def test_any_records_come_back(records: list[Any], codec: Codec, base_offset: int) -> None:
+def test_any_records_round_trip(records: list[Any], codec: Codec, base_offset: int) -> None:
     data = bytes(
         build_batch(
             [(key, value) for key, value, _ in records],
@@ -144,7 +144,7 @@ def test_any_records_come_back(records: list[Any], codec: Codec, base_offset: in
     assert read(data) == expected
 
 
-def test_a_batch_of_more_records_than_the_tables_know_comes_back() -> None:
+def test_a_batch_of_more_records_than_the_tables_have_round_trips() -> None:
     records = [(b"%d" % number, None) for number in range(9000)]
     found = read(bytes(build_batch(records, timestamp_ms=NOW)))
     assert [(record.key, record.value) for record in found] == records
@@ -156,7 +156,7 @@ def test_an_empty_batch_is_not_built() -> None:
         build_batch([], timestamp_ms=NOW)
 
 
-def test_a_batch_gets_its_place_in_the_log_without_a_new_checksum() -> None:
+def test_base_offset_and_leader_epoch_change_without_a_new_checksum() -> None:
     batch = build_batch(RECORDS, timestamp_ms=NOW)
     struct.pack_into(">q", batch, 0, 1 << 40)
     struct.pack_into(">i", batch, 12, 17)
@@ -174,7 +174,7 @@ def test_log_append_time_replaces_the_time_of_every_record() -> None:
     assert {record.timestamp_ms for record in read_records(bytes(batch), 0, header)} == {NOW + 5}
 
 
-def test_the_batches_of_a_log_are_found_one_after_another_up_to_a_torn_tail() -> None:
+def test_batches_of_a_log_are_found_in_order_up_to_an_incomplete_one() -> None:
     batches = [bytes(build_batch(RECORDS[:count], base_offset=10 * count, timestamp_ms=NOW)) for count in (1, 2, 3)]
     log = b"".join(batches)
     found = [(position, header.base_offset) for position, header in iter_batches(log)]
@@ -196,7 +196,7 @@ def test_a_batch_too_short_for_its_header_ends_the_search(length: int) -> None:
             check(data, 0, read_header(data))
 
 
-def test_every_bit_after_the_leader_epoch_is_guarded() -> None:
+def test_every_bit_after_the_leader_epoch_is_covered_by_the_checksum() -> None:
     batch = bytes(build_batch(RECORDS[:3], timestamp_ms=NOW))
     for at in range(16, len(batch)):
         for bit in range(8):
@@ -218,7 +218,7 @@ def test_a_batch_cut_at_any_byte_is_a_decode_error(codec: Codec) -> None:
 
 
 @pytest.mark.parametrize("codec", Codec)
-def test_damage_that_the_checksum_does_not_show_is_still_only_a_corrupt_batch(codec: Codec) -> None:
+def test_damage_with_a_right_checksum_is_a_corrupt_batch(codec: Codec) -> None:
     batch = bytes(build_batch(RECORDS[:3], timestamp_ms=NOW, codec=codec))
     for at in range(HEADER_BYTES, len(batch)):
         for lie in (b"\x00", b"\x01", b"\x7f", b"\x80", b"\xff", b"\xfe\xff\xff\xff\x0f"):
@@ -232,7 +232,7 @@ def test_damage_that_the_checksum_does_not_show_is_still_only_a_corrupt_batch(co
 @pytest.mark.parametrize(
     ("count", "message"), [(2, "behind"), (4, "damaged|in|longer"), (2**31 - 1, "records in"), (-1, "records in")]
 )
-def test_a_count_that_is_not_that_of_the_records_is_a_corrupt_batch(count: int, message: str) -> None:
+def test_a_wrong_count_of_records_is_a_corrupt_batch(count: int, message: str) -> None:
     batch = bytes(build_batch(RECORDS[:3], timestamp_ms=NOW))
     with pytest.raises(CorruptBatchError, match=message):
         read_records(batch, 0, read_header(batch)._replace(record_count=count))
@@ -266,7 +266,7 @@ def test_the_checksum_is_castagnolis_over_everything_from_the_attributes_on() ->
 
 @pytest.mark.parametrize("codec", COMPRESSED)
 @pytest.mark.parametrize("size", [0, 1, 100, 32 * 1024, 32 * 1024 + 1, 300_000])
-def test_compressed_data_comes_back(codec: Codec, size: int) -> None:
+def test_compressed_data_round_trips(codec: Codec, size: int) -> None:
     data = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
     packed = compress(codec, data)
     assert type(packed) is bytes
@@ -279,16 +279,18 @@ def test_snappy_is_written_as_a_stream_and_read_as_a_stream_or_a_block() -> None
     assert decompress(Codec.SNAPPY, bytes(cramjam.snappy.compress_raw(data))) == data
 
 
-def test_lz4_is_written_in_blocks_that_stand_alone_as_kafka_demands() -> None:
+def test_lz4_is_written_in_independent_blocks_as_kafka_requires() -> None:
     data = b"".join(b"%d" % number for number in range(60_000))
     packed = compress(Codec.LZ4, data)
     assert packed[:4] == b"\x04\x22\x4d\x18"
-    assert packed[4] & 0b1110_0000 == 0b0110_0000, "version 1, independent blocks: Lz4BlockInputStream takes no other"
+    assert packed[4] & 0b1110_0000 == 0b0110_0000, (
+        "version 1, independent blocks: Lz4BlockInputStream accepts no others"
+    )
     assert decompress(Codec.LZ4, packed) == data
 
 
 @pytest.mark.parametrize("codec", COMPRESSED)
-def test_what_expands_beyond_the_bound_is_refused(codec: Codec) -> None:
+def test_data_that_expands_beyond_the_limit_is_refused(codec: Codec) -> None:
     bomb = compress(codec, bytes(1_000_000))
     assert len(bomb) < 60_000
     assert len(decompress(codec, bomb, 1_000_000)) == 1_000_000
@@ -296,7 +298,7 @@ def test_what_expands_beyond_the_bound_is_refused(codec: Codec) -> None:
         decompress(codec, bomb, 999_999)
 
 
-def test_a_raw_snappy_block_that_promises_too_much_is_refused_unseen() -> None:
+def test_a_raw_snappy_block_that_declares_too_much_is_not_expanded() -> None:
     with pytest.raises(CorruptBatchError, match="expand beyond"):
         decompress(Codec.SNAPPY, b"\xff\xff\xff\xff\x0f" + b"x")
 

@@ -1,6 +1,6 @@
-"""Any values, in every version of every message: our bytes are the oracle's, and come back as the same values.
+"""Any values, in every version of every message, encode to the bytes of the oracle and decode to the same values.
 
-The oracle (`interpreter.py`) reads Kafka's definitions field by field.
+The oracle (`interpreter.py`) interprets Kafka's definitions field by field.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PER_VERSION = max(2, settings.default.max_examples // 10 if settings.default els
 """There are hundreds of versions: each gets a share of the profile's examples."""
 
 BITS = {"int8": 8, "int16": 16, "uint16": 16, "int32": 32, "uint32": 32, "int64": 64}
-# Around the lengths where a varint becomes longer, and where UTF-8 is longer than the text.
+# Lengths around those where a varint becomes longer, and text whose UTF-8 form is longer.
 TEXTS = st.sampled_from(
     ["", "a", "orders", "ü€😀", "x" * 125, "x" * 126, "x" * 127, "x" * 128, "x" * 16383, "x" * 16384]
 )
@@ -71,7 +71,7 @@ def decode(name: str, version: int, data: bytes, position: int = 0) -> Any:
 
 
 @pytest.mark.parametrize(("name", "version"), all_message_versions(), ids=lambda value: str(value))
-def test_any_values_give_the_oracles_bytes_and_come_back(name: str, version: int) -> None:
+def test_any_values_encode_to_the_oracles_bytes_and_round_trip(name: str, version: int) -> None:
     defined = definition(name, version)
 
     @settings(max_examples=PER_VERSION)
@@ -90,7 +90,7 @@ OTHER_THAN_DEFAULT: dict[str, Any] = {"string": "x", "bytes": b"x", "records": b
 
 
 def other_value(field: Field) -> Any:
-    """A value of a plain type that is not the field's default."""
+    """Return a value of a plain type other than the default of the field."""
     if field.type == "bool":
         return not field.default_value()
     return OTHER_THAN_DEFAULT.get(field.type, 5)
@@ -99,7 +99,7 @@ def other_value(field: Field) -> Any:
 def with_one_field(
     fields: tuple[Field, ...], wanted: Callable[[Field], bool], value: Callable[[Field], Any]
 ) -> Iterator[Any]:
-    """Messages of defaults but for one field, however deep; arrays around it have one element."""
+    """Yield messages in which one field, at any depth, differs from its default; arrays around it have one element."""
     for field in fields:
         if wanted(field):
             yield {field.name: value(field)}
@@ -123,7 +123,7 @@ def test_each_field_alone_is_written_and_read_in_every_version(name: str) -> Non
             message = build(all_messages()[name], defined.fields, values)
             data = encode(name, version, message)
             assert data == oracle(defined, values), (version, values)
-            # What this version lacks has its default too, so exactly the same message comes back.
+            # Fields that this version lacks have their defaults, so the decoded message is equal.
             assert decode(name, version, data) == message, (version, values)
 
 
@@ -144,7 +144,7 @@ def test_a_null_is_read_where_a_version_allows_it_and_refused_elsewhere(name: st
         for values in with_one_field(defined.fields, may_be_null, lambda _: None):
             message = build(all_messages()[name], defined.fields, values)
             assert decode(name, version, oracle(defined, values)) == message, (version, values)
-        if not defined.flexible:  # there, any negative length means null, as with Kafka
+        if not defined.flexible:  # there, any negative length means null, as in Kafka
             nulls = with_one_field(defined.fields, may_be_null, lambda _: None)
             below = with_one_field(defined.fields, may_be_null, lambda _: BELOW_NULL)
             for null, values in zip(nulls, below, strict=True):

@@ -1,6 +1,6 @@
-"""kio, which someone else generated from the same definitions, reads our bytes and writes them again.
+"""kio, an independent library generated from the same definitions, decodes the encoded bytes and encodes them again.
 
-Only sensible values can be shown to it: it reads milliseconds as durations and error codes as an enum.
+Only plausible values can be used, because kio reads milliseconds as durations and error codes as an enum.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ SAMPLES: dict[str, Any] = {
 
 
 def sample(fields: tuple[Field, ...]) -> dict[str, Any]:
-    """A message in which every field has a value that is not its default."""
+    """Return a message in which every field has another value than its default."""
     return {each.name: [_one(each), _one(each)] if each.is_array else _one(each) for each in fields}
 
 
@@ -65,10 +65,10 @@ def read_and_written_again(kio_class: Any, data: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("key", OFTEN_USED, ids=lambda key: class_name(key, ""))
-def test_kio_reads_what_we_write_and_writes_the_same_bytes(key: ApiKey) -> None:
+def test_kio_reads_encoded_messages_and_writes_the_same_bytes(key: ApiKey) -> None:
     package = import_module(f"kio.schema.{snake_case(class_name(key, ''))}")
     known = [version for version in codec.declared_versions(key) if has_version(package.__name__, version)]
-    assert known, "kio has lost this API"
+    assert known, "kio no longer has this API"
     for kind in KINDS:
         name = class_name(key, kind)
         for version in known:

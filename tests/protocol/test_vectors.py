@@ -1,4 +1,4 @@
-"""Every vector, byte for byte and in both directions; captured requests; hostile ones; and all of them cut or bent."""
+"""Every vector in both directions, byte for byte; captured and hostile requests; all of them cut or modified."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ HOSTILE = {each["id"]: each for each in vectors()["hostile"]}
 
 
 def decode(vector: dict[str, Any], data: bytes) -> Any:
-    """Header and body, as a server or a client would read them."""
+    """Decode header and body, as a server or a client does."""
     if vector["direction"] == "request":
         header, position = decode_request_header(data)
         return codec.decode_request(header.api_key, header.api_version, data, position)
@@ -41,7 +41,7 @@ def encode(vector: dict[str, Any], message: Any) -> bytes:
     return encode_response_header(key, version, header["correlation_id"]) + codec.encode_response(message, version)
 
 
-def test_there_are_as_many_vectors_as_the_wire_spec_says() -> None:
+def test_the_number_of_vectors_is_known() -> None:
     assert {name: len(section) for name, section in vectors().items()} == {
         "messages": 150,
         "captured": 196,
@@ -75,12 +75,12 @@ def test_the_body_of_a_vector_begins_where_its_header_ends(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ids("captured"))
-def test_a_request_of_a_real_client_decodes_with_nothing_left_over(name: str) -> None:
+def test_a_request_of_a_real_client_decodes_to_its_last_byte(name: str) -> None:
     vector = by_id()[name]
     data = data_of(vector)
     request = decode(vector, data)
     assert request == message_of(vector)
-    assert encode(vector, request) == data  # as long as what was read, so no byte was left over
+    assert encode(vector, request) == data  # as long as the bytes that were read, so no byte was left over
 
 
 @pytest.mark.parametrize("name", [*ids("messages"), *ids("captured")])
@@ -93,7 +93,7 @@ def test_a_vector_cut_at_any_byte_is_a_decode_error(name: str) -> None:
 
 
 def bent(data: bytes) -> list[bytes]:
-    """The data with each byte, and each int32 and varint, replaced by values that lie about lengths."""
+    """Yield the data with each byte, each int32 and each varint replaced by wrong lengths."""
     lies = (b"\x00", b"\x7f", b"\x80", b"\xff", b"\x7f\xff\xff\xff", b"\x80\x00\x00\x00", b"\xff\xff\xff\xff\x0f")
     return [data[:at] + lie + data[at + len(lie) :] for at in range(len(data)) for lie in lies]
 
@@ -115,7 +115,7 @@ def peak_memory(act: Callable[[], None]) -> int:
         tracemalloc.stop()
 
 
-def test_a_length_that_promises_more_than_the_frame_holds_allocates_nothing() -> None:
+def test_a_length_beyond_the_frame_allocates_nothing() -> None:
     def decode_them_all() -> None:
         for name in ids("messages"):
             vector = by_id()[name]
@@ -125,7 +125,7 @@ def test_a_length_that_promises_more_than_the_frame_holds_allocates_nothing() ->
                     with suppress(DecodeError):
                         decode(vector, data[:at] + lie + data[at + len(lie) :])
 
-    decode_them_all()  # modules are loaded before anything is measured
+    decode_them_all()  # loads the modules before memory is measured
     assert peak_memory(decode_them_all) < 100_000
 
 
@@ -156,13 +156,13 @@ def test_a_hostile_request_is_a_decode_error(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "key", "version"), [("unknown-api-key", 999, 0), ("unsupported-version", 12, 99)])
-def test_an_unknown_key_or_version_says_so_before_anything_else_is_read(name: str, key: int, version: int) -> None:
+def test_an_unknown_key_or_version_is_an_error_before_the_rest_is_read(name: str, key: int, version: int) -> None:
     with pytest.raises(UnsupportedVersionError) as caught:
         decode_request_header(data_of(HOSTILE[name])[:8])
     assert (caught.value.api_key, caught.value.api_version, caught.value.correlation_id) == (key, version, 1)
 
 
-def test_the_error_for_an_unknown_version_of_api_versions_tells_what_is_needed_to_answer_it() -> None:
+def test_the_error_for_an_unknown_version_has_the_correlation_id() -> None:
     with pytest.raises(UnsupportedVersionError) as caught:
         decode_request_header(data_of(HOSTILE["apiversions-v99"]))
     assert (caught.value.api_key, caught.value.api_version, caught.value.correlation_id) == (18, 99, 7)
@@ -172,7 +172,7 @@ def test_every_hostile_vector_is_tested() -> None:
     assert len(HOSTILE) == 3 + 6 + 2 + 1
 
 
-def test_tags_that_repeat_or_fall_are_refused() -> None:
+def test_tags_that_repeat_or_decrease_are_refused() -> None:
     heartbeat = codec.encode_request(HeartbeatRequest("g", 1, "m"), 4)[:-1]
     assert codec.decode_request(12, 4, heartbeat + b"\x02\x05\x00\x06\x01x", 0) == HeartbeatRequest("g", 1, "m")
     for tags in (b"\x02\x05\x00\x05\x00", b"\x02\x05\x00\x04\x00"):

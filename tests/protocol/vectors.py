@@ -1,4 +1,4 @@
-"""The bytes that other implementations made, carried in `data/wire_vectors.json` (wire spec, section 10)."""
+"""Test vectors in `data/wire_vectors.json`: bytes that other implementations wrote."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ def message_name(vector: dict[str, Any]) -> str:
 
 
 def message_of(vector: dict[str, Any]) -> Any:
-    """The message that the vector's fields describe, as an object of our class."""
+    """Return the message that the fields of the vector describe, as an object of its class."""
     name = message_name(vector)
     fields = definition(name, vector["version"]).fields
     return build(all_messages()[name], fields, plain_values(fields, vector["fields"]))
 
 
 def plain_values(fields: tuple[Field, ...], values: dict[str, Any]) -> dict[str, Any]:
-    """The values of a vector with its hex strings and dashed uuids as bytes."""
+    """Return the values of a vector, with its hex strings and dashed uuids as bytes."""
     known = {each.name: each for each in fields}
     return {name: _plain(known[name], value) for name, value in values.items()}
 

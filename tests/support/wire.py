@@ -1,9 +1,9 @@
-"""Raw Kafka over a socket: what a client library would send, with nothing decided on the way.
+"""Raw Kafka over a socket: the requests of a client library, without its logic.
 
-`Wire` is one connection on an event loop. `send` puts a request on the wire and returns a future, so a test pipelines
-by not awaiting; answers are taken in order and an answer with another correlation id than the oldest request's fails
-everything that waits, as real clients do. `send_bytes` sends anything at all. `call` is one request on a connection of
-its own, for tests that have no event loop.
+`Wire` is one connection on an event loop. `send` sends a request and returns a future, so a test pipelines by not
+awaiting. Responses are matched in order by `protocol.client`; one with another correlation id than that of the oldest
+request fails all waiting requests, as in real clients. `send_bytes` sends any bytes. `call` sends one request on a
+separate connection, for tests without an event loop.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def encode_frame(message: Any, version: int, correlation_id: int = 0, client_id:
     return client.encode_frame(message, version, correlation_id, client_id)
 
 
-class ConnectionEnded(Exception):  # noqa: N818 - what happened, not whose error it is
+class ConnectionEnded(Exception):  # noqa: N818 - an event, not an error of the test
     """The server closed the connection before it answered."""
 
 
@@ -63,12 +63,12 @@ class Wire:
         self._task.cancel()
         await asyncio.gather(self._task, return_exceptions=True)
         self._writer.close()
-        with contextlib.suppress(OSError):  # the server may have been first
+        with contextlib.suppress(OSError):  # the server may have closed it first
             await self._writer.wait_closed()
         self._fail_waiting("the test closed the connection")
 
     def send(self, message: Any, version: int) -> asyncio.Future[Any]:
-        """Put a request on the wire; the future is its answer."""
+        """Send a request; returns the future of its response."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         if self.ended.is_set():
             future.set_exception(ConnectionEnded("already ended"))
@@ -78,22 +78,22 @@ class Wire:
         return future
 
     def send_unanswered(self, message: Any, version: int) -> None:
-        """A request that gets no answer by design: Produce with acks=0."""
+        """Send a request that gets no response: Produce with acks=0."""
         self._writer.write(encode_frame(message, version, -1, self._client_id))
 
     async def request(self, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
-        """Send, and wait for the answer."""
+        """Send a request and wait for its response."""
         return await asyncio.wait_for(self.send(message, version), within_s)
 
     def send_bytes(self, data: bytes) -> None:
-        """Anything at all, exactly as given."""
+        """Send any bytes, exactly as given."""
         self._writer.write(data)
 
     async def drain(self) -> None:
         await self._writer.drain()
 
     async def ends(self, *, within_s: float = 10.0) -> bool:
-        """Whether the server closes the connection in time."""
+        """Return True if the server closes the connection in time."""
         try:
             await asyncio.wait_for(self.ended.wait(), within_s)
         except TimeoutError:
@@ -120,12 +120,12 @@ class Wire:
         for future in self._waiting:
             if not future.done():
                 future.set_exception(error)
-                future.exception()  # a future that nobody awaits any more is no warning
+                future.exception()  # prevents the warning about an exception that was never retrieved
         self._waiting.clear()
 
 
 def receive_frame(connection: socket.socket) -> bytes:
-    """One frame from a blocking socket, without its length; empty at end of file."""
+    """Read one frame from a blocking socket, without its length; empty at end of file."""
     prefix = _receive(connection, 4)
     return _receive(connection, _SIZE.unpack(prefix)[0]) if prefix else b""
 
@@ -141,16 +141,16 @@ def _receive(connection: socket.socket, size: int) -> bytes:
 
 
 def is_closed(connection: socket.socket, *, within_s: float = 10.0) -> bool:
-    """Whether the server ends this connection without another byte."""
+    """Return True if the server closes this connection without another byte."""
     connection.settimeout(within_s)
     try:
         return connection.recv(1) == b""
-    except ConnectionResetError:  # it closed while bytes of ours were still unread
+    except ConnectionResetError:  # it closed with bytes of the client still unread
         return True
 
 
 def call(port: int, message: Any, version: int, *, within_s: float = ANSWER_S) -> Any:
-    """One request and its answer on a connection of its own."""
+    """Send one request on a separate connection and return its response."""
     with socket.create_connection(("127.0.0.1", port), timeout=within_s) as connection:
         connection.sendall(encode_frame(message, version, 1))
         frame = receive_frame(connection)

@@ -1,4 +1,4 @@
-"""`coordinator serve --workers N`: real processes, real clients, workers that die, and another N at the next start."""
+"""`coordinator serve --workers N` with real processes and clients: workers that die, and another N later."""
 
 from __future__ import annotations
 
@@ -105,9 +105,7 @@ def is_gone(pid: int) -> bool:
         return True
 
 
-def test_nothing_is_lost_when_a_worker_dies_and_when_there_are_more_or_fewer_of_them(
-    daemon: Daemon, tmp_path: Path
-) -> None:
+def test_offsets_survive_the_death_of_a_worker_and_another_number_of_workers(daemon: Daemon, tmp_path: Path) -> None:
     diaries = tmp_path / "diaries"
     daemon.start(2)
     bootstrap = ",".join(f"127.0.0.1:{port}" for port in daemon.ports[:2])
@@ -123,7 +121,7 @@ def test_nothing_is_lost_when_a_worker_dies_and_when_there_are_more_or_fewer_of_
             mended = time.time()
             all_go_on(diaries, mended)
         assert daemon.stop() == 0
-        daemon.start(1)  # on the first port, which the clients know
+        daemon.start(1)  # on the first port, which the clients have as bootstrap address
         mended = time.time()
         all_go_on(diaries, mended)
         counts, violations = promises.check(bootstrap, TOPIC, PARTITIONS, diaries, mended)
@@ -132,7 +130,7 @@ def test_nothing_is_lost_when_a_worker_dies_and_when_there_are_more_or_fewer_of_
     assert counts["records acknowledged"] > 100 and counts["takeovers"] > 10, "nothing was shown"
 
 
-def test_clients_are_told_of_all_workers_and_the_first_is_the_controller(daemon: Daemon) -> None:
+def test_metadata_lists_all_workers_and_the_first_is_the_controller(daemon: Daemon) -> None:
     daemon.start(2)
     answer = call(daemon.ports[1], MetadataRequest(topics=None), 9)
     assert [(each.node_id, each.port) for each in answer.brokers] == [(1, daemon.ports[0]), (2, daemon.ports[1])]
@@ -141,7 +139,7 @@ def test_clients_are_told_of_all_workers_and_the_first_is_the_controller(daemon:
     assert leaders == {1, 2}
 
 
-def test_status_and_figures_of_all_workers_are_in_one_place(daemon: Daemon) -> None:
+def test_one_http_port_has_status_and_metrics_of_all_workers(daemon: Daemon) -> None:
     daemon.start(2)
     assert daemon.get("/readyz") == (200, "2 workers are ready\n")
     status, text = daemon.get("/metrics")
@@ -158,16 +156,16 @@ def test_status_and_figures_of_all_workers_are_in_one_place(daemon: Daemon) -> N
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_a_signal_to_end_reaches_all_workers_and_the_exit_code_is_0(daemon: Daemon, number: int) -> None:
+def test_a_stop_signal_reaches_all_workers_and_the_exit_code_is_0(daemon: Daemon, number: int) -> None:
     daemon.start(2)
     pids = daemon.worker_pids()
     assert daemon.stop(number) == 0
     assert all(map(is_gone, pids))
-    assert daemon.log_file.read_text().count("stopped data_dir=") == 2  # each has drained
+    assert daemon.log_file.read_text().count("stopped data_dir=") == 2  # each has stopped cleanly
     assert "Traceback" not in daemon.log_file.read_text()
 
 
-def test_workers_end_in_order_when_their_supervisor_is_killed(daemon: Daemon) -> None:
+def test_workers_stop_cleanly_when_their_supervisor_is_killed(daemon: Daemon) -> None:
     daemon.start(2)
     pids = daemon.worker_pids()
     daemon.process.kill()
@@ -176,7 +174,7 @@ def test_workers_end_in_order_when_their_supervisor_is_killed(daemon: Daemon) ->
     assert daemon.log_file.read_text().count("stopped data_dir=") == 2
 
 
-def test_a_worker_that_cannot_start_ends_the_daemon_with_its_reason(daemon: Daemon) -> None:
+def test_a_worker_that_cannot_start_stops_the_daemon_with_its_reason(daemon: Daemon) -> None:
     daemon.start(2)
     assert daemon.stop() == 0
     catalogue = daemon.data_dir / "workers" / "2" / "topics.json"
@@ -187,7 +185,7 @@ def test_a_worker_that_cannot_start_ends_the_daemon_with_its_reason(daemon: Daem
     assert "topics.json cannot be used" in daemon.log_file.read_text()
 
 
-def test_a_worker_whose_disk_fails_is_started_again_and_the_others_go_on(daemon: Daemon, tmp_path: Path) -> None:
+def test_a_worker_with_a_failing_disk_is_restarted_and_the_others_continue(daemon: Daemon, tmp_path: Path) -> None:
     disk = FaultyDisk(tmp_path / "fault")
     daemon.environment = disk.environment
     daemon.start(2)
@@ -208,7 +206,7 @@ def test_a_worker_whose_disk_fails_is_started_again_and_the_others_go_on(daemon:
 
 
 def commit_offsets_anywhere(ports: list[int], group: str) -> None:
-    """Some node is this group's coordinator; the others refuse. A node that was just started learns of topics first."""
+    """Try all nodes, since only the coordinator of the group accepts. A node that has just started learns of topics first."""
     entry = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
     topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[entry])]
     request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, topics=topics)
