@@ -6,7 +6,8 @@ compiled modules, which Python prefers. `make wheels` builds both.
 
 Compiled are the modules on the frequent paths of requests, log records and groups. Not compiled are codecs of rare
 requests (as much C as all the rest, and minutes of compiling), code that runs once, declarations
-(`protocol.messages`), and classes that mypyc does not support (`coordinator.server.dispatch`: a dict with `__missing__`).
+(`protocol.messages`), and classes that mypyc does not support (`coordinator.server.dispatch`, a dict with
+`__missing__`).
 """
 
 from __future__ import annotations

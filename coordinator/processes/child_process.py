@@ -5,8 +5,8 @@ one from a thread for less than 2 ms. The child gets the read end of a pipe, its
 other end. When that end closes, because the child is told to end or the daemon was killed, the child exits
 (`child_entry.py` watches it). Each child leads a process group, so that processes which it started end with it.
 
-A child reads orders from its stdin and writes answers to its stdout; the last `STDERR_KEPT_BYTES` of its stderr are used
-for the error message when it fails.
+A child reads orders from its stdin and writes answers to its stdout; when it fails, the error message quotes the end of
+its stderr (of the last `STDERR_KEPT_BYTES`).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Children:
         timeout_s: float,
         name: str,
     ) -> T:
-        """Start `command`, call `converse` with its stdin and stdout, wait for its end; returns the result of `converse`.
+        """Run `command`, call `converse` with its stdin and stdout, and wait for its end. Returns its result.
 
         The third argument of `converse` is a function that restarts the time limit. Blocks. Raises ChildError if the
         child exits with another code than 0, or not in time, or closes a pipe during the conversation. Any other
@@ -97,7 +97,7 @@ class Children:
             if late.is_set():
                 raise ChildError(f"{name} {watchdog.complaint} {timeout_s:g} s and was killed")
             if code or broken is not None:
-                raise ChildError(_account(name, code, stderr))
+                raise ChildError(_describe_end(name, code, stderr))
             return result  # type: ignore[return-value]  # set, since no error occurred
 
     def _start(
@@ -228,7 +228,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
 
 
-def _account(name: str, code: int, stderr: IO[bytes]) -> str:
+def _describe_end(name: str, code: int, stderr: IO[bytes]) -> str:
     if code < 0:
         return f"{name} was killed by {signal.Signals(-code).name}"
     stderr.seek(0, os.SEEK_END)

@@ -38,10 +38,10 @@ LOG: Final = logging.getLogger("coordinator.workers")
 
 FIRST_PAUSE_S: Final = 0.2  # before a worker that died is restarted; doubled each time
 LONGEST_PAUSE_S: Final = 10.0
-STEADY_S: Final = 60.0  # after this run time the pause begins at its shortest again
+STEADY_RUN_S: Final = 60.0  # after this run time the pause begins at its shortest again
 STOP_S: Final = 25.0  # a worker stops in less; then it is killed
 STATUS_S: Final = 2.0
-LOOK_S: Final = 0.05
+CHECK_INTERVAL_S: Final = 0.05
 
 
 class WorkerProcess:
@@ -70,13 +70,13 @@ class WorkerProcess:
             start_new_session=True,  # Ctrl-C reaches the supervisor, which tells the workers
         )
         assert process.stdin is not None and process.stdout is not None
-        with contextlib.suppress(OSError):  # it may have died already, which `look` detects
+        with contextlib.suppress(OSError):  # it may have died already, which `restart_if_dead` detects
             process.stdin.write(self.order.line())
             process.stdin.flush()
         self._lines = _Lines(process.stdout, self.ready, f"worker-{self.node_id}")
         self.process = process
 
-    def look(self) -> int | None:
+    def restart_if_dead(self) -> int | None:
         """Restart the worker if it died; returns its exit code if it cannot start."""
         process = self.process
         if process is None:
@@ -86,10 +86,10 @@ class WorkerProcess:
         code = process.poll()
         if code is None:
             return None
-        self._let_go(process)
+        self._close_pipes(process)
         if code == EXIT_MISTAKE:
             return code
-        if time.monotonic() - self._started_at > STEADY_S:
+        if time.monotonic() - self._started_at > STEADY_RUN_S:
             self._pause_s = FIRST_PAUSE_S
         self.restarts += 1
         LOG.error("worker died node=%d exit_code=%d; started again in %g s", self.node_id, code, self._pause_s)
@@ -97,7 +97,7 @@ class WorkerProcess:
         self._pause_s = min(self._pause_s * 2, LONGEST_PAUSE_S)
         return None
 
-    def _let_go(self, process: subprocess.Popen[bytes]) -> None:
+    def _close_pipes(self, process: subprocess.Popen[bytes]) -> None:
         self.process = None
         self.ready.clear()
         for pipe in (process.stdin, process.stdout):
@@ -105,7 +105,7 @@ class WorkerProcess:
                 with contextlib.suppress(OSError):
                     pipe.close()
 
-    def tell(self, number: int) -> None:
+    def send_signal(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
             self.process.send_signal(number)
 
@@ -120,7 +120,7 @@ class WorkerProcess:
             LOG.error("worker did not end node=%d; killed", self.node_id)
             process.kill()
             code = process.wait()
-        self._let_go(process)
+        self._close_pipes(process)
         return code
 
     def status(self) -> ServerStatus:
@@ -130,7 +130,7 @@ class WorkerProcess:
             return ServerStatus(False, f"node {self.node_id} is being started again")
         with self._asking:
             try:
-                lines.forget()
+                lines.discard_last()
                 process.stdin.write(b"\n")
                 process.stdin.flush()
                 return parse_status(lines.next(STATUS_S), {"node": str(self.node_id)})
@@ -158,7 +158,7 @@ class _Lines:
                     self._last = line
                     self._news.notify_all()
 
-    def forget(self) -> None:
+    def discard_last(self) -> None:
         with self._news:
             self._last = b""
 
@@ -189,9 +189,9 @@ class Supervisor:
         bound = [each.getsockname()[1] for each in self._sockets]
         advertised = config.advertised_address
         host = advertised.host if advertised else told_host(listen.host)
-        told = [advertised.port + number for number in range(count)] if advertised and advertised.port else bound
+        ports_told = [advertised.port + number for number in range(count)] if advertised and advertised.port else bound
         ids = [config.node_id + number for number in range(count)]
-        nodes = ",".join(f"{node}@{Address(host, port)}" for node, port in zip(ids, told, strict=True))
+        nodes = ",".join(f"{node}@{Address(host, port)}" for node, port in zip(ids, ports_told, strict=True))
         try:
             moved = arrange(RealFileSystem(), data_dir.path, ids)
         except DataDirError as error:
@@ -225,22 +225,22 @@ class Supervisor:
         """Run until a signal or a failure; returns the exit code. Calls `ready` once all workers are ready."""
         for number in STOP_SIGNALS:
             signal.signal(number, lambda *_: self._stopping.set())
-        told = False
+        announced = False
         failed: int | None = None
-        while not self._stopping.wait(LOOK_S):
+        while not self._stopping.wait(CHECK_INTERVAL_S):
             for worker in self.workers:
-                failed = worker.look() or failed
+                failed = worker.restart_if_dead() or failed
             if failed is not None:
                 break
-            if not told and all(worker.ready.is_set() for worker in self.workers):
-                told = True
+            if not announced and all(worker.ready.is_set() for worker in self.workers):
+                announced = True
                 ready(self.addresses)
         return self._stop() if failed is None else (self._stop() or failed)
 
     def _stop(self) -> int:
         self._stopping.set()
         for worker in self.workers:
-            worker.tell(signal.SIGTERM)
+            worker.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + STOP_S
         codes = [worker.wait(deadline) for worker in self.workers]
         for listening in self._sockets:
@@ -291,12 +291,12 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
             except HttpPortError as error:
                 raise StartupError(str(error)) from None
 
-        def tell(addresses: Sequence[str]) -> None:
+        def announce(addresses: Sequence[str]) -> None:
             if port_file is not None:
                 write_port_file(port_file, parse_address(addresses[0]).port)
             ready(addresses)
 
-        return supervisor.run(tell)
+        return supervisor.run(announce)
     finally:
         supervisor.close()
         if http is not None:

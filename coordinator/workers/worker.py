@@ -37,22 +37,22 @@ def main() -> int:
     write_log_to_stderr(order.log_level, prefix=f"node={order.config.node_id} ")
     out = sys.stdout.buffer
 
-    def say_ready(address: str) -> None:
+    def report_ready(address: str) -> None:
         out.write(READY)
         out.flush()
 
     node = server.Server(order.config, socket.socket(fileno=order.listen_fd))
 
-    def converse() -> None:
+    def answer_status() -> None:
         """Answer requests for the status; end the process when the supervisor has ended."""
         while _line():
             out.write(status_line(node.status()))
             out.flush()
         os.kill(os.getpid(), signal.SIGTERM)
 
-    threading.Thread(target=converse, name="supervisor", daemon=True).start()
+    threading.Thread(target=answer_status, name="supervisor", daemon=True).start()
     try:
-        return server.run_node(node, ready=say_ready)
+        return server.run_node(node, ready=report_ready)
     except server.StartupError as error:
         logging.getLogger("coordinator.server").error("%s", error)
         return error.exit_code

@@ -206,7 +206,7 @@ def test_a_worker_with_a_failing_disk_is_restarted_and_the_others_continue(daemo
 
 
 def commit_offsets_anywhere(ports: list[int], group: str) -> None:
-    """Try all nodes, since only the coordinator of the group accepts. A node that has just started learns of topics first."""
+    """Try all nodes: only the coordinator of the group accepts. A new node first learns of the topics."""
     entry = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
     topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[entry])]
     request = OffsetCommitRequest(group_id=group, generation_id_or_member_epoch=-1, topics=topics)
