@@ -9,7 +9,7 @@ from typing import Any, Final
 from coordinator.core.group.describe import describe_error
 from coordinator.core.group.join import JoinGroup
 from coordinator.core.group.responses import join_error, sync_error
-from coordinator.core.offsets.commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT, answer
+from coordinator.core.offsets.commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT, build_response
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -25,9 +25,9 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 
 def _every_partition(request: Any, error: ErrorCode) -> Any:
-    form = OFFSET_COMMIT if isinstance(request, OffsetCommitRequest) else TXN_OFFSET_COMMIT
-    return answer(
-        form,
+    response_types = OFFSET_COMMIT if isinstance(request, OffsetCommitRequest) else TXN_OFFSET_COMMIT
+    return build_response(
+        response_types,
         [
             (topic.name, each.partition_index, int(error), None, place)
             for place, topic in enumerate(request.topics)
@@ -43,7 +43,7 @@ _FORMS: Final[Mapping[type, Callable[[Any, ErrorCode], Any]]] = MappingProxyType
         HeartbeatRequest: lambda _, error: HeartbeatResponse(error_code=int(error)),
         LeaveGroupRequest: lambda _, error: LeaveGroupResponse(error_code=int(error)),
         OffsetCommitRequest: _every_partition,
-        RepeatedCommit: lambda command, error: answer(OFFSET_COMMIT, command.template.outcomes(int(error))),
+        RepeatedCommit: lambda command, error: build_response(OFFSET_COMMIT, command.template.outcomes(int(error))),
         TxnOffsetCommitRequest: _every_partition,
         OffsetFetchRequest: lambda request, error: OffsetFetchResponse(
             groups=[

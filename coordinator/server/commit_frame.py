@@ -11,7 +11,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.offsets.commit import OFFSET_COMMIT, answer
+from coordinator.core.offsets.commit import OFFSET_COMMIT, build_response
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from protocol import codec
 from protocol.error_codes import ErrorCode
@@ -48,7 +48,8 @@ class CommitFrame:
         layout = layout_of(frame, body, request, route.version) if template is not None else None
         if template is None or layout is None:
             return None
-        return cls(frame, layout, template, route.encode(answer(OFFSET_COMMIT, template.outcomes(int(ErrorCode.NONE)))))
+        response = build_response(OFFSET_COMMIT, template.outcomes(int(ErrorCode.NONE)))
+        return cls(frame, layout, template, route.encode(response))
 
     def again(self, frame: bytes) -> RepeatedCommit | None:
         """The request in a frame of the same size; None if it is another one, or might be answered otherwise."""

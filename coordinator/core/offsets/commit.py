@@ -1,11 +1,11 @@
 """OffsetCommit and TxnOffsetCommit: from a request to records, and from durable records to committed offsets.
 
-A commit is refused as a whole (who commits? check_offset_commit) or for single partitions (no such partition, metadata
-too long); what is left becomes one append. Nothing changes in memory before that is durable; then `CommitOffsets`
-applies it and answers. A failed append leaves nothing behind, not even a group that was made for it.
+A commit is refused as a whole (`check_offset_commit`) or for single partitions (unknown partition, metadata too long).
+The rest becomes one append. Memory does not change before that append is durable; then `CommitOffsets` applies it and
+replies. A failed append leaves nothing behind, not even a group that was created for it.
 
-This is the hot path of the product: one partition costs two tuples, two byte strings and the answer.
-Source: spec 7.2, 7.3.
+This is the hot path of the product: one partition costs two tuples, two byte strings and the response.
+Sources: KIP-211, KIP-447; Kafka's `OffsetMetadataManager.commitOffset` and `commitTransactionalOffset`.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ if TYPE_CHECKING:
     from protocol.messages.offset_commit import OffsetCommitRequest
     from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
-# topic, partition, error, what is committed if there is no error, and which of the request's topics this is of
+# topic, partition, error, the offset to commit if there is no error, and the topic's index in the request
 Outcome = tuple[str, int, int, CommittedOffset | None, int]
-# a topic that the request names, the partition's part of the request, and which of the request's topics it is of
+# topic, the partition's part of the request, and the topic's index in the request
 Accepted = tuple[str, Any, int]
-REFUSED: Final = -1  # instead of the topic's place in the request
-NO_PARTITION: Final = -(2**40)  # a topic that does not exist, and of which no partition is named either
-MAX_TIMESTAMP_MS: Final = 2**63 - 1  # "keep it for ever", said as a very long retention
+REFUSED: Final = -1  # instead of the topic's index in the request
+NO_PARTITION: Final = -(2**40)  # stands for a topic that does not exist and is named without partitions
+MAX_TIMESTAMP_MS: Final = 2**63 - 1  # the expiry of an offset with a very long retention: never
 _NONE: Final = int(ErrorCode.NONE)
 _TOO_LARGE: Final = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 _UNKNOWN_PARTITION: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
 
 class ResponseTypes(NamedTuple):
-    """The classes of an answer with one error for each partition."""
+    """The classes of a response with one error for each partition."""
 
     response: Callable[..., Any]
     topic: Callable[..., Any]
@@ -67,39 +67,42 @@ TXN_OFFSET_COMMIT: Final = ResponseTypes(
 )
 
 
-def answer(form: ResponseTypes, outcomes: Sequence[Outcome], error: int = _NONE) -> Any:
-    """One entry for each topic of the request, even if it names one twice; but one for each name, the refused first, if
-    anything is refused because it does not exist. `error` replaces all errors but that one."""
+def build_response(response_types: ResponseTypes, outcomes: Sequence[Outcome], error: int = _NONE) -> Any:
+    """Return a response with one entry for each topic of the request, even if it names a topic twice.
+
+    If any partition is refused because it does not exist, there is one entry for each topic name, the refused ones
+    first. `error` replaces all errors but that refusal.
+    """
     if len(outcomes) == 1 and outcomes[0][1] != NO_PARTITION:  # most commits are of one partition
         name, index, own_error, _, _ = outcomes[0]
         if error != _NONE and own_error != _UNKNOWN_PARTITION:
             own_error = error
-        partition = form.partition(partition_index=index, error_code=own_error)
-        return form.response(topics=[form.topic(name=name, partitions=[partition])])
+        partition = response_types.partition(partition_index=index, error_code=own_error)
+        return response_types.response(topics=[response_types.topic(name=name, partitions=[partition])])
     topics: dict[str | int, Any] = {}
     merges = False
-    for name, index, own_error, _, place in outcomes:
-        merges = merges or place == REFUSED
-        topic = topics.get(name if merges else place)
+    for name, index, own_error, _, topic_index in outcomes:
+        merges = merges or topic_index == REFUSED
+        topic = topics.get(name if merges else topic_index)
         if topic is None:
-            topic = topics[name if merges else place] = form.topic(name=name, partitions=[])
+            topic = topics[name if merges else topic_index] = response_types.topic(name=name, partitions=[])
         if error != _NONE and own_error != _UNKNOWN_PARTITION:
             own_error = error
         if index != NO_PARTITION:
-            topic.partitions.append(form.partition(partition_index=index, error_code=own_error))
-    return form.response(topics=list(topics.values()))
+            topic.partitions.append(response_types.partition(partition_index=index, error_code=own_error))
+    return response_types.response(topics=list(topics.values()))
 
 
 def split(topics: list[Any], exists: Callable[[str, int], bool] | None) -> tuple[list[Outcome], list[Accepted]]:
-    """The partitions that are refused because they do not exist, and the entries that are left."""
+    """Return the partitions that are refused because they do not exist, and the entries that are left."""
     refused: list[Outcome] = []
     accepted: list[Accepted] = []
-    for place, topic in enumerate(topics):
+    for topic_index, topic in enumerate(topics):
         name = topic.name
         is_possible = exists is not None or fits(name)
         for partition in topic.partitions:
             if is_possible and (exists is None or exists(name, partition.partition_index)):
-                accepted.append((name, partition, place))
+                accepted.append((name, partition, topic_index))
             else:
                 refused.append((name, partition.partition_index, _UNKNOWN_PARTITION, None, REFUSED))
         if not topic.partitions and exists is not None and not exists(name, 0):
@@ -108,13 +111,13 @@ def split(topics: list[Any], exists: Callable[[str, int], bool] | None) -> tuple
 
 
 def refuse(refused: list[Outcome], accepted: list[Accepted], error: ErrorCode) -> list[Outcome]:
-    """The outcomes of a commit of which nothing is accepted."""
-    number = int(error)
-    return refused + [(name, partition.partition_index, number, None, place) for name, partition, place in accepted]
+    """Return the outcomes of a commit of which nothing is accepted."""
+    code = int(error)
+    return refused + [(name, part.partition_index, code, None, topic_index) for name, part, topic_index in accepted]
 
 
 def is_too_large(metadata: str, max_metadata: int) -> bool:
-    """By its length as Java counts it (UTF-16), and by what a record has room for (bytes of UTF-8)."""
+    """Check the length as Java counts it (UTF-16 code units), and the bytes of UTF-8 that fit in a record."""
     length = len(metadata) if metadata.isascii() else len(metadata.encode("utf-16-le", "surrogatepass")) // 2
     return length > max_metadata or not fits(metadata)
 
@@ -128,20 +131,20 @@ def offset_records(
     expire_ms: int,
     max_metadata: int,
 ) -> tuple[list[Outcome], list[tuple[bytes, bytes]]]:
-    """The outcome for each partition if the append succeeds, and the records to append from `log_offset` on."""
+    """Return the outcome for each partition if the append succeeds, and the records to append from `log_offset` on."""
     outcomes: list[Outcome] = []
     records: list[tuple[bytes, bytes]] = []
-    screened = min(max_metadata, MAX_STRING_BYTES // 2)  # shorter by far: need not be looked at
+    screened = min(max_metadata, MAX_STRING_BYTES // 2)  # metadata that is much shorter needs no exact check
     prefix_of: str | None = None
-    prefix = b""  # of the keys of that topic's partitions
-    for name, partition, place in accepted:
+    prefix = b""  # common to the keys of that topic's partitions
+    for name, partition, topic_index in accepted:
         metadata = partition.committed_metadata or ""
         if metadata and len(metadata) * 2 > screened and is_too_large(metadata, max_metadata):
-            outcomes.append((name, partition.partition_index, _TOO_LARGE, None, place))
+            outcomes.append((name, partition.partition_index, _TOO_LARGE, None, topic_index))
             continue
         committed = CommittedOffset(
             partition.committed_offset,
-            partition.committed_leader_epoch if expire_ms == NO_TIMESTAMP else -1,  # a record has room for one of them
+            partition.committed_leader_epoch if expire_ms == NO_TIMESTAMP else -1,  # a record holds only one of the two
             metadata,
             wall_ms,
             expire_ms,
@@ -152,16 +155,16 @@ def offset_records(
         if name != prefix_of:
             prefix_of, prefix = name, offset_key_prefix(group_id, name)
         records.append((prefix + encode_partition(index), value))
-        outcomes.append((name, index, _NONE, committed, place))
+        outcomes.append((name, index, _NONE, committed, topic_index))
     return outcomes, records
 
 
 class CommitOffsets(PendingAppend):
-    """Committed offsets on their way to the disk."""
+    """Pending append of committed offsets."""
 
     __slots__ = ("outcomes", "ticket")
 
-    form: ResponseTypes = OFFSET_COMMIT
+    response_types: ResponseTypes = OFFSET_COMMIT
 
     def __init__(self, ticket: Ticket, outcomes: list[Outcome]) -> None:
         self.ticket: Ticket | None = ticket
@@ -173,7 +176,7 @@ class CommitOffsets(PendingAppend):
             group.is_recorded = True
             self.apply(group)
         if self.ticket is not None:
-            context.replies.append(Reply(self.ticket, answer(self.form, self.outcomes)))
+            context.replies.append(Reply(self.ticket, build_response(self.response_types, self.outcomes)))
 
     def apply(self, group: Group) -> None:
         store = group.shard.offsets
@@ -186,20 +189,20 @@ class CommitOffsets(PendingAppend):
         self.abandoned(client_error(error), context)
         group = self.group
         if group is not None and group.is_simple and not group.is_recorded and not group.in_flight:
-            group.shard.forget(group)  # it was made for this commit, and nothing of it remains
+            group.shard.forget(group)  # it was created for this commit, and nothing of it remains
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         ticket, self.ticket = self.ticket, None
         if ticket is not None:
-            context.reply(ticket, answer(self.form, self.outcomes, int(error)))
+            context.reply(ticket, build_response(self.response_types, self.outcomes, int(error)))
 
 
 class CommitPendingOffsets(CommitOffsets):
-    """The same within a transaction: invisible until its marker."""
+    """Pending append of a transaction's offsets. They stay invisible until its end marker."""
 
     __slots__ = ("producer_id",)
 
-    form = TXN_OFFSET_COMMIT
+    response_types = TXN_OFFSET_COMMIT
 
     def __init__(self, ticket: Ticket, outcomes: list[Outcome], producer_id: int) -> None:
         super().__init__(ticket, outcomes)
@@ -219,36 +222,10 @@ def commit(
     ticket: Ticket,
     context: Context,
 ) -> None:
-    """OffsetCommit. `exists` knows the topics; None takes any. A member's commit is a sign of life."""
-    refused, accepted = split(request.topics, exists)
-    if not accepted:
-        context.reply(ticket, answer(OFFSET_COMMIT, refused))
-        return
-    group_id = request.group_id
-    group = registry.groups.get(group_id)
-    generation = request.generation_id_or_member_epoch
-    if group is not None:
-        error = check_offset_commit(group, request.member_id, request.group_instance_id, generation)
-    else:
-        error = registry.refusal(group_id)
-        if error is ErrorCode.NONE and generation >= 0:
-            error = ErrorCode.GROUP_ID_NOT_FOUND
-    if error is not ErrorCode.NONE:
-        context.reply(ticket, answer(OFFSET_COMMIT, refuse(refused, accepted, error)))
-        return
-    if group is not None and group.state is not EMPTY:  # Stable or preparing: nothing else passes the check
-        member = group.members[request.member_id]
-        restart_session(group, member, member.session_timeout_ms, context)
+    """Handle OffsetCommit. `exists` checks topics; None accepts any. The member's session timer is restarted."""
     retention_ms = request.retention_time_ms
-    outcomes, records = offset_records(
-        group_id,
-        accepted,
-        log_offset=registry.shard_of(group_id).next_offset if group is None else group.shard.next_offset,
-        wall_ms=context.wall_ms,
-        expire_ms=NO_TIMESTAMP if retention_ms == -1 else min(context.wall_ms + retention_ms, MAX_TIMESTAMP_MS),
-        max_metadata=context.config.offset_metadata_max_bytes,
-    )
-    _append(registry, group_id, group, records, CommitOffsets(ticket, refused + outcomes), context)
+    expire_ms = NO_TIMESTAMP if retention_ms == -1 else min(context.wall_ms + retention_ms, MAX_TIMESTAMP_MS)
+    _commit(registry, request, request.generation_id_or_member_epoch, expire_ms, None, exists, ticket, context)
 
 
 def commit_pending(
@@ -258,70 +235,86 @@ def commit_pending(
     ticket: Ticket,
     context: Context,
 ) -> None:
-    """TxnOffsetCommit, once the producer and its transaction have been verified. Not a sign of life of anybody."""
+    """Handle TxnOffsetCommit, once the producer and its transaction have been verified."""
+    producer = Producer(request.producer_id, request.producer_epoch)
+    _commit(registry, request, request.generation_id, NO_TIMESTAMP, producer, exists, ticket, context)
+
+
+def _commit(
+    registry: GroupRegistry,
+    request: Any,
+    generation: int,
+    expire_ms: int,
+    producer: Producer | None,
+    exists: Callable[[str, int], bool] | None,
+    ticket: Ticket,
+    context: Context,
+) -> None:
+    """Check a commit and append what is accepted. `producer` is that of the transaction; None for an OffsetCommit.
+
+    Within a transaction a commit is checked less strictly, does not restart the member's session timer, and stays
+    pending until the transaction's end marker.
+    """
+    response_types = OFFSET_COMMIT if producer is None else TXN_OFFSET_COMMIT
     refused, accepted = split(request.topics, exists)
     if not accepted:
-        context.reply(ticket, answer(TXN_OFFSET_COMMIT, refused))
+        context.reply(ticket, build_response(response_types, refused))
         return
     group_id = request.group_id
     group = registry.groups.get(group_id)
-    error = ErrorCode.COORDINATOR_NOT_AVAILABLE if registry.is_down else ErrorCode.NONE
-    if error is ErrorCode.NONE and group_id == "":
+    error = ErrorCode.NONE
+    if producer is not None and group_id == "" and not registry.is_down:
         error = ErrorCode.INVALID_GROUP_ID
-    if error is ErrorCode.NONE:
+    elif producer is not None or group is None:
         error = registry.refusal(group_id)
     if error is ErrorCode.NONE:
-        if group is not None:
-            error = check_txn_offset_commit(group, request.member_id, request.group_instance_id, request.generation_id)
-        elif request.generation_id >= 0:
-            error = ErrorCode.ILLEGAL_GENERATION
+        if group is None:
+            if generation >= 0:
+                error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
+        elif producer is None:
+            error = check_offset_commit(group, request.member_id, request.group_instance_id, generation)
+        else:
+            error = check_txn_offset_commit(group, request.member_id, request.group_instance_id, generation)
     if error is not ErrorCode.NONE:
-        context.reply(ticket, answer(TXN_OFFSET_COMMIT, refuse(refused, accepted, error)))
+        context.reply(ticket, build_response(response_types, refuse(refused, accepted, error)))
         return
+    if producer is None and group is not None and group.state is not EMPTY:
+        member = group.members[
+            request.member_id
+        ]  # the state is Stable or PreparingRebalance: no other passes the check
+        restart_session(group, member, member.session_timeout_ms, context)
     outcomes, records = offset_records(
         group_id,
         accepted,
-        log_offset=registry.shard_of(group_id).next_offset,
+        log_offset=registry.shard_of(group_id).next_offset if group is None else group.shard.next_offset,
         wall_ms=context.wall_ms,
-        expire_ms=NO_TIMESTAMP,
+        expire_ms=expire_ms,
         max_metadata=context.config.offset_metadata_max_bytes,
     )
-    then = CommitPendingOffsets(ticket, refused + outcomes, request.producer_id)
-    producer = Producer(request.producer_id, request.producer_epoch)
-    _append(registry, group_id, group, records, then, context, producer)
-
-
-def _append(
-    registry: GroupRegistry,
-    group_id: str,
-    group: Group | None,
-    records: list[tuple[bytes, bytes]],
-    then: CommitOffsets,
-    context: Context,
-    producer: Producer | None = None,
-) -> None:
-    """Hand the records over; a group that does not exist yet is made for them, but not for nothing."""
+    outcomes = refused + outcomes
+    if producer is None:
+        then = CommitOffsets(ticket, outcomes)
+    else:
+        then = CommitPendingOffsets(ticket, outcomes, producer.producer_id)
     if records and group is None:
         group = registry.create(group_id, context)
         if group is None:
             then.abandoned(ErrorCode.COORDINATOR_NOT_AVAILABLE, context)
             return
-    if not records or group is None:
-        ticket, then.ticket = then.ticket, None
-        if ticket is not None:
-            context.reply(ticket, answer(then.form, then.outcomes))
+    if not records or group is None:  # all metadata is too large: no group is created for that, unlike in Kafka
+        context.reply(ticket, build_response(response_types, outcomes))
         return
     context.counters.offset_commits += len(records)
     context.append(group, tuple(records), then, producer)
 
 
 class EndTransaction(PendingAppend):
-    """The marker that ends a transaction is on its way to one partition."""
+    """Pending append of the marker that ends a transaction, for one partition."""
 
     __slots__ = ("is_commit", "producer_id", "shard")
 
     def __init__(self, shard: Shard, producer_id: int, *, is_commit: bool) -> None:
-        self.group = None  # it belongs to no single one
+        self.group = None  # a marker belongs to no single group
         self.shard = shard
         self.producer_id = producer_id
         self.is_commit = is_commit
@@ -329,7 +322,8 @@ class EndTransaction(PendingAppend):
     def durable(self, context: Context) -> None:
         for group_id in self.shard.offsets.end_transaction(self.producer_id, commit=self.is_commit):
             if group_id not in self.shard.groups:
-                # Its group was deleted while the transaction was open: the offsets need one to be found and to expire.
+                # The group was deleted while the transaction was open. Without a group the offsets could neither be
+                # found nor expire.
                 group = Group(group_id, self.shard, context.wall_ms)
                 group.is_recorded = True
                 self.shard.add(group)

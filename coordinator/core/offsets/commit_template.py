@@ -1,11 +1,11 @@
-"""A commit like the one before: the same member, the same partitions, other offsets.
+"""Commits that repeat an earlier one: the same member and partitions, other offsets.
 
-A consumer commits the partitions it owns again and again. Whoever knows that a request differs from an earlier one in
-nothing but the offsets (the connection, by its bytes) asks the `CommitTemplate` of that one: it keeps what a commit
-would find out anew each time, which partitions exist, what their keys are, and what the answer says when all is well.
-What may have changed since is looked at each time, by the rule that every commit obeys (`check_offset_commit`); in
-doubt the memo declines, and the request takes the usual way. Records, timers and the handling of failures are those of
-`coordinator.core.offsets.commit`. Decision 12.
+A consumer commits the partitions it owns again and again. The connection recognises, by its bytes, a request that
+differs from an earlier one in nothing but the offsets, and asks the `CommitTemplate` of that one. The template keeps
+what does not change from commit to commit: which partitions exist, their keys, and the response to a success.
+What may have changed is checked each time by the rule for every commit (`check_offset_commit`). If the check fails, the
+template declines and the request takes the usual path. Records, timers and failures are handled as in
+`coordinator.core.offsets.commit`. See docs/decisions/0012-commits-by-their-bytes.md.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from protocol.messages.offset_commit import OffsetCommitRequest
 
 NONE: Final = ErrorCode.NONE
-_VERSION_BYTES: Final = 2  # of a record's value: then comes the committed offset, and last the time of the commit
+_VERSION_BYTES: Final = 2  # at the start of a record's value; the committed offset follows, the commit time is last
 _LONG_BYTES: Final = 8
 
 
 class TemplatePartition:
-    """One partition of such a commit, and its record but for the offset and the time."""
+    """One partition of a repeated commit, and its record without the offset and the time."""
 
     __slots__ = ("before", "between", "index", "key", "leader_epoch", "metadata", "pack", "topic", "topic_index")
 
@@ -48,21 +48,24 @@ class TemplatePartition:
         self.index = index
         self.leader_epoch = leader_epoch
         self.metadata = metadata
-        self.topic_index = topic_index  # the how manieth of the request's topics it is of
+        self.topic_index = topic_index  # index of its topic in the request
         self.key = encode_offset_key(group_id, topic, index)
         value = encode_offset_value(CommittedOffset(0, leader_epoch, metadata, 0, NO_TIMESTAMP, 0))  # type: ignore[arg-type]
         self.before = value[:_VERSION_BYTES]
         self.between = value[_VERSION_BYTES + _LONG_BYTES : -_LONG_BYTES]
-        self.pack = struct.Struct(f">{_VERSION_BYTES}sq{len(self.between)}sq").pack  # all of the value
+        self.pack = struct.Struct(f">{_VERSION_BYTES}sq{len(self.between)}sq").pack  # packs the whole value
 
 
 class CommitTemplate:
-    """What a commit has found out. Dies with its generation, its member's place in the group, and with any topic."""
+    """The checked parts of an accepted commit.
 
-    __slots__ = ("_generation", "_instance_id", "_member_id", "_registry", "_topics_gone", "group", "places")
+    It holds until the generation changes, its member leaves the group, or any topic is deleted.
+    """
+
+    __slots__ = ("_generation", "_instance_id", "_member_id", "_registry", "_topics_gone", "group", "partitions")
 
     def __init__(
-        self, registry: GroupRegistry, group: Group, request: OffsetCommitRequest, places: list[TemplatePartition]
+        self, registry: GroupRegistry, group: Group, request: OffsetCommitRequest, partitions: list[TemplatePartition]
     ) -> None:
         self._registry = registry
         self._topics_gone = registry.topics_gone
@@ -70,7 +73,7 @@ class CommitTemplate:
         self._instance_id = request.group_instance_id
         self._generation = request.generation_id_or_member_epoch
         self.group = group
-        self.places = places
+        self.partitions = partitions
 
     @classmethod
     def of(
@@ -80,52 +83,52 @@ class CommitTemplate:
         exists: Callable[[str, int], bool] | None,
         max_metadata: int,
     ) -> CommitTemplate | None:
-        """A memo of this commit, if all of it would be accepted now."""
+        """Return a template of this commit; None unless all of it would be accepted now."""
         group = registry.groups.get(request.group_id)
         if group is None or request.retention_time_ms != -1:
             return None
         refused, accepted = split(request.topics, exists)
         if refused or not accepted:
             return None
-        places = []
+        partitions = []
         for name, partition, topic_index in accepted:
             metadata = partition.committed_metadata or ""
             if is_too_large(metadata, max_metadata):
                 return None
             epoch = partition.committed_leader_epoch
-            places.append(
+            partitions.append(
                 TemplatePartition(group.group_id, name, partition.partition_index, epoch, metadata, topic_index)
             )
-        template = cls(registry, group, request, places)
+        template = cls(registry, group, request, partitions)
         return template if template.holds() else None
 
     def holds(self) -> bool:
-        """Whether the commit would be accepted now as it was then."""
+        """Return True if the commit would be accepted now as it was then."""
         return (
             self._registry.topics_gone == self._topics_gone
             and check_offset_commit(self.group, self._member_id, self._instance_id, self._generation) is NONE
         )
 
     def outcomes(self, error: int) -> list[Outcome]:
-        """The same error for every partition."""
-        return [(partition.topic, partition.index, error, None, partition.topic_index) for partition in self.places]
+        """Return the same error for every partition."""
+        return [(partition.topic, partition.index, error, None, partition.topic_index) for partition in self.partitions]
 
     def restart_session(self, context: Context) -> None:
-        """A member's commit is a sign of life."""
+        """Restart the session timer of the member that commits."""
         if self.group.state is not EMPTY:
             member = self.group.members[self._member_id]
             restart_session(self.group, member, member.session_timeout_ms, context)
 
 
 class RepeatedCommit:
-    """The request: to a memo that `holds`, what is committed now, and what to answer when that is durable."""
+    """The request: a template that `holds`, the offsets to commit, and the response to send when they are durable."""
 
-    __slots__ = ("answer", "offsets", "template")
+    __slots__ = ("offsets", "response", "template")
 
-    def __init__(self, template: CommitTemplate, offsets: tuple[int, ...], answer: bytes) -> None:
+    def __init__(self, template: CommitTemplate, offsets: tuple[int, ...], response: bytes) -> None:
         self.template = template
-        self.offsets = offsets  # in the order of the memo's places
-        self.answer = answer  # of no concern to the core
+        self.offsets = offsets  # in the order of the template's partitions
+        self.response = response  # encoded by the connection; the core does not read it
 
     @property
     def group_id(self) -> str:
@@ -133,7 +136,7 @@ class RepeatedCommit:
 
 
 class CommitRepeatedOffsets(CommitOffsets):
-    """Its offsets on their way to the disk."""
+    """Pending append of a repeated commit."""
 
     __slots__ = ("committed", "request")
 
@@ -148,10 +151,10 @@ class CommitRepeatedOffsets(CommitOffsets):
             group.is_recorded = True
             store = group.shard.offsets
             group_id = group.group_id
-            for partition, committed in zip(self.request.template.places, self.committed, strict=True):
+            for partition, committed in zip(self.request.template.partitions, self.committed, strict=True):
                 store.put(group_id, partition.topic, partition.index, committed)
         if self.ticket is not None:
-            context.replies.append(Reply(self.ticket, self.request.answer))
+            context.replies.append(Reply(self.ticket, self.request.response))
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         self.outcomes = self.request.template.outcomes(int(NONE))
@@ -159,7 +162,7 @@ class CommitRepeatedOffsets(CommitOffsets):
 
 
 def commit_repeated(request: RepeatedCommit, ticket: Ticket, context: Context) -> None:
-    """OffsetCommit, the short way."""
+    """Handle an OffsetCommit that its template has checked."""
     template = request.template
     template.restart_session(context)
     group = template.group
@@ -167,7 +170,7 @@ def commit_repeated(request: RepeatedCommit, ticket: Ticket, context: Context) -
     log_offset = group.shard.next_offset
     records: list[tuple[bytes, bytes | None]] = []
     committed: list[CommittedOffset] = []
-    for partition, offset in zip(template.places, request.offsets, strict=True):
+    for partition, offset in zip(template.partitions, request.offsets, strict=True):
         records.append((partition.key, partition.pack(partition.before, offset, partition.between, wall_ms)))
         committed.append(
             CommittedOffset(offset, partition.leader_epoch, partition.metadata, wall_ms, NO_TIMESTAMP, log_offset)

@@ -1,4 +1,4 @@
-"""What one committed offset is. -1 stands for an absent leader epoch or expiry."""
+"""The value type of a committed offset, and the dicts that hold such values."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ NO_TIMESTAMP: Final = -1
 
 
 class CommittedOffset(NamedTuple):
-    """What is known of one committed offset. -1 stands for an absent leader epoch or expiry."""
+    """One committed offset. -1 stands for an absent leader epoch or expiry."""
 
     offset: int
     leader_epoch: int
     metadata: str
     commit_timestamp_ms: int
     expire_timestamp_ms: int
-    log_offset: int  # where its record stands: of two commits the newer record wins, not the newer marker
+    log_offset: int  # offset of its record: of two commits the newer record wins, not the newer transaction marker
 
 
 TopicOffsets = dict[int, CommittedOffset]

@@ -1,8 +1,10 @@
-"""Tombstones: offsets and groups that are deleted, by an administrator, by retention, or with their topic.
+"""Deletion of offsets and groups: by an administrator, by retention, or together with their topic.
 
-All of these decide from what is committed, so they run on a group only while nothing of it is in flight. From the
-decision to delete a group until its tombstone is durable it is Dead: requests are told to try again, and if the append
-fails an identical Empty group takes its place. Sources: spec 7.8, 8.1, 11, 12.4.
+All of these decide from what is committed, so they run on a group only while no append of it is in flight. From the
+decision to delete a group until its tombstone is durable the group is Dead: clients are told to retry. If the append
+fails, an identical Empty group replaces it.
+Sources: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-211; Kafka's `OffsetMetadataManager.deleteOffsets` and
+`onPartitionsDeleted`, `GroupCoordinatorShard.deleteGroups`.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from coordinator.core.group.checks import check_delete_group, check_offset_delet
 from coordinator.core.group.group import CONSUMER, Group
 from coordinator.core.group.records import group_tombstone
 from coordinator.core.group.state import DEAD
-from coordinator.core.offsets.commit import Accepted, Outcome, ResponseTypes, split
-from coordinator.core.offsets.commit import answer as answer_partitions
+from coordinator.core.offsets.commit import Accepted, Outcome, ResponseTypes, build_response, split
 from coordinator.core.shard import PartitionState
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
@@ -41,16 +42,16 @@ if TYPE_CHECKING:
 
 Positions = Sequence[tuple[str, int]]  # (topic, partition)
 
-# A scan, or a topic that is gone, may concern very many offsets of one group; they need not go in one batch
-# (spec 11.1), and one that is larger than message.max.bytes would fail each time it is tried. DeleteGroups is atomic,
-# as in Kafka.
+# A scan, or a deleted topic, may concern very many offsets of one group. They need not go in one batch (Kafka appends
+# the records of a scan non-atomically), and a batch larger than message.max.bytes would fail at each attempt.
+# DeleteGroups is atomic, as in Kafka.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
-_INDEX_BYTES: Final = 4  # of the partition in a key
-# What tests change is not Final: the compiler would write it into the code.
-RECORDS_PER_STEP = 500  # of DeleteGroups
-HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one record is made
-GROUPS_PER_STEP = 500  # looked at for a topic that is gone
-COST_OF_FORGETTING: Final = 10  # of a group that has offsets of it, in groups that have none
+_INDEX_BYTES: Final = 4  # size of the partition in a key
+# Values that tests change are not Final: mypyc would compile them into the code.
+RECORDS_PER_STEP = 500  # tombstones of DeleteGroups
+HASHED_PER_UNIT: Final = 7  # a shift: 128 characters of a group's id are hashed in the time that one record takes
+GROUPS_PER_STEP = 500  # groups searched for offsets of a deleted topic
+COST_OF_FORGETTING: Final = 10  # a group with offsets of the topic costs as much as 10 groups without
 RETRY_FORGETTING_MS: Final = 1000
 OFFSET_DELETE: Final = ResponseTypes(OffsetDeleteResponse, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
@@ -60,7 +61,7 @@ def offset_tombstones(group_id: str, positions: Positions) -> tuple[tuple[bytes,
 
 
 class RemoveOffsets(PendingAppend):
-    """Tombstones of some offsets of one group are on their way."""
+    """Pending append of tombstones for some offsets of one group."""
 
     __slots__ = ("positions",)
 
@@ -76,7 +77,7 @@ class RemoveOffsets(PendingAppend):
 
 
 class DeleteOffsets(RemoveOffsets):
-    """The same, asked for by OffsetDelete."""
+    """Pending append of the tombstones of an OffsetDelete."""
 
     __slots__ = ("response", "ticket")
 
@@ -100,7 +101,7 @@ class DeleteOffsets(RemoveOffsets):
 
 
 class ForgetTopic(RemoveOffsets):
-    """The same, because a topic was deleted. Nobody would ask again, so a failure is tried again."""
+    """Pending append of the tombstones of a deleted topic. A failure is retried here, as no client would retry it."""
 
     __slots__ = ("again", "may_be_more", "timers")
 
@@ -121,11 +122,11 @@ class ForgetTopic(RemoveOffsets):
         self.timers.run_at(context.now_ms + RETRY_FORGETTING_MS, self.again)
 
     def timed_out(self, context: Context) -> None:
-        """Nobody waits for an answer."""
+        """Do nothing: no client waits for a response."""
 
 
-class DeletionAnswer:
-    """Collects what became of each group in a DeleteGroups, and answers when all is known."""
+class DeletionResponse:
+    """Collects the result of each group in a DeleteGroups, and replies when the last one is known."""
 
     __slots__ = ("_results", "_ticket", "_waiting")
 
@@ -135,7 +136,7 @@ class DeletionAnswer:
         self._waiting = set(names)
 
     def settle(self, name: str, error: ErrorCode, context: Context) -> None:
-        """The outcome for one group. Only the first counts: a timeout may be followed by the outcome itself."""
+        """Record the result of one group. Only the first counts: a timeout may be followed by the actual outcome."""
         if name not in self._waiting:
             return
         self._waiting.remove(name)
@@ -151,13 +152,13 @@ class DeletionAnswer:
 
 
 class DeleteGroup(PendingAppend):
-    """The tombstones of a group and all its offsets are on their way; the group is Dead."""
+    """Pending append of the tombstones of a group and all its offsets. The group is Dead meanwhile."""
 
-    __slots__ = ("answer", "positions")
+    __slots__ = ("positions", "response")
 
-    def __init__(self, positions: Positions, answer: DeletionAnswer | None) -> None:
+    def __init__(self, positions: Positions, response: DeletionResponse | None) -> None:
         self.positions = positions
-        self.answer = answer
+        self.response = response
 
     def durable(self, context: Context) -> None:
         group = self.group
@@ -177,60 +178,60 @@ class DeleteGroup(PendingAppend):
         self._settle(error, context)
 
     def _settle(self, error: ErrorCode, context: Context) -> None:
-        if self.answer is not None and self.group is not None:
-            self.answer.settle(self.group.group_id, error, context)
+        if self.response is not None and self.group is not None:
+            self.response.settle(self.group.group_id, error, context)
 
 
-def delete_group(group: Group, store: OffsetStore, answer: DeletionAnswer | None, context: Context) -> None:
-    """Everything of a group that is Empty, in one append."""
+def delete_group(group: Group, store: OffsetStore, response: DeletionResponse | None, context: Context) -> None:
+    """Delete an Empty group and all its offsets in one append."""
     positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
     known = set(positions)
     positions += [position for position in store.pending_of_group(group.group_id) if position not in known]
     _die(group, context)
     records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))
-    context.append(group, records, DeleteGroup(positions, answer))
+    context.append(group, records, DeleteGroup(positions, response))
 
 
 def expire(group: Group, positions: Positions, *, with_group: bool, context: Context) -> None:
-    """What retention found in one group, in as many appends as it takes."""
+    """Delete the expired offsets of one group, and the group itself if `with_group`, in as many appends as needed."""
     context.counters.offset_expirations += len(positions)
-    pieces = _pieces(group.group_id, positions, context)
+    chunks = _chunks(group.group_id, positions, context)
     if with_group:
         _die(group, context)
-        last = pieces.pop() if pieces else []
-    for piece in pieces:
-        context.append(group, offset_tombstones(group.group_id, piece), RemoveOffsets(piece))
+        last = chunks.pop() if chunks else []
+    for chunk in chunks:
+        context.append(group, offset_tombstones(group.group_id, chunk), RemoveOffsets(chunk))
     if with_group:
         records = (*offset_tombstones(group.group_id, last), group_tombstone(group))
         context.append(group, records, DeleteGroup(last, None))
 
 
-def _pieces(group_id: str, positions: Positions, context: Context) -> list[list[tuple[str, int]]]:
-    """Lists of positions whose tombstones, and the group's own, fit in one append."""
-    pieces: list[list[tuple[str, int]]] = []
-    record_bytes = len(offset_key_prefix(group_id, "")) + _INDEX_BYTES + RECORD_OVERHEAD  # beside the topic
+def _chunks(group_id: str, positions: Positions, context: Context) -> list[list[tuple[str, int]]]:
+    """Split positions into lists whose tombstones, with that of the group, fit in one append."""
+    chunks: list[list[tuple[str, int]]] = []
+    record_bytes = len(offset_key_prefix(group_id, "")) + _INDEX_BYTES + RECORD_OVERHEAD  # without the topic's name
     room = context.config.message_max_bytes - record_bytes
     left = 0
     for position in positions:
         size = record_bytes + len(position[0].encode())
-        if not pieces or size > left or len(pieces[-1]) >= MAX_TOMBSTONES_PER_APPEND:
-            pieces.append([])
+        if not chunks or size > left or len(chunks[-1]) >= MAX_TOMBSTONES_PER_APPEND:
+            chunks.append([])
             left = room
-        pieces[-1].append(position)
+        chunks[-1].append(position)
         left -= size
-    return pieces
+    return chunks
 
 
 def _die(group: Group, context: Context) -> None:
     for member_id in list(group.pending_join):
-        group.remove_pending(member_id)  # such ids do not keep a group; their clients ask for new ones
+        group.remove_pending(member_id)  # such an id does not keep a group; its client asks for a new one
     timestamp_ms = group.state_timestamp_ms
     group.transition(DEAD, context.wall_ms)
-    group.state_timestamp_ms = timestamp_ms  # how long it has been empty, should it come back
+    group.state_timestamp_ms = timestamp_ms  # kept for `_revive`: the time since which the group is empty
 
 
 def _revive(dead: Group) -> None:
-    """The tombstone never happened: an identical Empty group takes the place of the Dead one."""
+    """Replace a Dead group by an identical Empty one: its tombstone was not written."""
     group = Group(dead.group_id, dead.shard, dead.state_timestamp_ms)
     group.protocol_type = dead.protocol_type
     group.generation = dead.generation
@@ -247,35 +248,40 @@ def _revive(dead: Group) -> None:
 def delete_groups(
     registry: GroupRegistry, timers: GroupTimers, request: DeleteGroupsRequest, ticket: Ticket, context: Context
 ) -> Steps:
-    """DeleteGroups, in steps: each group is decided when it has no append in flight, and all are answered together."""
+    """Handle DeleteGroups in steps. Each group is deleted when it has no append in flight; there is one response."""
     names = list(dict.fromkeys(request.groups_names))
     if not names:
         context.reply(ticket, DeleteGroupsResponse(results=[]))
-    answer = DeletionAnswer(ticket, names)
+    response = DeletionResponse(ticket, names)
     deadline_ms = context.now_ms + context.commit_timeout_ms
-    records = 0  # since the last step
+    records = 0  # in this step
     for name in names:
         shard = registry.shard_of(name)
         if records >= RECORDS_PER_STEP:
             records = 0
             yield from shard.let_others_run()
         records += 1 + (len(name) >> HASHED_PER_UNIT) + sum(map(len, shard.offsets.of_group(name).values()))
-        _delete_when_idle(registry, timers, name, deadline_ms, answer, context)
+        _delete_when_idle(registry, timers, name, deadline_ms, response, context)
 
 
 def _delete_when_idle(
-    registry: GroupRegistry, timers: GroupTimers, name: str, deadline_ms: int, answer: DeletionAnswer, context: Context
+    registry: GroupRegistry,
+    timers: GroupTimers,
+    name: str,
+    deadline_ms: int,
+    response: DeletionResponse,
+    context: Context,
 ) -> None:
     timers.await_appends(
         [("group", name)],
         deadline_ms,
         lambda: not _is_busy(registry, name),
-        lambda later: _delete_group(registry, name, answer, later),
+        lambda later: _delete_group(registry, name, response, later),
         context,
     )
 
 
-def _delete_group(registry: GroupRegistry, name: str, answer: DeletionAnswer, context: Context) -> None:
+def _delete_group(registry: GroupRegistry, name: str, response: DeletionResponse, context: Context) -> None:
     error = registry.refusal(name)
     group = registry.groups.get(name)
     if error is ErrorCode.NONE and _is_busy(registry, name):
@@ -283,9 +289,9 @@ def _delete_group(registry: GroupRegistry, name: str, answer: DeletionAnswer, co
     if error is ErrorCode.NONE:
         error = check_delete_group(group)
     if group is None or error is not ErrorCode.NONE:
-        answer.settle(name, error, context)
+        response.settle(name, error, context)
     else:
-        delete_group(group, group.shard.offsets, answer, context)
+        delete_group(group, group.shard.offsets, response, context)
 
 
 def delete_offsets(
@@ -296,7 +302,7 @@ def delete_offsets(
     ticket: Ticket,
     context: Context,
 ) -> None:
-    """OffsetDelete: decided when the group has no append in flight."""
+    """Handle OffsetDelete, once the group has no append in flight."""
     group_id = request.group_id
     refused, accepted = split(request.topics, exists)
     error = registry.refusal(group_id)
@@ -334,15 +340,15 @@ def _delete_offsets(
     store = group.shard.offsets
     outcomes = list(refused)
     positions: dict[tuple[str, int], None] = {}
-    for topic, partition, place in accepted:
+    for topic, partition, topic_index in accepted:
         index = partition.partition_index
         if group.is_subscribed_to(topic):
-            outcomes.append((topic, index, int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), None, place))
+            outcomes.append((topic, index, int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), None, topic_index))
             continue
-        outcomes.append((topic, index, int(ErrorCode.NONE), None, place))
+        outcomes.append((topic, index, int(ErrorCode.NONE), None, topic_index))
         if store.get(group_id, topic, index) is not None or store.is_pending(group_id, topic, index):
             positions[topic, index] = None
-    response: OffsetDeleteResponse = answer_partitions(OFFSET_DELETE, outcomes)
+    response: OffsetDeleteResponse = build_response(OFFSET_DELETE, outcomes)
     if not positions:
         context.reply(ticket, response)
         return
@@ -352,10 +358,10 @@ def _delete_offsets(
 
 
 class ForgottenTopic(NamedTuple):
-    """What is to be forgotten: offsets committed for these partitions before the deletion, and none after it.
+    """Partitions of a deleted topic, whose offsets committed before the deletion must be removed.
 
-    `ends` are the next offsets, at that moment, of the partitions of the offsets log: what is committed later is for a
-    new topic of the same name.
+    `ends` are the next offsets of the partitions of the offsets log at that moment: a later commit is for a new topic
+    of the same name.
     """
 
     name: str
@@ -366,16 +372,16 @@ class ForgottenTopic(NamedTuple):
 def forget_topic(
     registry: GroupRegistry, timers: GroupTimers, topic: str, partitions: Collection[int], context: Context
 ) -> None:
-    """A topic, or some of its partitions, is gone: so is what any group committed for it (spec 11.4).
+    """Delete the offsets that any group committed for a deleted topic, or for some partitions of it.
 
-    The groups are looked at in the background, some hundred in one step. What is being loaded remembers the deletion
-    for `forget_topics_of_loaded`.
+    The groups are searched in the background, some hundred in one step. A partition that is being loaded keeps the
+    deletion for `forget_topics_of_loaded`.
     """
     _forget_in(registry.partitions, registry, timers, topic, partitions, context)
 
 
 def forget_topics_of_loaded(shard: Shard, registry: GroupRegistry, timers: GroupTimers, context: Context) -> None:
-    """A partition is loaded: topics that went while it was not are forgotten now, before anybody commits anew."""
+    """Delete the offsets of topics that were deleted while a partition was loaded, before it accepts commits."""
     deleted, shard.deleted_topics = shard.deleted_topics, []
     for topic, partitions in deleted:
         _forget_in([shard], registry, timers, topic, partitions, context)
@@ -396,16 +402,16 @@ def _forget_in(
             shard.deleted_topics.append((topic, partitions))
         else:
             waiting.append(shard)
-    timers.in_background(_forget_somewhere(waiting, registry, timers, deleted, context), None)
+    timers.in_background(_search(waiting, registry, timers, deleted, context), None)
 
 
-def _forget_somewhere(
+def _search(
     shards: Sequence[Shard], registry: GroupRegistry, timers: GroupTimers, deleted: ForgottenTopic, context: Context
 ) -> Steps:
     topic = deleted.name
     looked = 0
     for shard in shards:
-        if shard.state is PartitionState.LOADING:  # again, since the topic went
+        if shard.state is PartitionState.LOADING:  # it is being loaded again since the topic was deleted
             shard.deleted_topics.append((topic, deleted.partitions))
             continue
         for group_id in list(shard.groups):
@@ -444,18 +450,18 @@ def _forget(
         _forget_when_idle(registry, timers, group_id, deleted, later)
 
     if group.in_flight:
-        again(context)  # it commits all the time; there will be a moment
+        again(context)  # the group commits all the time; try again when it pauses
         return
     positions = _positions_of(group, deleted)
     if positions:
-        piece = _pieces(group_id, positions, context)[0]
-        may_be_more = len(piece) < len(positions) or len(positions) >= MAX_TOMBSTONES_PER_APPEND
-        then = ForgetTopic(piece, timers, again, may_be_more=may_be_more)
-        context.append(group, offset_tombstones(group_id, piece), then)
+        chunk = _chunks(group_id, positions, context)[0]
+        may_be_more = len(chunk) < len(positions) or len(positions) >= MAX_TOMBSTONES_PER_APPEND
+        then = ForgetTopic(chunk, timers, again, may_be_more=may_be_more)
+        context.append(group, offset_tombstones(group_id, chunk), then)
 
 
 def _positions_of(group: Group, deleted: ForgottenTopic) -> list[tuple[str, int]]:
-    """The next ones, about as many as go in one append."""
+    """Return the next positions to delete, about as many as go in one append."""
     store, topic, end = group.shard.offsets, deleted.name, deleted.ends[group.shard.partition]
     committed = store.of_group(group.group_id).get(topic, {})
     found = (

@@ -1,8 +1,9 @@
-"""Which committed offsets of a group have outlived their retention, and whether the group may go with them.
+"""Expiration: which committed offsets of a group are older than the retention time, and whether the group expires too.
 
-How long an offset is kept depends on who uses it: an Empty group's offsets count from the moment it became empty, a
-consumer's that manages its own partitions from each commit, and a live consumer group loses only offsets of topics
-that nobody in it reads any more. Where we cannot tell what is in use, nothing expires. Source: spec 11.1 - 11.3.
+How long an offset is kept depends on its users. Offsets of an Empty group expire a retention time after the group
+became Empty, those of a simple group after each commit. A live consumer group loses only offsets of topics that none of
+its members subscribes to. If the subscriptions are unknown, nothing expires.
+Sources: KIP-211; Kafka's `OffsetMetadataManager.cleanupExpiredOffsets`, `ClassicGroup.offsetExpirationCondition`.
 """
 
 from __future__ import annotations
@@ -21,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class Expired(NamedTuple):
-    """What a scan found in one group."""
+    """The expired offsets of one group."""
 
     offsets: list[tuple[str, int]]  # (topic, partition), to be tombstoned
-    group: bool  # the group itself has nothing left and nobody in it
+    group: bool  # True if the group itself expires: it has no member and no other offset
 
 
 def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> Expired:
-    """Look at one group. The caller has made sure that no append of it is in flight (spec 12.4)."""
+    """Find the expired offsets of one group that has no append in flight."""
     if is_too_young(group, store, wall_ms, retention_ms):
         return Expired([], False)
     committed = store.of_group(group.group_id)
-    # Kafka looks at open transactions only where there are committed offsets, and so may delete a group whose first
-    # offsets are still pending; their marker would then bring back a group nobody knows. We always look.
+    # Kafka checks for open transactions only if there are committed offsets, so it may delete a group whose first
+    # offsets are pending; their end marker would then create the group again. Here they are always checked.
     deletable = group.state is EMPTY and not group.pending_join and not store.has_pending(group.group_id)
     if not committed:
         return Expired([], deletable)
@@ -59,7 +60,7 @@ def find_expired(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
 def find_expired_of(
     group: Group, store: OffsetStore, topic: str, partitions: Iterable[int], wall_ms: int, retention_ms: int
 ) -> list[tuple[str, int]]:
-    """The same for some partitions of one topic, for groups that have too many to look at them all at once."""
+    """Find the expired offsets among some partitions of one topic, for groups with too many offsets for one step."""
     if not _anything_may_expire(group) or group.is_subscribed_to(topic):
         return []
     base_ms = _base_ms(group)
@@ -74,8 +75,8 @@ def find_expired_of(
 
 
 def is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: int) -> bool:
-    """Whether none of a cold group's offsets can have expired: it is not woken only to be told so."""
-    age = store.age(group.group_id)
+    """Return True if the group is packed and none of its offsets can have expired, so that it stays packed."""
+    age = store.packed_age(group.group_id)
     if age is None or wall_ms >= age.earliest_expiry_ms:
         return False
     base_ms = _base_ms(group)
@@ -83,12 +84,12 @@ def is_too_young(group: Group, store: OffsetStore, wall_ms: int, retention_ms: i
 
 
 def _base_ms(group: Group) -> int:
-    """From when on the offsets of a group that is Empty, but not simple, are old; of others: since each commit."""
+    """Return when an Empty group that is not simple became so; NO_TIMESTAMP if age counts from each commit."""
     return group.state_timestamp_ms if group.protocol_type is not None and group.state is EMPTY else NO_TIMESTAMP
 
 
 def _anything_may_expire(group: Group) -> bool:
-    """Spec 11.2, the rows: a simple group, an Empty one, or consumers whose subscriptions we could read."""
+    """Return True for a simple group, an Empty one, and consumers in a Stable group with known subscriptions."""
     if group.protocol_type is None or group.state is EMPTY:
         return True
     return group.protocol_type == CONSUMER and group.state is STABLE and group.subscribed_topics is not None

@@ -1,8 +1,9 @@
-"""OffsetFetch: what is committed, as of durable records.
+"""OffsetFetch: returns committed offsets, as of durable records.
 
-A group that nobody knows simply has no offsets; that is no error. With RequireStable the answer waits for the appends
-that were in flight when the request came (whoever takes over a partition must see the last commit of whoever had it),
-and a partition with an offset in an open transaction is refused until that ends. Source: spec 7.4 - 7.7.
+An unknown group has no offsets; that is no error. With RequireStable (KIP-447) the response waits for the appends that
+were in flight when the request came, because the new owner of a partition must see the last commit of its predecessor.
+A partition with an offset in an open transaction gets UNSTABLE_OFFSET_COMMIT until the transaction ends.
+Source: Kafka's `OffsetMetadataManager.fetchOffsets` and `fetchAllOffsets`.
 """
 
 from __future__ import annotations
@@ -29,10 +30,12 @@ if TYPE_CHECKING:
     from coordinator.core.work import Steps
     from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
 
-# What tests change is not Final: the compiler would write it into the code.
+# Values that tests change are not Final: mypyc would compile them into the code.
 OFFSETS_PER_STEP = 500
-GROUPS_AT_ONCE: Final = 20  # a request of more answers all the offsets of a group once, where Kafka repeats them
-HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one offset is looked up
+GROUPS_AT_ONCE: Final = (
+    20  # with more groups, all offsets of a group named twice are returned once, where Kafka repeats them
+)
+HASHED_PER_UNIT: Final = 7  # a shift: 128 characters of a group's id are hashed in the time that one lookup takes
 _NONE: Final = int(ErrorCode.NONE)
 _NO_OFFSETS: Final[TopicOffsets] = {}
 _NO_PENDING: Final[frozenset[tuple[str, int]]] = frozenset()
@@ -47,9 +50,9 @@ def fetch_offsets(
     ticket: Ticket,
     context: Context,
 ) -> None:
-    """Answer now, or when the appends before it are settled; `in_steps` because there may be very many offsets."""
+    """Reply now, or when the earlier appends are settled. `in_steps` runs long requests, as their offsets are many."""
     awaited = {}
-    if request.require_stable and len(request.groups) > GROUPS_AT_ONCE:  # not each id is hashed for that
+    if request.require_stable and len(request.groups) > GROUPS_AT_ONCE:  # all partitions, instead of hashing each id
         for shard in registry.partitions:
             if shard.in_flight:
                 awaited[shard.partition] = shard.appended
@@ -59,30 +62,30 @@ def fetch_offsets(
             if shard.in_flight and registry.refusal(group.group_id) is ErrorCode.NONE:
                 awaited[shard.partition] = shard.appended
     if not awaited:
-        answer = _at_once(registry, request)
-        if answer is not None:
-            context.reply(ticket, answer)
+        response = _respond_at_once(registry, request)
+        if response is not None:
+            context.reply(ticket, response)
         else:
-            in_steps(_answer(registry, request, {}, ticket, context), context)
+            in_steps(_respond(registry, request, {}, ticket, context), context)
         return
 
     timers.await_appends(
         [("partition", number) for number in awaited],
         context.now_ms + context.commit_timeout_ms,
         lambda: not _unsettled(registry, awaited),
-        lambda later: in_steps(_answer(registry, request, _unsettled(registry, awaited), ticket, later), later),
+        lambda later: in_steps(_respond(registry, request, _unsettled(registry, awaited), ticket, later), later),
         context,
     )
 
 
 def _unsettled(registry: GroupRegistry, awaited: dict[int, int]) -> dict[int, int]:
-    """Partitions with appends from before a request that are not settled, by number."""
+    """Return the partitions, by number, with unsettled appends from before a request."""
     partitions = registry.partitions
     return {number: seen for number, seen in awaited.items() if not partitions[number].is_settled(seen)}
 
 
-def _at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
-    """The answer to what consumers ask, some partitions of their own group; None: it is refused, or takes steps."""
+def _respond_at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> OffsetFetchResponse | None:
+    """Return the response for some partitions of one group, as consumers ask; None if it is refused or takes steps."""
     if len(request.groups) != 1:
         return None
     (group,) = request.groups
@@ -106,38 +109,38 @@ def _at_once(registry: GroupRegistry, request: OffsetFetchRequest) -> OffsetFetc
     return OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)])
 
 
-def _answer(
+def _respond(
     registry: GroupRegistry, request: OffsetFetchRequest, unsettled: dict[int, int], ticket: Ticket, context: Context
 ) -> Steps:
-    answers = []
+    groups = []
     looked = 0  # offsets since the last step
-    answered: set[str] | None = set() if len(request.groups) > GROUPS_AT_ONCE else None
+    seen: set[str] | None = set() if len(request.groups) > GROUPS_AT_ONCE else None
     for group in request.groups:
-        if answered is not None:
-            if group.topics is None and group.group_id in answered:
-                continue  # all its offsets once: the answer to a short request is bounded
-            answered.add(group.group_id)
+        if seen is not None:
+            if group.topics is None and group.group_id in seen:
+                continue  # all its offsets once, so that the response to a short request is bounded
+            seen.add(group.group_id)
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield None
         error = registry.refusal(group.group_id)
         if error is ErrorCode.NONE and unsettled and registry.partition_of(group.group_id) in unsettled:
-            error = ErrorCode.NOT_COORDINATOR  # timed out; older consumers know no better code here (spec 7.7)
+            error = ErrorCode.NOT_COORDINATOR  # timed out: older consumers do not expect REQUEST_TIMED_OUT here
         if error is not ErrorCode.NONE:
             refused = yield from _refused(group, error)
-            answers.append(refused)
+            groups.append(refused)
         else:
             store = registry.shard_of(group.group_id).offsets
-            answer = yield from _committed(store, group, stable=request.require_stable)
-            answers.append(answer)
-            for topic in answer.topics:
+            committed = yield from _committed(store, group, stable=request.require_stable)
+            groups.append(committed)
+            for topic in committed.topics:
                 looked += 1 + len(topic.partitions)
         looked += 1 + (len(group.group_id) >> HASHED_PER_UNIT)
-    context.reply(ticket, OffsetFetchResponse(groups=answers))
+    context.reply(ticket, OffsetFetchResponse(groups=groups))
 
 
 def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> Generator[None, None, OffsetFetchResponseGroup]:
-    """The error at the level of the group, and on each partition for versions that have no such level."""
+    """Return the error for the group, and for each partition: versions before 2 have partition errors only."""
     topics = []
     looked = 0
     for topic in group.topics or ():
@@ -158,7 +161,7 @@ def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> Generator[None
 def _committed(
     store: OffsetStore, group: OffsetFetchRequestGroup, *, stable: bool
 ) -> Generator[None, None, OffsetFetchResponseGroup]:
-    """What one group has committed at this moment; of very many offsets, only the answer is made in steps."""
+    """Return the offsets of one group as of now. They are copied if there are very many: the response takes steps."""
     group_id = group.group_id
     committed = store.of_group(group_id)
     pending = frozenset(store.pending_of_group(group_id)) if stable else _NO_PENDING
@@ -169,9 +172,9 @@ def _committed(
         if group.topics is not None
         else [(name, list(partitions)) for name, partitions in committed.items()]
     )
-    # A long request is answered for each partition once: with a partition's metadata comes much for little.
+    # A long request gets each partition once: it could otherwise ask for one large metadata very often.
     is_long = sum([len(indexes) for _, indexes in wanted]) > OFFSETS_PER_STEP
-    answered: dict[str, set[int]] = {}
+    returned: dict[str, set[int]] = {}
     topics = []
     looked = 0
     for name, indexes in wanted:
@@ -184,12 +187,12 @@ def _committed(
                 looked = len(some)
                 yield
             if is_long:
-                given = answered.setdefault(name, set())
-                some = [index for index in dict.fromkeys(some) if index not in given]
-                given.update(some)
+                done = returned.setdefault(name, set())
+                some = [index for index in dict.fromkeys(some) if index not in done]
+                done.update(some)
             partitions += _partitions(committed, pending, name, some)
         topics.append(OffsetFetchResponseTopics(name=name, partitions=partitions))
-        if looked > OFFSETS_PER_STEP:  # of topics without partitions
+        if looked > OFFSETS_PER_STEP:  # reached by topics without partitions
             looked = 0
             yield
     return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)
@@ -198,7 +201,7 @@ def _committed(
 def _partitions(
     committed: GroupOffsets, pending: frozenset[tuple[str, int]], name: str, indexes: list[int]
 ) -> list[OffsetFetchResponsePartitions]:
-    """What is committed for some partitions of a topic."""
+    """Return the committed offsets of some partitions of a topic."""
     offsets = committed.get(name, _NO_OFFSETS)
     partitions = []
     for index in indexes:

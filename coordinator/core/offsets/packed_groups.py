@@ -1,12 +1,12 @@
-"""Groups as bytes: what a snapshot keeps of each, and what memory keeps of those that nobody has asked for yet.
+"""Packed groups: the encoding of groups in a snapshot, and in memory until a request needs them.
 
-A block holds one group: its newest record as the log has it, if it has one, and its committed offsets, topic by topic,
-one column for each field. Numbers of a column lie near each other, so it says the lowest once and what each is above it
-in as few bytes as do; a column that says the same throughout is one number. A committed offset takes about 20 bytes
-this way instead of 200 in memory, and a hundred of them become objects in less time than a client needs to ask twice.
+A block holds one group: its newest record as in the log, if it has one, and its committed offsets, topic by topic, one
+column for each field. A column stores its lowest number once, and for each row the difference to it in as few bytes as
+suffice; a column of equal numbers is one number. A committed offset takes about 20 bytes this way instead of 200 in
+memory, and a hundred of them are unpacked in less time than a client needs to send a second request.
 
-The head of a block says what can be asked without decoding it: how many offsets, and when the first may expire.
-Blocks are made and read here only. Whoever reads them has checked that they are what was written.
+The head of a block holds what is read without decoding it: the number of offsets, and when the first may expire.
+Blocks are written and read in this module only. Callers have checked that the bytes are those that were written.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any, Final, NamedTuple
 
 from coordinator.core.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets
 
-# size of the block, bytes of the name, bytes of the group's record, offsets, topics, where the group's record stands in
-# the log, or where it was deleted while there were offsets (-1: neither), the earliest commit without an expiry of its
-# own, the earliest such expiry
+# size of the block, bytes of the name, bytes of the group's record, offsets, topics, log offset of the group's record
+# or of its deletion while there were offsets (-1: neither), the earliest commit without an expiry of its own, the
+# earliest such expiry
 _HEAD: Final = struct.Struct("<IHIIIqqq")
 _TOPIC: Final = struct.Struct("<HI")  # bytes of the name, partitions
-_COLUMN: Final = struct.Struct("<cq")  # how wide its numbers are, and the lowest
+_COLUMN: Final = struct.Struct("<cq")  # width of its numbers, and the lowest number
 _LOWEST: Final = struct.Struct("<q")
 _LENGTH: Final = struct.Struct("<I")
 NEVER_MS: Final = 2**63 - 1
@@ -38,11 +38,11 @@ _make: Final = partial(tuple.__new__, CommittedOffset)
 
 Ints = Sequence[int]
 Columns = tuple[Ints, Ints, Ints, Sequence[str], Ints, Ints, Ints]
-"""The offsets of a topic: partitions, then field by field of `CommittedOffset`."""
+"""The offsets of a topic: partitions, then one column for each field of `CommittedOffset`."""
 
 
 class Block(NamedTuple):
-    """What the head of a block says, and where the rest lies."""
+    """The head of a block, and the position of the rest."""
 
     position: int
     size: int
@@ -54,19 +54,22 @@ class Block(NamedTuple):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether the group was deleted, and only its offsets are left. When they go, so does the group."""
+        """True if the group was deleted and only offsets are left of it. The group goes when they do."""
         return self.record_offset >= 0 and not self.value_size
 
 
 class Age(NamedTuple):
-    """When the offsets of a group were committed, as far as their expiry goes; `NEVER_MS` where there are none."""
+    """The earliest times from which a group's offsets expire; `NEVER_MS` where there are none."""
 
-    earliest_commit_ms: int  # of those that have no expiry of their own
+    earliest_commit_ms: int  # of the offsets without an expiry of their own
     earliest_expiry_ms: int
 
 
 def encode_block(group_id: str, value: bytes | None, record_offset: int, offsets: GroupOffsets) -> bytes:
-    """A group and its committed offsets; `value` is its newest record, `record_offset` where that stands or ended."""
+    """Encode a group and its committed offsets.
+
+    `value` is its newest record, `record_offset` the log offset of that record or of the group's deletion.
+    """
     topics: list[tuple[str, Columns]] = []
     for topic, partitions in offsets.items():
         numbers, epochs, metadata, commits, expiries, log_offsets = zip(*partitions.values(), strict=True)
@@ -77,7 +80,7 @@ def encode_block(group_id: str, value: bytes | None, record_offset: int, offsets
 def encode_columns(
     group_id: str, value: bytes | None, record_offset: int, topics: Sequence[tuple[str, Columns]]
 ) -> bytes:
-    """The same, from the columns of each topic."""
+    """Encode a group like `encode_block`, from the columns of each topic."""
     name = group_id.encode()
     parts = [b"", name, value or b""]
     count = 0
@@ -110,7 +113,7 @@ def encode_columns(
 
 
 def read_blocks(data: bytes, position: int, end: int) -> Iterator[Block]:
-    """The heads of all blocks between two positions. ValueError if these are no blocks."""
+    """Yield the heads of all blocks between two positions. ValueError if the bytes are no blocks."""
     unpack, head = _HEAD.unpack_from, _HEAD.size
     try:
         while position < end:
@@ -127,27 +130,27 @@ def read_blocks(data: bytes, position: int, end: int) -> Iterator[Block]:
 
 
 def size_of(data: bytes, position: int) -> int:
-    """The bytes of a block."""
+    """Return the size of a block in bytes."""
     return int(_LENGTH.unpack_from(data, position)[0])
 
 
 def count_of(data: bytes, position: int) -> int:
-    """How many committed offsets a block holds."""
+    """Return the number of committed offsets in a block."""
     return int(_HEAD.unpack_from(data, position)[3])
 
 
 def age_of(data: bytes, position: int) -> Age:
-    """When its offsets were committed."""
+    """Return the age of the offsets in a block."""
     return Age(*_HEAD.unpack_from(data, position)[6:8])
 
 
 def mentions(data: bytes, position: int, topic: bytes) -> bool:
-    """Whether these bytes occur in a block: if not, it has no offsets of that topic."""
+    """Return False if these bytes do not occur in a block: it then has no offsets of that topic."""
     return data.find(topic, position + _HEAD.size, position + size_of(data, position)) >= 0
 
 
 def decode_offsets(data: bytes, position: int) -> GroupOffsets:
-    """The committed offsets of a block."""
+    """Decode the committed offsets of a block."""
     _, name_size, value_size, _, topics, _, _, _ = _HEAD.unpack_from(data, position)
     position += _HEAD.size + name_size + value_size
     found: GroupOffsets = {}
@@ -187,9 +190,9 @@ def _read_column(data: bytes, position: int, count: int) -> tuple[Iterable[int],
     position += 9
     if code == _SAME:
         return repeat(low, count), position
-    form = f"<{count}{chr(code)}"
-    above = struct.unpack_from(form, data, position)
-    return (above if low == 0 else [low + each for each in above]), position + struct.calcsize(form)
+    layout = f"<{count}{chr(code)}"
+    above = struct.unpack_from(layout, data, position)
+    return (above if low == 0 else [low + each for each in above]), position + struct.calcsize(layout)
 
 
 def _texts(texts: Sequence[str]) -> bytes:

@@ -1,8 +1,8 @@
-"""What replay has found of offsets becomes cold groups at once: columns from raw records, without an object for each.
+"""Packs the offsets that replay has read: raw records become columns, without an object for each.
 
-A start from the log then leaves what a start from a snapshot does: blocks of bytes, which become objects when somebody
-asks for a group. Nearly all values say the same few fields in the same place, so a topic's values are taken apart
-together. What is not plain (a key that is not written as its text would be, a group with very many offsets) is left to
+A start from the log then leaves the same as a start from a snapshot: packed groups, which are unpacked when a request
+needs them. Nearly all values have the same few fields at the same positions, so the values of a topic are decoded
+together. What is not plain (a key that is not encoded as its text would be, a group with very many offsets) is left to
 the caller.
 """
 
@@ -26,26 +26,26 @@ from coordinator.core.offsets.raw_records import (
 )
 from protocol.offsets_records import offset_key_prefix
 
-_PARTITION_BYTES: Final = 4  # with which an offset key ends
+_PARTITION_BYTES: Final = 4  # at the end of an offset key
 
 
 @dataclass(slots=True)
 class PackedGroups:
-    """Groups as blocks, and what did not become one."""
+    """Groups as blocks, and the keys of offsets that are not packed."""
 
     data: bytes
-    positions: dict[str, int]  # by group: where its block begins
-    names: list[bytes]  # of these groups, raw
-    count: int  # of their offsets
-    left: list[bytes]  # keys of offsets that are to become objects now
+    positions: dict[str, int]  # group -> position of its block
+    names: list[bytes]  # raw names of these groups
+    count: int  # number of their offsets
+    left: list[bytes]  # keys of offsets that must become objects now
 
 
 def pack(
     offsets: dict[bytes, RawRecord], groups: dict[bytes, RawRecord], unpacked: Container[bytes], at_most: int
 ) -> PackedGroups:
-    """Blocks of all groups but the `unpacked` ones (raw names), and those with more than `at_most` offsets.
+    """Pack all groups but the `unpacked` ones (raw names), and those with more than `at_most` offsets.
 
-    `offsets` and `groups` are by state key. DecodeError: one of them cannot be understood.
+    `offsets` and `groups` are by state key. DecodeError: one of them cannot be decoded.
     """
     by_group, left = _by_group(offsets, unpacked)
     blocks: list[bytes] = []
@@ -67,16 +67,18 @@ def pack(
         names.append(name)
         position += len(block)
         count += size
-    _let_go(by_group)
+    _clear(by_group)
     return PackedGroups(b"".join(blocks), positions, names, count, left)
 
 
 def _by_group(
     offsets: dict[bytes, RawRecord], unpacked: Container[bytes]
 ) -> tuple[dict[bytes, list[tuple[str, str, list[bytes]]]], list[bytes]]:
-    """Keys by raw name of their group: group, topic, its keys. And those that are of `unpacked` groups, or not
-    plain."""
-    by_prefix: dict[bytes, list[bytes]] = {}  # by all of a key but the partition
+    """Return keys by raw name of their group (group, topic, its keys), and keys that are not packed.
+
+    The latter belong to `unpacked` groups or are not plain.
+    """
+    by_prefix: dict[bytes, list[bytes]] = {}  # a key without its partition -> keys
     for key in offsets:
         prefix = key[:-_PARTITION_BYTES]
         found = by_prefix.get(prefix)
@@ -93,24 +95,24 @@ def _by_group(
             left += keys
         else:
             by_group.setdefault(name, []).append((group_id, topic, keys))
-    _let_go(by_prefix)
+    _clear(by_prefix)
     return by_group, left
 
 
-def _let_go(entries: dict[bytes, Any]) -> None:
-    """Free them one by one. All at once, nobody else would get the interpreter meanwhile: for 100,000, some 30 ms."""
+def _clear(entries: dict[bytes, Any]) -> None:
+    """Free entries one by one. To free 100,000 at once would keep other threads from running for about 30 ms."""
     while entries:
         entries.popitem()
 
 
 def _columns(keys: list[bytes], records: list[RawRecord]) -> Columns:
-    """The offsets of one topic."""
+    """Decode the offsets of one topic into columns."""
     count = len(keys)
     partitions = struct.unpack(f">{count}i", b"".join([key[-_PARTITION_BYTES:] for key in keys]))
     values, log_offsets = zip(*records, strict=True)
     if set(map(len, values)) == {PLAIN_VALUE.size}:
         fields = struct.unpack(">" + PLAIN_FIELDS * count, b"".join(values))
-        if fields[::5].count(3) == count and fields[3::5].count(0) == count:  # versions, and sizes of metadata
+        if fields[::5].count(3) == count and fields[3::5].count(0) == count:  # versions, and sizes of the metadata
             numbers, epochs, commits = fields[1::5], fields[2::5], fields[4::5]
             return partitions, numbers, epochs, ("",) * count, commits, (NO_TIMESTAMP,) * count, log_offsets
     rows = [committed_offset(value, log_offset) for value, log_offset in records]

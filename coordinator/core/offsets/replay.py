@@ -1,15 +1,14 @@
-"""Reading a partition of the offsets log back into groups and offsets, from its first record on or from a snapshot.
+"""Replay of a partition of the offsets log into groups and offsets, from its first record or from a snapshot.
 
-Records come in log order. Of the raw bytes only the newest of each key are kept, and decoded at the end: a log holds
-each key many times. Offsets of a transaction wait for its marker; those without one stay pending. A group is what its
-last record says, Stable if it has members; an offset of a group without a record makes a simple group.
+Records come in log order. Only the newest raw value of each key is kept, and decoded at the end: a log holds each key
+many times. Offsets of a transaction wait for its end marker; without one they stay pending. A group is as its last
+record says, Stable if it has members; an offset of a group without a record makes a simple group.
 
-With a `Base` the records are those behind it. What they say of a key replaces what the base says, and of a group that
-they do not mention the base's block is left as it is: cold. Without a base, groups become such blocks here
-(`freezing.py`): either way they become objects when somebody asks for them.
+With a `Base` (a snapshot) the records are those after it. They replace the base's value of a key; a group that they do
+not mention keeps its packed block of the base. Without a base, groups are packed here (`packing.py`).
 
-What cannot be decoded fails the load, but for keys of kinds that we do not know, which are counted and left alone.
-Source: spec 12.1, 12.5.
+What cannot be decoded fails the load, except for keys of unknown kinds, which are counted and skipped.
+Source: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager.replay`.
 """
 
 from __future__ import annotations
@@ -23,12 +22,13 @@ from coordinator.core.group.group import Group
 from coordinator.core.group.records import load_group
 from coordinator.core.offsets.packed_groups import Block, count_of, encode_block, size_of
 from coordinator.core.offsets.packing import pack
-from coordinator.core.offsets.raw_batch import NOT_PLAIN, absorb
 from coordinator.core.offsets.raw_records import (
     GROUP_KEY,
+    NOT_PLAIN,
     OFFSET_KEY,
     OLD_OFFSET_KEY,
     RawRecord,
+    absorb,
     committed_offset,
     offset_key,
     raw_name,
@@ -49,40 +49,40 @@ _PARTITION: Final = struct.Struct(">i")
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What a snapshot says that everything below `next_offset` leaves."""
+    """The state of a partition below `next_offset`, from a snapshot."""
 
     next_offset: int
     data: bytes
-    blocks: dict[str, Block] = field(default_factory=dict)  # by group
+    blocks: dict[str, Block] = field(default_factory=dict)  # group -> its block
     open: dict[int, dict[bytes, RawRecord]] = field(default_factory=dict)  # producer id -> offsets by state key
     unknown: int = 0
 
 
-class Found(NamedTuple):
-    """One group, as the log leaves it."""
+class ReplayedGroup(NamedTuple):
+    """One group after replay."""
 
     group_id: str
-    value: bytes | None  # of its newest record
-    record_offset: int  # where that stands, or where it was deleted before the offsets; -1: neither
-    block: int  # of the base, or of what replay has frozen, that says just this of the record; -1: there is none
+    value: bytes | None  # value of its newest record
+    record_offset: int  # log offset of that record, or of the group's deletion if offsets outlived it; -1: neither
+    block: int  # position of a block, from the base or packed here, with this very record; -1: there is none
 
 
 class Replay:
-    """What has been read so far of one partition."""
+    """Collects the records of one partition."""
 
     __slots__ = ("_base", "_blocks", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
 
     def __init__(self, base: Base | None = None) -> None:
         self.records = 0
-        self.unknown = 0  # records of kinds that are not ours (KIP-848, share groups)
-        self.offsets: dict[bytes, RawRecord] = {}  # committed, by state key
-        self.groups: dict[bytes, RawRecord] = {}  # newest record of each group that has one, by state key
-        self._seen: dict[bytes, None] = {}  # raw names of groups that exist though nothing of them may be left
-        self._gone: dict[bytes, int] = {}  # raw names of groups that were deleted, and where that stands
+        self.unknown = 0  # records of kinds that this coordinator does not use (KIP-848, share groups)
+        self.offsets: dict[bytes, RawRecord] = {}  # state key -> committed offset
+        self.groups: dict[bytes, RawRecord] = {}  # state key -> newest record of the group
+        self._seen: dict[bytes, None] = {}  # raw names of groups that exist, even without a record or an offset
+        self._gone: dict[bytes, int] = {}  # raw name of a deleted group -> log offset of its tombstone
         self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
         self._base = base
-        self._blocks = b""  # those that `settle` puts into the store
-        self._removed: set[bytes] = set()  # state keys whose tombstone came behind the base
+        self._blocks = b""  # the blocks that `settle` puts into the store
+        self._removed: set[bytes] = set()  # state keys with a tombstone after the base
         if base is not None:
             self.unknown = base.unknown
             self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
@@ -93,7 +93,7 @@ class Replay:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def add_batch(self, header: BatchHeader, batch: bytes) -> None:
-        """The next batch of the log as it stands there; its checksum is right."""
+        """Read the next batch of the log, as raw bytes whose checksum is right."""
         if header.attributes & NOT_PLAIN or not absorb(
             batch, header.size_bytes, header.base_offset, header.record_count, self.offsets, self.add_record
         ):
@@ -102,7 +102,7 @@ class Replay:
             self.records += header.record_count
 
     def add(self, header: BatchHeader, records: list[Record]) -> None:
-        """The next batch of the log."""
+        """Read the next batch of the log, decoded."""
         self.records += len(records)
         if header.is_control:
             for record in records:
@@ -117,11 +117,11 @@ class Replay:
     def add_record(
         self, key: bytes | None, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None = None
     ) -> None:
-        """The next record; `pending` is what the transaction that it belongs to has so far."""
+        """Read the next record. `pending` holds the offsets of its transaction so far; None outside of one."""
         if key is None:
             raise DecodeError(f"the record at offset {offset} has no key")
         kind = key[:2]
-        if kind == OLD_OFFSET_KEY:  # means the same as version 1 and must be the same entry here
+        if kind == OLD_OFFSET_KEY:  # has the meaning of version 1, and so the same state key
             kind, key = OFFSET_KEY, OFFSET_KEY + key[2:]
         if kind == OFFSET_KEY:
             if value is None:
@@ -146,7 +146,7 @@ class Replay:
 
     def _remove_offset(self, key: bytes) -> None:
         found = self.offsets.get(key)
-        if self._gone or found is not None:  # if not, a group of the base stays, as it does without a base
+        if self._gone or found is not None:  # otherwise a group of the base stays, as it does without a base
             name = raw_name(key)
             gone_at = self._gone.get(name, -1)
             if (found is not None or gone_at >= 0) and self._committed_at(key) > gone_at:
@@ -159,14 +159,14 @@ class Replay:
             transaction.pop(key, None)
 
     def _end_transaction(self, producer_id: int, *, commit: bool) -> None:
-        """The newest record wins, not the newest marker."""
+        """Apply an end marker. The newest record wins, not the newest marker."""
         for key, (value, offset) in self._open.pop(producer_id, {}).items():
             if commit and self._committed_at(key) < offset:
                 self.offsets[key] = (value, offset)
                 self._seen[raw_name(key)] = None
 
     def _committed_at(self, key: bytes) -> int:
-        """Where the record stands that is committed under a key; -1 if there is none."""
+        """Return the log offset of the committed record of a key; -1 if there is none."""
         found = self.offsets.get(key)
         if found is not None:
             return found[1]
@@ -182,11 +182,11 @@ class Replay:
         committed = store.get(group_id, topic, partition)
         return -1 if committed is None else committed.log_offset
 
-    # -- what others ask while it is read ------------------------------------------------------------------------
+    # -- queries during replay -----------------------------------------------------------------------------------
 
     def records_of(self, key: bytes) -> Iterator[RawRecord]:
-        """What may be, or become, the committed offset of a state key: the committed one, and those of open
-        transactions."""
+        """Yield the records that are, or may become, the committed offset of a state key: the committed one, and those
+        of open transactions."""
         found = self.offsets.get(key)
         if found is not None:
             yield found
@@ -195,16 +195,16 @@ class Replay:
                 yield transaction[key]
 
     def pending_keys(self, producer_id: int) -> list[bytes]:
-        """The state keys of the offsets in a producer's open transaction."""
+        """List the state keys of the offsets in a producer's open transaction."""
         return list(self._open.get(producer_id, ()))
 
     @property
     def open_transactions(self) -> dict[int, dict[bytes, RawRecord]]:
-        """What open transactions hold: producer id, state key; not to be changed."""
+        """Producer id -> state key -> record, of open transactions; the caller must not change it."""
         return self._open
 
     def open_offsets(self) -> dict[tuple[int, bytes], RawRecord]:
-        """What open transactions hold, by producer id and state key."""
+        """Return the records of open transactions by producer id and state key."""
         return {
             (producer_id, key): raw
             for producer_id, transaction in self._open.items()
@@ -214,13 +214,13 @@ class Replay:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def let_go(self) -> None:
-        """Forget the records, one by one: others may run in between."""
+        """Free the records one by one, so that other threads run in between."""
         for records in (self.offsets, self.groups):
             while records:
                 records.popitem()
 
-    def settle(self) -> tuple[list[Found], OffsetStore]:
-        """Groups, still raw (`groups_of`), and offsets as the log leaves them. DecodeError if that cannot be done."""
+    def settle(self) -> tuple[list[ReplayedGroup], OffsetStore]:
+        """Return the groups, still raw (`groups_of` decodes them), and the offsets. DecodeError if one is malformed."""
         base = self._base
         store = OffsetStore()
         if base is None:
@@ -249,8 +249,8 @@ class Replay:
         return self._found(names, store), store
 
     def _put_offsets(self, keys: Iterable[bytes], store: OffsetStore, names: dict[bytes, None]) -> None:
-        """Decode what is committed under these keys, and note the raw names of its groups."""
-        known: dict[bytes, tuple[str, str]] = {}  # by all of a key but the partition
+        """Decode the committed offsets of these keys into `store`, and add the raw names of their groups to `names`."""
+        known: dict[bytes, tuple[str, str]] = {}  # a key without its partition -> group, topic
         texts: dict[str, str] = {}  # one string for each group however many topics it has
         for key in keys:
             value, log_offset = self.offsets[key]
@@ -267,10 +267,10 @@ class Replay:
                 partition = _PARTITION.unpack_from(key, len(key) - 4)[0]
             store.put(group_id, topic, partition, committed_offset(value, log_offset))
 
-    def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[Found]:
-        """Every group there is: `names` are raw names of some that have offsets."""
+    def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[ReplayedGroup]:
+        """Return every group. `names` are raw names of some groups that have offsets."""
         base, gone = self._base, self._gone
-        found: list[Found] = []
+        found: list[ReplayedGroup] = []
         left = {**self._seen, **names}
         if base is not None:
             changed = {text_of(name) for name in gone} | {text_of(key[2:]) for key in self.groups}
@@ -279,27 +279,27 @@ class Replay:
                 if block.group_id in changed:
                     left.setdefault(raw_text(block.group_id))
                 elif block.record_offset < 0:
-                    found.append(Found(block.group_id, None, -1, block.position))
+                    found.append(ReplayedGroup(block.group_id, None, -1, block.position))
                 else:
                     value = data[block.value_at : block.value_at + block.value_size]
-                    found.append(Found(block.group_id, value, block.record_offset, block.position))
+                    found.append(ReplayedGroup(block.group_id, value, block.record_offset, block.position))
             if left:
                 made = base.blocks.keys() - changed
                 left = {name: None for name in left if text_of(name) not in made}
         for name in left:
             group_id = text_of(name)
-            position = store.cold_block(group_id) if base is None else -1
+            position = store.packed_block(group_id) if base is None else -1
             record = self.groups.get(GROUP_KEY + name)
             if record is not None:
-                found.append(Found(group_id, record[0], record[1], position))
+                found.append(ReplayedGroup(group_id, record[0], record[1], position))
             elif name in self._seen:
-                found.append(Found(group_id, None, -1, position))
+                found.append(ReplayedGroup(group_id, None, -1, position))
             elif name in names or store.has(group_id):
-                found.append(Found(group_id, None, self._outlived(name, group_id, store), position))
+                found.append(ReplayedGroup(group_id, None, self._outlived(name, group_id, store), position))
         return found
 
     def _outlived(self, name: bytes, group_id: str, store: OffsetStore) -> int:
-        """Where a group was deleted, if an offset of it that is older is left, committed or pending; -1 if not."""
+        """Return the log offset of a group's deletion if an older offset is left, committed or pending; else -1."""
         gone_at = self._gone.get(name, -1)
         if gone_at < 0:
             return -1
@@ -307,12 +307,12 @@ class Replay:
         pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if raw_name(key) == name)
         return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
 
-    def blocks(self, found: list[Found], store: OffsetStore) -> Iterator[bytes]:
-        """What `settle` returned, and nobody has touched since, as the blocks of a snapshot."""
+    def blocks(self, found: list[ReplayedGroup], store: OffsetStore) -> Iterator[bytes]:
+        """Yield the blocks of a snapshot of what `settle` returned. Neither may have changed since."""
         data = self._blocks
         for group_id, value, record_offset, position in found:
             is_same = position >= 0 and (
-                store.cold_block(group_id) == position if store.has(group_id) else not count_of(data, position)
+                store.packed_block(group_id) == position if store.has(group_id) else not count_of(data, position)
             )
             if is_same:
                 yield data[position : position + size_of(data, position)]
@@ -320,8 +320,8 @@ class Replay:
                 yield encode_block(group_id, value, record_offset, store.peek(group_id))
 
 
-def groups_of(found: list[Found], shard: Shard, wall_ms: int) -> list[Group]:
-    """The groups themselves. DecodeError if a record of one cannot be understood."""
+def groups_of(found: list[ReplayedGroup], shard: Shard, wall_ms: int) -> list[Group]:
+    """Create the groups. DecodeError if the record of one is malformed."""
     groups = []
     for group_id, value, record_offset, _ in found:
         if value is not None:

@@ -1,12 +1,12 @@
-"""The periodic look for expired offsets and groups, in the background and in steps.
+"""The periodic scan for expired offsets and groups, in the background and in steps.
 
-Every offsets.retention.check.interval.ms a partition's groups are walked, some hundred offsets in one step, so that
-requests run in between; then the disk is given time to take the tombstones. A group with an append in flight is left to
-the next round: what is in flight may be newer than what we would decide from (spec 12.4). A group that is still bytes
-(`cold.py`) is asked for its age only.
+Every offsets.retention.check.interval.ms the groups of a partition are scanned, some hundred offsets in one step;
+requests run in between, and the disk gets time to write the tombstones. A group with an append in flight waits for the
+next scan, because that append may be newer than what the decision would be made from. Of a packed group
+(`packed_groups.py`) only its age is read.
 
-A group with more offsets than a step looks at loses them some at a time, each step deciding from what is committed
-then; the group itself goes when it has none left.
+A group with more offsets than a step scans loses them in parts, each step deciding from what is committed then. The
+group itself is deleted when it has none left.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from coordinator.core.work import Steps
     from protocol.error_codes import ErrorCode
 
-# What tests change is not Final: the compiler would write it into the code.
+# Values that tests change are not Final: mypyc would compile them into the code.
 OFFSETS_PER_STEP = 500
 
 
 def schedule_scan(shard: Shard, timers: GroupTimers, context: Context) -> None:
-    """The next round, one interval from now."""
+    """Schedule the next scan, one interval from now."""
     due_ms = context.now_ms + context.config.offsets_retention_check_interval_ms
     shard.scan = timers.run_at(due_ms, lambda later: _begin(shard, timers, later), shard)
 
@@ -57,7 +57,7 @@ def _scan(shard: Shard, timers: GroupTimers, context: Context) -> Steps:
             continue
         retention_ms = context.config.offsets_retention_ms
         if is_too_young(group, store, context.wall_ms, retention_ms):
-            continue  # and it stays cold
+            continue  # it stays packed
         offsets = sum(map(len, store.of_group(group_id).values()))
         looked += offsets
         if offsets > OFFSETS_PER_STEP:
@@ -71,7 +71,7 @@ def _scan(shard: Shard, timers: GroupTimers, context: Context) -> Steps:
 
 
 class _OwnTombstones:
-    """How many appends of the scan itself are in flight for a group: all others are news."""
+    """Number of this scan's own appends in flight for a group. Any other append ends the scan of the group."""
 
     __slots__ = ("in_flight",)
 
@@ -96,7 +96,7 @@ class _RemoveSome(RemoveOffsets):
 
 
 def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
-    """Some offsets in each step, until all have been looked at, or something of the group is on its way."""
+    """Scan some offsets in each step, until all are done or another append of the group is in flight."""
     own = _OwnTombstones()
     for topic, indexes in _in_parts(shard.offsets.of_group(group.group_id)):
         yield from shard.let_others_run()
@@ -118,7 +118,7 @@ def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
 
 
 def _in_parts(committed: GroupOffsets) -> Iterator[tuple[str, list[int]]]:
-    """Topic and partitions, so many at a time as are looked at in one step."""
+    """Yield a topic and some of its partitions, at most as many as one step scans."""
     for topic in list(committed):
         indexes = list(committed.get(topic, ()))
         for start in range(0, len(indexes), OFFSETS_PER_STEP):

@@ -1,14 +1,13 @@
 """Committed offsets of one partition of the offsets log, in memory.
 
-They change only by records that are durable: live, when an append's outcome is known
-(`coordinator.core.offsets.commit`, `coordinator.core.offsets.deletion`), and at recovery, through the same methods. So
-a live server and a restarted one cannot disagree. Offsets of an open transaction are pending: kept by producer until
-its marker, invisible until then.
+They change only by durable records: live, when the outcome of an append is known (`coordinator.core.offsets.commit`,
+`coordinator.core.offsets.deletion`), and at recovery, through the same methods. A live server and a restarted one
+therefore hold the same offsets. Offsets of an open transaction are pending: kept by producer until its end marker, and
+invisible until then.
 
-Nested dicts, group -> topic -> partition: smaller than tuple keys and quick to walk for one group. What comes from a
-snapshot stays there as bytes (`packed_groups.py`) until somebody asks for the group; a caller that only looks says so
-(`peek`, `age`, `may_have`), and the group stays cold.
-Sources: spec 7.6, 12.4, 12.5.
+Nested dicts, group -> topic -> partition, take less memory than tuple keys and are quick to walk for one group. Groups
+of a snapshot stay packed as bytes (`packed_groups.py`) until a request needs them; `peek`, `packed_age` and `may_have`
+read a group and leave it packed. Source: Kafka's `OffsetMetadataManager`.
 """
 
 from __future__ import annotations
@@ -21,19 +20,21 @@ from coordinator.core.offsets.committed import NO_TIMESTAMP, CommittedOffset, Gr
 
 __all__ = ["NO_TIMESTAMP", "CommittedOffset", "GroupOffsets", "OffsetStore", "TopicOffsets"]
 
-PACKED_AT_MOST: Final = 4096  # offsets of one group: more of them are made objects while nobody waits
+PACKED_AT_MOST: Final = (
+    4096  # offsets of one group: a larger one is unpacked while it is loaded, when no request waits for it
+)
 _NOTHING: Final[GroupOffsets] = {}
 
 
 class OffsetStore:
-    """The offsets of the groups of one partition."""
+    """Holds the offsets of the groups of one partition."""
 
-    __slots__ = ("_blocks", "_cold", "_committed", "_pending", "_pending_counts", "count")
+    __slots__ = ("_blocks", "_committed", "_packed", "_pending", "_pending_counts", "count")
 
     def __init__(self) -> None:
         self.count = 0  # committed offsets of all groups
         self._committed: dict[str, GroupOffsets] = {}
-        self._cold: dict[str, int] = {}  # groups that are still bytes: where their block is
+        self._packed: dict[str, int] = {}  # packed group -> position of its block in `_blocks`
         self._blocks = b""
         # producer id -> group -> (topic, partition) -> offset
         self._pending: dict[int, dict[str, dict[tuple[str, int], CommittedOffset]]] = {}
@@ -43,10 +44,10 @@ class OffsetStore:
     # -- committed -----------------------------------------------------------------------------------------------
 
     def put(self, group_id: str, topic: str, partition: int, committed: CommittedOffset) -> None:
-        """A commit became durable."""
+        """Apply a commit that became durable."""
         topics = self._committed.get(group_id)
         if topics is None:
-            topics = self._wake(group_id)
+            topics = self._unpack(group_id)
             if topics is None:
                 topics = self._committed[group_id] = {}
         partitions = topics.get(topic)
@@ -60,25 +61,25 @@ class OffsetStore:
         return self.of_group(group_id).get(topic, {}).get(partition)
 
     def of_group(self, group_id: str) -> GroupOffsets:
-        """Topic -> partition -> offset of one group; not to be changed by the caller."""
+        """Return topic -> partition -> offset of one group, which the caller must not change. Unpacks the group."""
         found = self._committed.get(group_id)
         if found is None:
-            found = self._wake(group_id)
+            found = self._unpack(group_id)
         return _NOTHING if found is None else found
 
     def group_ids(self) -> list[str]:
-        """The groups that have committed offsets, as of now."""
-        return [*self._committed, *self._cold]
+        """List the groups that have committed offsets."""
+        return [*self._committed, *self._packed]
 
     def has(self, group_id: str) -> bool:
-        """Whether a group has committed offsets."""
-        return group_id in self._committed or group_id in self._cold
+        """Return True if a group has committed offsets."""
+        return group_id in self._committed or group_id in self._packed
 
     def remove(self, group_id: str, topic: str, partition: int) -> None:
-        """A tombstone became durable: the committed offset is gone, and so is what open transactions have for it."""
+        """Apply a tombstone that became durable: drop the committed offset, and those of open transactions for it."""
         topics = self._committed.get(group_id)
         if topics is None:
-            topics = self._wake(group_id)
+            topics = self._unpack(group_id)
         if topics is not None:
             partitions = topics.get(topic)
             if partitions is not None and partitions.pop(partition, None) is not None:
@@ -91,47 +92,42 @@ class OffsetStore:
             for producer_id in list(self._pending):
                 self._drop_pending(producer_id, group_id, (topic, partition))
 
-    # -- cold ----------------------------------------------------------------------------------------------------
+    # -- packed groups -------------------------------------------------------------------------------------------
 
     def adopt(self, blocks: bytes, positions: dict[str, int], count: int) -> None:
-        """The groups of a snapshot, cold; into a store that has none yet. `count` is how many offsets they have."""
-        self._blocks, self._cold = blocks, positions
+        """Take over packed groups, in a store that has none yet. `count` is the number of their offsets."""
+        self._blocks, self._packed = blocks, positions
         self.count += count
 
-    def _wake(self, group_id: str) -> GroupOffsets | None:
-        """Somebody asks for a group: it becomes objects. None if it has nothing here."""
-        position = self._cold.pop(group_id, None)
+    def _unpack(self, group_id: str) -> GroupOffsets | None:
+        """Make objects of a packed group. None if there is none of this name."""
+        position = self._packed.pop(group_id, None)
         if position is None:
             return None
         topics = self._committed[group_id] = packed_groups.decode_offsets(self._blocks, position)
-        if not self._cold:
+        if not self._packed:
             self._blocks = b""
         return topics
 
-    @property
-    def packed_count(self) -> int:
-        """How many groups are still bytes."""
-        return len(self._cold)
-
-    def cold_block(self, group_id: str) -> int:
-        """Where the block of a cold group begins; -1 if it is not cold."""
-        return self._cold.get(group_id, -1)
+    def packed_block(self, group_id: str) -> int:
+        """Return the position of a packed group's block; -1 if the group is not packed."""
+        return self._packed.get(group_id, -1)
 
     def peek(self, group_id: str) -> GroupOffsets:
-        """As `of_group`, but a cold group stays cold."""
-        position = self._cold.get(group_id)
+        """Return the same as `of_group`, but leave a packed group packed."""
+        position = self._packed.get(group_id)
         if position is None:
             return self._committed.get(group_id, _NOTHING)
         return packed_groups.decode_offsets(self._blocks, position)
 
-    def age(self, group_id: str) -> packed_groups.Age | None:
-        """When the offsets of a cold group were committed; None: it is not cold."""
-        position = self._cold.get(group_id)
+    def packed_age(self, group_id: str) -> packed_groups.Age | None:
+        """Return when the offsets of a packed group were committed; None if the group is not packed."""
+        position = self._packed.get(group_id)
         return None if position is None else packed_groups.age_of(self._blocks, position)
 
     def may_have(self, group_id: str, topic: str) -> bool:
-        """Whether a group has committed offsets of a topic. Of a cold one: unless it certainly has none."""
-        position = self._cold.get(group_id)
+        """Return False if a group has no committed offsets of a topic. True may be wrong for a packed group."""
+        position = self._packed.get(group_id)
         if position is None:
             return topic in self._committed.get(group_id, _NOTHING)
         return packed_groups.mentions(self._blocks, position, topic.encode())
@@ -141,7 +137,7 @@ class OffsetStore:
     def put_pending(
         self, producer_id: int, group_id: str, topic: str, partition: int, committed: CommittedOffset
     ) -> None:
-        """A transactional commit became durable; it waits for the transaction's end."""
+        """Apply a transactional commit that became durable. It stays pending until the transaction ends."""
         key = (topic, partition)
         pending = self._pending.setdefault(producer_id, {}).setdefault(group_id, {})
         if key not in pending:
@@ -150,7 +146,7 @@ class OffsetStore:
         pending[key] = committed
 
     def end_transaction(self, producer_id: int, *, commit: bool) -> list[str]:
-        """A marker became durable. Returns the groups that have offsets from it now."""
+        """Apply an end marker that became durable. Return the groups whose pending offsets it committed."""
         groups = self._pending.get(producer_id)
         if groups is None:
             return []
@@ -171,11 +167,11 @@ class OffsetStore:
         return counts is not None and (topic, partition) in counts
 
     def has_pending(self, group_id: str) -> bool:
-        """Whether an open transaction has offsets for this group."""
+        """Return True if an open transaction has offsets for this group."""
         return group_id in self._pending_counts
 
     def pending_of_group(self, group_id: str) -> Iterator[tuple[str, int]]:
-        """The (topic, partition) pairs for which open transactions have offsets."""
+        """Iterate over the (topic, partition) pairs for which open transactions have offsets."""
         return iter(list(self._pending_counts.get(group_id, ())))
 
     def _drop_pending(self, producer_id: int, group_id: str, key: tuple[str, int]) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from coordinator.core.offsets.replay import Base, Found, Replay
+from coordinator.core.offsets.replay import Base, Replay, ReplayedGroup
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.snapshot import file
@@ -37,7 +37,7 @@ class Loaded:
     """A partition as its log leaves it up to `next_offset`."""
 
     replay: Replay
-    found: list[Found]
+    found: list[ReplayedGroup]
     store: OffsetStore
     next_offset: int
     last: LastBatch | None  # the batch right below; None: the log is empty
