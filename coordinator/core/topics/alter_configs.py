@@ -1,11 +1,11 @@
 """Changing the settings of topics and nodes while they are in use (IncrementalAlterConfigs, AlterConfigs).
 
-What takes effect at once may be changed: retention, the largest message, the cleanup policy. A setting that is fixed
-when a topic is created, or that means nothing here, is refused with the reason: an answer of "done" would be untrue.
-The value that such a setting has already is accepted, because tools send settings back that they have read.
-IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: what it does not name and
-can be changed goes back to the server's value. The checks and their order are those of Kafka's ConfigAdminManager and
-ControllerConfigurationValidator. The settings of nodes are changed by the rules of `node_configs.py`.
+Settings that take effect at once can be changed: retention, the largest message, the cleanup policy. A setting that is
+fixed when a topic is created, or has no effect here, is refused with the reason. Its present value is accepted, because
+tools send back all settings that they have read.
+IncrementalAlterConfigs changes the settings it names. AlterConfigs replaces those of a topic: a setting that it omits
+and that can be changed returns to the server's value. The settings of nodes are changed by `node_configs.py`.
+Source: the checks, in their order, of Kafka's ConfigAdminManager and ControllerConfigurationValidator.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 AnyRequest = IncrementalAlterConfigsRequest | AlterConfigsRequest
 
-# The answer to each of the two requests, and the entry of it for one resource.
-ANSWERS: Final[Mapping[type, tuple[Any, Any]]] = MappingProxyType(
+# The response to each of the two requests, and its entry for one resource.
+RESPONSES: Final[Mapping[type, tuple[Any, Any]]] = MappingProxyType(
     {
         IncrementalAlterConfigsRequest: (
             incremental_alter_configs.IncrementalAlterConfigsResponse,
@@ -53,7 +53,7 @@ class AlterConfigs:
     """One IncrementalAlterConfigs or AlterConfigs request."""
 
     def __init__(self, request: AnyRequest, ticket: Ticket) -> None:
-        response, self._result = ANSWERS[type(request)]
+        response, self._result = RESPONSES[type(request)]
         self._request = request
         self._ticket = ticket
         self._response = response()
@@ -62,12 +62,12 @@ class AlterConfigs:
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter((asked.resource_type, asked.resource_name) for asked in self._request.resources)
-        answered: set[tuple[int, str]] = set()
+        seen: set[tuple[int, str]] = set()
         for asked in self._request.resources:
             key = (asked.resource_type, asked.resource_name)
-            if key in answered:
+            if key in seen:
                 continue
-            answered.add(key)
+            seen.add(key)
             result = self._result(
                 error_message=None, resource_type=asked.resource_type, resource_name=asked.resource_name
             )
@@ -155,7 +155,7 @@ class AlterConfigs:
 def apply_operation(
     configs: dict[str, str], asked: Operation, own: Mapping[str, str], config: Config
 ) -> Refusal | None:
-    """Apply one operation to `configs`, or say why not. `own` are the settings that the topic has of its own so far."""
+    """Apply one operation to `configs`, or return a refusal. `own` are the settings that the topic overrides so far."""
     key = TOPIC_KEYS.get(asked.name)
     if key is None:
         return ErrorCode.INVALID_CONFIG, f"there is no topic setting {asked.name[:80]!r}"

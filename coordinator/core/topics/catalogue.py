@@ -1,18 +1,13 @@
-"""The catalogue: which topics exist, under which ids, with how many partitions and settings. Durable as one document.
+"""The catalogue of topics: their ids, partitions and settings. Durable as one document.
 
-A change of the catalogue is written to disk before it holds; the document says everything, so that after a crash the
-catalogue is the old one or the new one. `deleted` names topics whose directories may still be there: they are cleaned
-up at the next start, and forgotten with the next change after they are known to be gone.
+A change is written to disk before it takes effect. The document holds the whole catalogue, so after a crash it is the
+old one or the new one. `deleted` names topics whose directories may be left: the next start removes them, and the next
+change after that drops their names.
 
-In a cluster the document is the controller's, and the other nodes follow it. `revision` counts its changes, so that a
-node knows whether it has the newest; `lineage` is drawn once, when a catalogue begins, so that nobody takes a newer one
-for his own newer one: a controller that lost its disk would otherwise have the others delete every topic.
-
-A topic created with a manual assignment says in the document which node has which of its partitions ("assigned"). Such
-a document has format version 2: a server that does not know assignments must refuse it, or it would place these
-partitions by the rule and two nodes might lead one.
-
-Internal topics are listed like others and are not in the document: their owner keeps them.
+In a cluster the controller owns the document and the other nodes copy it. `revision` counts changes. `lineage` is drawn
+once, when a catalogue is created: a node must not copy the catalogue of a controller that lost its disk, as it would
+delete every topic. A topic with a manual assignment has "assigned" in the document, which then has format version 2, so
+that a server without assignments refuses it. Internal topics are listed like others, but are not in the document.
 """
 
 from __future__ import annotations
@@ -36,25 +31,25 @@ if TYPE_CHECKING:
 FORMAT_VERSION: Final = 1
 FORMAT_WITH_ASSIGNMENTS: Final = 2
 NO_ASSIGNMENT: Final[Mapping[int, int]] = MappingProxyType({})
-_LINES: Final = ",\n"  # one topic per line: a person can read it, and a diff shows what changed
+_LINES: Final = ",\n"  # one topic per line, so that the document is readable and a diff shows the change
 
 
 class CatalogueError(ValueError):
-    """The document is not one of ours."""
+    """The document is damaged, or its format version is unknown."""
 
 
 class TopicFacts(NamedTuple):
-    """What the document says of one topic."""
+    """The entry of one topic in the document."""
 
     name: str
     topic_id: bytes
     partitions: int
     configs: dict[str, str]
-    assigned: Mapping[int, int] = NO_ASSIGNMENT  # by partition, the node that its creator named
+    assigned: Mapping[int, int] = NO_ASSIGNMENT  # partition -> node, from a manual assignment
 
 
 class DeletedTopic(NamedTuple):
-    """A topic that is gone, whose directories may not be."""
+    """A deleted topic whose directories may still exist."""
 
     name: str
     topic_id: bytes
@@ -62,16 +57,16 @@ class DeletedTopic(NamedTuple):
 
 
 class Document(NamedTuple):
-    """Everything that the document says."""
+    """The content of the document."""
 
     topics: list[TopicFacts]
     deleted: list[DeletedTopic]
     lineage: str
     revision: int
-    node_configs: dict[str, dict[str, str]]  # what was set for nodes: by node, "" for all of them
+    node_configs: dict[str, dict[str, str]]  # node -> settings; "" stands for all nodes
 
     def assignments(self) -> dict[str, Mapping[int, int]]:
-        """The manual assignments: by topic and partition, the node that has it."""
+        """Return the manual assignments: topic -> partition -> node."""
         return {facts.name: facts.assigned for facts in self.topics if facts.assigned}
 
 
@@ -105,17 +100,17 @@ class Topic:
         self.assigned = assigned
         self.partitions: list[Partition] = []
         self.is_internal = is_internal(name)
-        self.described: MetadataResponseTopic | None = None  # its metadata, kept until something in it changes
+        self.described: MetadataResponseTopic | None = None  # its cached metadata; None after a change
         self._row: str | None = None
 
     def row(self) -> str:
-        """This topic in the document."""
+        """Return the topic's line in the document."""
         if self._row is None:
             self._row = _topic_row(self.name, self.topic_id, len(self.partitions), self.configs, self.assigned)
         return self._row
 
     def changed(self) -> None:
-        """Something that is shown or stored has changed."""
+        """Drop the cached line and metadata after a change."""
         self._row = None
         self.described = None
 
@@ -124,18 +119,18 @@ class Topic:
 
 
 class Catalogue:
-    """Topics by name and by id."""
+    """Holds the topics by name and by id, and the settings of nodes."""
 
     def __init__(self, config: Config, budget: TailBudget, cluster: Cluster) -> None:
         self._config = config
         self._budget = budget
         self._cluster = cluster
         self._by_id: dict[bytes, Topic] = {}
-        self._collisions: dict[str, str] = {}  # collision key -> the name that has it
+        self._collisions: dict[str, str] = {}  # collision key -> topic name
         self.topics: dict[str, Topic] = {}
         self.node_configs: Mapping[str, Mapping[str, str]] = {}
         self.dynamic = DynamicConfig(config)
-        self.deleted: list[DeletedTopic] = []  # gone, but their directories could not be renamed yet
+        self.deleted: list[DeletedTopic] = []  # deleted topics whose directories could not be renamed yet
         self.lineage = ""
         self.revision = 0
         self.user_topics = 0
@@ -149,13 +144,13 @@ class Catalogue:
         configs: Mapping[str, str],
         assigned: Mapping[int, int] = NO_ASSIGNMENT,
     ) -> Topic:
-        """A topic that is not in the catalogue yet."""
+        """Create a topic without adding it to the catalogue."""
         topic = Topic(name, topic_id, configs, settings_of(configs, self._config), assigned)
         topic.partitions = [self._partition(topic, index, assigned) for index in range(partitions)]
         return topic
 
     def make_internal(self, name: str, topic_id: bytes, views: Sequence[InternalLog | None]) -> Topic:
-        """A topic that somebody else keeps: the logs of its partitions, None for those on other nodes."""
+        """Create an internal topic from the logs of its partitions; None for a partition on another node."""
         topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
         topic.is_internal = True
         topic.partitions = [
@@ -176,11 +171,11 @@ class Catalogue:
         return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
 
     def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:
-        """The partitions that `topic` lacks to have `count`, not yet its own."""
+        """Create the partitions that `topic` lacks to have `count`, without adding them to it."""
         return [self._partition(topic, index, assigned) for index in range(len(topic.partitions), count)]
 
     def add(self, topic: Topic) -> None:
-        """`topic` exists now."""
+        """Add a topic."""
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         self._collisions[collision_key(topic.name)] = topic.name
@@ -189,7 +184,7 @@ class Catalogue:
             self.user_partitions += len(topic.partitions)
 
     def remove(self, topic: Topic) -> None:
-        """`topic` is gone."""
+        """Remove a topic."""
         del self.topics[topic.name]
         del self._by_id[topic.topic_id]
         del self._collisions[collision_key(topic.name)]
@@ -198,7 +193,7 @@ class Catalogue:
             self.user_partitions -= len(topic.partitions)
 
     def extend(self, topic: Topic, partitions: Iterable[Partition], assigned: Mapping[int, int]) -> None:
-        """`topic` has more partitions now. `assigned` is for all of them."""
+        """Add partitions to a topic. `assigned` covers all partitions, old and new."""
         before = len(topic.partitions)
         topic.assigned = assigned
         topic.partitions.extend(partitions)
@@ -206,13 +201,13 @@ class Catalogue:
         self.user_partitions += len(topic.partitions) - before
 
     def configure(self, topic: Topic, configs: Mapping[str, str]) -> None:
-        """`topic` has other settings now."""
+        """Replace the settings of a topic."""
         topic.configs = dict(configs)
         topic.settings = settings_of(configs, self._config)
         topic.changed()
 
     def configure_nodes(self, node_configs: Mapping[str, Mapping[str, str]]) -> str | None:
-        """Nodes have these settings now. If they cannot hold on this node, the reason is returned."""
+        """Replace the settings of nodes. Return the reason if they cannot be applied on this node."""
         self.node_configs = node_configs
         reason = self.dynamic.apply(node_configs)
         for topic in self.topics.values():
@@ -221,16 +216,16 @@ class Catalogue:
         return reason
 
     def by_id(self, topic_id: bytes) -> Topic | None:
-        """The topic with this id."""
+        """Return the topic with this id."""
         return self._by_id.get(topic_id)
 
     def partition(self, topic: str, index: int) -> Partition | None:
-        """One partition by name and number."""
+        """Return one partition by topic name and number."""
         found = self.topics.get(topic)
         return found.partitions[index] if found is not None and 0 <= index < len(found.partitions) else None
 
     def colliding(self, name: str) -> str | None:
-        """The existing topic that `name` collides with, itself excepted."""
+        """Return the existing topic of another name that `name` collides with."""
         other = self._collisions.get(collision_key(name))
         return other if other != name else None
 
@@ -246,15 +241,15 @@ class Catalogue:
         lineage: str | None = None,
         revision: int | None = None,
     ) -> str:
-        """The catalogue as text, as it will be after a change."""
+        """Return the document as it will be after a change."""
         add, without = tuple(add), tuple(without)
-        gone = {topic.name for topic in without}
-        made = {topic.name for topic in add}
+        removed = {topic.name for topic in without}
+        added = {topic.name for topic in add}
         partitions, assigned, configs = partitions or {}, assigned or {}, configs or {}
         rows = []
         version = FORMAT_VERSION
         for topic in (*self.topics.values(), *add):
-            if topic.is_internal or topic.name in gone:
+            if topic.is_internal or topic.name in removed:
                 continue
             nodes = assigned.get(topic.name, topic.assigned)
             if nodes:
@@ -266,7 +261,7 @@ class Catalogue:
                 )
             else:
                 rows.append(topic.row())
-        deleted = [row for row in self.deleted if row.name not in made]
+        deleted = [row for row in self.deleted if row.name not in added]
         deleted += [DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)) for topic in without]
         deleted_rows = [
             json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
@@ -292,7 +287,7 @@ def _topic_row(
 
 
 def parse_document(text: str) -> Document:
-    """What `Catalogue.document` wrote. CatalogueError when it did not."""
+    """Parse a document that `Catalogue.document` wrote. CatalogueError if it is damaged or of an unknown version."""
     try:
         content = json.loads(text)
         if content["version"] not in (FORMAT_VERSION, FORMAT_WITH_ASSIGNMENTS):

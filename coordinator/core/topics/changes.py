@@ -1,10 +1,10 @@
-"""Changes of the catalogue, one after another: each is durable before it holds.
+"""Changes of the catalogue, one after another: each is durable before it takes effect.
 
-A change begins when its turn comes: it checks itself against the catalogue as it is then, and gives the document to be
-written and the directories to be made or removed. `succeeded` or `failed` follows when the executor is done; only then
-does memory change and the answer leave. So a change that was half done when the process died was never answered, and
-the document on disk says whether it happened: at the next start missing directories are made and those of deleted
-topics removed.
+A change begins when the one before it has ended. It is checked against the catalogue of that moment, and returns the
+document to write and the directories to create or remove. `succeeded` or `failed` follows when the executor is done;
+only then does memory change and the response leave. A change that was half done in a crash therefore has no response,
+and the document on disk tells whether it happened: the next start creates missing directories and removes those of
+deleted topics.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Parts:
-    """What a change may look at and change."""
+    """The parts of the embedded topics that a change reads and modifies."""
 
     config: Config
     cluster: Cluster
@@ -54,7 +54,7 @@ class Parts:
         revision: int | None = None,
         adopts: bool = False,
     ) -> ChangeCatalogue:
-        """The job that makes a change durable; by default the next one of this catalogue."""
+        """Return the job that makes a change durable. By default it is the next revision of this catalogue."""
         add, without = tuple(add), tuple(without)
         catalogue = self.catalogue
         created = (*(partition for topic in add for partition in topic.partitions), *create)
@@ -85,13 +85,13 @@ class CatalogueChange(Protocol):
     """One request for a change."""
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
-        """Check, and say what is to be made durable; None when there is nothing to do and the answer has left."""
+        """Check, and return the job that makes the change durable; None if there is none and the response is sent."""
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
-        """It is durable: let it hold, and answer."""
+        """Apply the durable change, and respond."""
 
     def failed(self, parts: Parts, error: ErrorCode, out: Outbox) -> None:
-        """It did not happen: answer."""
+        """Respond with an error: the change was not made."""
 
 
 class ChangeQueue:
@@ -107,12 +107,12 @@ class ChangeQueue:
         return len(self._waiting) + (self._current is not None)
 
     def submit(self, change: CatalogueChange, out: Outbox) -> None:
-        """Run `change` when its turn comes."""
+        """Run `change` after those submitted before it."""
         self._waiting.append(change)
-        self._go_on(out)
+        self._run_next(out)
 
     def done(self, outcome: Changed | ReadFailure, out: Outbox) -> None:
-        """The executor has performed the `ChangeCatalogue` of the change that is running."""
+        """End the running change: the executor has performed its `ChangeCatalogue`."""
         current, self._current = self._current, None
         if current is not None:
             change, job = current
@@ -124,9 +124,9 @@ class ChangeQueue:
                 self._parts.catalogue.lineage, self._parts.catalogue.revision = job.lineage, job.revision
                 change.succeeded(self._parts, outcome, out)
                 self._on_changed(out)
-        self._go_on(out)
+        self._run_next(out)
 
-    def _go_on(self, out: Outbox) -> None:
+    def _run_next(self, out: Outbox) -> None:
         while self._current is None and self._waiting:
             change = self._waiting.popleft()
             job = change.begin(self._parts, out)

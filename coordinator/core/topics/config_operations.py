@@ -1,4 +1,4 @@
-"""Operations on the settings of one resource, as IncrementalAlterConfigs and AlterConfigs carry them."""
+"""Operations on the settings of one resource, from IncrementalAlterConfigs and AlterConfigs."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Operation(NamedTuple):
 
 
 def operations(configs: Sequence[Any]) -> list[Operation]:
-    """The operations on one resource; every entry of an AlterConfigs request sets a value."""
+    """Return the operations on one resource. Every entry of an AlterConfigs request sets a value."""
     return [Operation(each.name, getattr(each, "config_operation", SET), each.value) for each in configs]
 
 
 def check_form(asked: Sequence[Operation]) -> Refusal | None:
-    """Check the form of the operations on one resource of any type: a refusal, or None."""
+    """Check the operations on one resource of any type. Return a refusal, or None."""
     if len({each.name for each in asked}) != len(asked):
         return ErrorCode.INVALID_REQUEST, "a setting is in the request more than once"
     for each in asked:

@@ -1,4 +1,4 @@
-"""Giving topics more partitions. Fewer is not possible: where would the records go?"""
+"""CreatePartitions: adds partitions to topics. Their number cannot decrease, as the records would be lost."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class CreatePartitions:
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter(asked.name for asked in self._request.topics)
         total = parts.catalogue.user_partitions
-        answered: set[str] = set()
+        seen: set[str] = set()
         for asked in self._request.topics:
-            if asked.name in answered:
+            if asked.name in seen:
                 continue
-            answered.add(asked.name)
+            seen.add(asked.name)
             result = CreatePartitionsTopicResult(name=asked.name)
             self._response.results.append(result)
             topic = parts.catalogue.topics.get(asked.name)

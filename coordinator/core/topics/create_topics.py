@@ -1,8 +1,9 @@
-"""Creating topics: the CreateTopics request, and topics that come to be because a client asked for their metadata.
+"""Creation of topics: by CreateTopics, and automatically when a client asks for the metadata of an unknown topic.
 
 The checks are Kafka's, in its order: name twice in the request, name, collision, existence, settings, then counts and
-assignments. Each partition is on one node, the one that a manual assignment names or else the one of the rule: a
-replication factor of 1 or "default" (-1), assignments of one broker each. `validate_only` checks and changes nothing.
+assignments. Each partition is on one node, chosen by a manual assignment or else by the ownership rule. The replication
+factor is therefore 1 or "default" (-1), and an assignment names one broker. `validate_only` checks without a change.
+Source: Kafka's ReplicationControlManager.createTopics.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ class CreateTopics:
         self._ticket = ticket
         self._response = CreateTopicsResponse()
         self._made: list[tuple[Topic, CreatableTopicResult]] = []
-        self._being_made: dict[str, str] = {}  # by what names must not have in common
+        self._being_made: dict[str, str] = {}  # collision key -> name
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         times = Counter(asked.name for asked in self._request.topics)
@@ -95,7 +96,7 @@ class CreateTopics:
 
 
 class AutoCreateTopics:
-    """Topics that clients asked about. Nobody waits for an answer: clients ask again until they exist."""
+    """Creates the topics that clients asked about. It has no response: clients ask again until they exist."""
 
     def __init__(self, in_flight: dict[str, None]) -> None:
         self._in_flight = in_flight
@@ -103,7 +104,7 @@ class AutoCreateTopics:
         self._made: list[Topic] = []
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
-        self._names = list(self._in_flight)  # all that gathered while others ran: one write for them
+        self._names = list(self._in_flight)  # all names that arrived while other changes ran, in one write
         room = _Room(parts)
         being_made: dict[str, str] = {}
         refused: list[tuple[str, str]] = []
@@ -139,7 +140,7 @@ class AutoCreateTopics:
 
 
 class _Room:
-    """How many topics and partitions may still be made."""
+    """Counts topics and partitions against the limits max.topics and max.partitions."""
 
     def __init__(self, parts: Parts) -> None:
         self._config = parts.config
@@ -147,7 +148,7 @@ class _Room:
         self._partitions = parts.catalogue.user_partitions
 
     def take(self, partitions: int) -> Refusal | None:
-        """Room for one more topic, or why there is none."""
+        """Count one more topic, or return a refusal."""
         config = self._config
         if self._topics + 1 > config.max_topics:
             return (
@@ -162,7 +163,7 @@ class _Room:
 
 
 def too_many_partitions(present: int, more: int, limit: int) -> Refusal | None:
-    """Whether `more` partitions go over the limit of all topics together."""
+    """Return a refusal if `more` partitions exceed the limit of all topics together."""
     if present + more <= limit:
         return None
     return (
@@ -172,7 +173,7 @@ def too_many_partitions(present: int, more: int, limit: int) -> Refusal | None:
 
 
 def check_name(name: str, parts: Parts, being_made: Mapping[str, str]) -> Refusal | None:
-    """Whether a topic of this name may come to be beside those that are `being_made`, by their collision keys."""
+    """Return a refusal if no topic may have this name. `being_made` are new topics by collision key."""
     reason = names.why_invalid(name)
     if reason is not None:
         return ErrorCode.INVALID_TOPIC_EXCEPTION, reason
@@ -200,7 +201,7 @@ def _check_configs(asked: CreatableTopic) -> Refusal | None:
 
 
 def partitions_asked_for(asked: CreatableTopic, parts: Parts) -> tuple[int, Refusal | None]:
-    """How many partitions a new topic shall have, or why that is not possible."""
+    """Return the number of partitions of a new topic, and a refusal if it is not possible."""
     count, factor = asked.num_partitions, asked.replication_factor
     if asked.assignments:
         return len(asked.assignments), _check_assignments(asked, parts.cluster)
@@ -242,7 +243,7 @@ def _check_assignments(asked: CreatableTopic, cluster: Cluster) -> Refusal | Non
 
 
 def check_replicas(broker_ids: Sequence[int], partition: int, cluster: Cluster) -> Refusal | None:
-    """Whether a partition can have its replicas on these brokers: one copy, on a node of this cluster."""
+    """Return a refusal unless these brokers are one node of this cluster: a partition has one copy."""
     if not broker_ids:
         return ErrorCode.INVALID_REPLICA_ASSIGNMENT, "a partition needs a broker"
     if len(set(broker_ids)) != len(broker_ids):

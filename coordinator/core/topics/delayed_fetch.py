@@ -1,8 +1,8 @@
-"""A fetch that found too little: it waits for enough bytes, or for `max_wait_ms`, whichever comes first.
+"""Delayed fetch: waits for enough bytes, or for `max_wait_ms`, whichever comes first.
 
-It watches every partition it reads. When one of them gets something, or is gone, `try_complete` asks the fetch whether
-that is enough; the answer is then read once, at completion, so a waiting fetch holds no data. It completes exactly
-once: by the event, or by the deadline with whatever there is by then.
+It watches every partition it reads. When one of them grows or is deleted, `try_complete` asks the fetch whether there
+is enough. Data is read once, at completion, so a waiting fetch holds none. It completes exactly once: by such an event,
+or at the deadline with the data there is. Source: Kafka's DelayedFetch.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 
 class WaitingFetch(Protocol):
-    """What waits: see `coordinator.core.topics.fetch`."""
+    """A fetch that can wait (`coordinator.core.topics.fetch`)."""
 
     def is_satisfied(self) -> bool:
-        """Whether it can be answered with enough bytes, or must be answered with an error."""
+        """Return True if there are enough bytes, or an error must be returned."""
 
     def finish(self, out: Outbox) -> None:
-        """Read what is there and answer."""
+        """Read the data there is and respond."""
 
 
 class DelayedFetch(DelayedOperation["Outbox"]):

@@ -1,7 +1,7 @@
-"""A node that has the newest catalogue of topics: it waits for the next one, or for `max_wait_ms`.
+"""Delayed FollowCatalogue: a node with the newest catalogue of topics waits for the next one, or for `max_wait_ms`.
 
 It completes exactly once: by a change of the catalogue, by a newer request of the same node (the connection of the
-older one is gone), or by the deadline with the news that there is nothing new.
+older one is closed), or at the deadline with the response that nothing changed.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 class DelayedFollow(DelayedOperation["Outbox"]):
-    """The long poll of one FollowCatalogue request; `answer` says what there is by then."""
+    """The long poll of one FollowCatalogue request; `respond` is called at its end."""
 
-    __slots__ = ("_answer",)
+    __slots__ = ("_respond",)
 
-    def __init__(self, answer: Callable[[Outbox], None], deadline_ms: int) -> None:
+    def __init__(self, respond: Callable[[Outbox], None], deadline_ms: int) -> None:
         super().__init__(deadline_ms)
-        self._answer = answer
+        self._respond = respond
 
     def on_complete(self, context: Outbox) -> None:
-        self._answer(context)
+        self._respond(context)

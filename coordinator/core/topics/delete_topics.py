@@ -1,7 +1,8 @@
-"""Deleting topics, by name or by id.
+"""DeleteTopics, by name or by id.
 
-Once a topic is gone from the durable catalogue its partitions are gone for everyone: producers and waiting fetches hear
-UNKNOWN_TOPIC_OR_PARTITION, and the groups' offsets of it are forgotten (classic-groups spec, 11.4).
+Once a topic is removed from the durable catalogue its partitions do not exist any more: producers and waiting fetches
+get UNKNOWN_TOPIC_OR_PARTITION, and the groups' offsets of it are deleted (Kafka's
+`OffsetMetadataManager.onPartitionsDeleted`).
 """
 
 from __future__ import annotations
@@ -39,18 +40,18 @@ class DeleteTopics:
 
     def begin(self, parts: Parts, out: Outbox) -> ChangeCatalogue | None:
         found = [_find(asked, parts) for asked in self._request.topics]
-        # Counted by topic too: a name and the id of the same topic are the same wish twice.
+        # Counted by topic too: the name and the id of one topic name it twice.
         times = Counter(topic.name for topic in found if topic is not None)
         asked_often = {each for each, n in Counter((a.name, a.topic_id) for a in self._request.topics).items() if n > 1}
-        answered: set[tuple[str | None, bytes]] = set()
+        seen: set[tuple[str | None, bytes]] = set()
         for asked, topic in zip(self._request.topics, found, strict=True):
-            wish = (asked.name, asked.topic_id)
-            if wish in answered:
+            key = (asked.name, asked.topic_id)
+            if key in seen:
                 continue
-            answered.add(wish)
+            seen.add(key)
             result = DeletableTopicResult(name=asked.name, topic_id=asked.topic_id)
             self._response.responses.append(result)
-            is_twice = wish in asked_often or (topic is not None and times[topic.name] > 1)
+            is_twice = key in asked_often or (topic is not None and times[topic.name] > 1)
             error, result.error_message = _check(asked, topic, is_twice)
             result.error_code = error
             if error is ErrorCode.NONE and topic is not None:
@@ -74,7 +75,7 @@ class DeleteTopics:
 
 
 def forget_topics(topics: Iterable[Topic], parts: Parts, changed: Changed, out: Outbox) -> None:
-    """These topics are gone from the durable catalogue: let everyone know who waits for them or has offsets of them."""
+    """Remove deleted topics from memory: fail what waits for them, and report their partitions as deleted."""
     left_over = {partition.topic for partition in changed.left_over}
     for topic in topics:
         parts.catalogue.remove(topic)

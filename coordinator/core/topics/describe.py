@@ -1,11 +1,11 @@
-"""What can be told about topics and settings: the topics of a Metadata answer, and DescribeConfigs.
+"""Descriptions of topics and settings: the topics of a Metadata response, and DescribeConfigs.
 
-Metadata of a topic changes seldom and is asked for often, so each topic keeps the last answer made for it. A partition
-whose log cannot be used has no leader: clients see LEADER_NOT_AVAILABLE, look again later and leave the others alone.
+Metadata of a topic changes seldom and is requested often, so each topic caches its last description. A partition whose
+log cannot be used has no leader: clients see LEADER_NOT_AVAILABLE for it and ask again later.
 
-Settings are shown with their source, as tools expect: set for the topic, set for nodes while they run, set for the
-server, or default. Those of the broker are the fields of `Config`, and a few of Kafka's that tools look for and
-that are facts here.
+Settings are returned with their source, as tools expect: set for the topic, set for nodes at run time, set for the
+server, or default. Settings of the broker are the fields of `Config`, and some of Kafka's that tools look for and whose
+value is fixed here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ FROM_LOGGER: Final = 6
 RESOURCES_PER_STEP: Final = 10
 NOT_ASKED: Final = -2147483648
 # Without access control everything is allowed: the bits of READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE,
-# DESCRIBE_CONFIGS and ALTER_CONFIGS for a topic, and of what can be done to a cluster.
+# DESCRIBE_CONFIGS and ALTER_CONFIGS for a topic, and of all operations on a cluster.
 ALL_TOPIC_OPERATIONS: Final = sum(1 << bit for bit in (3, 4, 5, 6, 7, 8, 10, 11))
 ALL_CLUSTER_OPERATIONS: Final = sum(1 << bit for bit in (5, 7, 8, 9, 10, 11, 12))
 
@@ -56,7 +56,7 @@ _SERVER_TYPES: Final = {
     "boolean": ConfigType.BOOLEAN,
     "string": ConfigType.STRING,
 }
-# Kafka's names for what is simply so here. Tools read the first to learn which requests a broker understands.
+# Kafka's settings with a fixed value here. Tools read the first to learn which requests a broker understands.
 _SERVER_FACTS: Final = (
     ("inter.broker.protocol.version", ConfigType.STRING, "4.0", "The level of the protocol that is spoken."),
     ("delete.topic.enable", ConfigType.BOOLEAN, "true", "Topics can be deleted."),
@@ -73,9 +73,9 @@ _SERVER_FACTS: Final = (
 
 
 def describe_topic(topic: Topic) -> MetadataResponseTopic:
-    """A topic of a Metadata answer, shared between answers: it must not be changed.
+    """Return a topic of a Metadata response. It is shared between responses and must not be changed.
 
-    Of a partition on another node nothing is known but that this node leads it, whether it is up or not.
+    A partition on another node has that node as its leader, whether the node is up or not.
     """
     if topic.described is None:
         topic.described = MetadataResponseTopic(
@@ -99,7 +99,7 @@ def describe_topic(topic: Topic) -> MetadataResponseTopic:
 
 
 def with_operations(described: MetadataResponseTopic) -> MetadataResponseTopic:
-    """The same for a client that asked what it may do with the topic."""
+    """Return a copy with the authorized operations, for a client that asked for them."""
     return MetadataResponseTopic(
         error_code=described.error_code,
         name=described.name,
@@ -111,7 +111,7 @@ def with_operations(described: MetadataResponseTopic) -> MetadataResponseTopic:
 
 
 def missing_topic(name: str | None, error: ErrorCode, topic_id: bytes = ZERO_UUID) -> MetadataResponseTopic:
-    """A topic of a Metadata answer that there is not."""
+    """Return a topic of a Metadata response that does not exist."""
     return MetadataResponseTopic(
         error_code=error, name=name, topic_id=topic_id, is_internal=name is not None and names.is_internal(name)
     )
@@ -121,7 +121,7 @@ def missing_topic(name: str | None, error: ErrorCode, topic_id: bytes = ZERO_UUI
 
 
 class _Entry:
-    """One setting with its value at each level, the one that holds first."""
+    """One setting with its value at each level; the first level is in effect."""
 
     __slots__ = ("help", "is_read_only", "levels", "name", "type")
 
@@ -131,7 +131,7 @@ class _Entry:
         self.name = name
         self.type = type
         self.help = help
-        self.levels = levels  # (name there, value, source)
+        self.levels = levels  # (name at that level, value, source)
         self.is_read_only = is_read_only
 
 
@@ -174,7 +174,7 @@ def _logger_entries() -> Iterator[_Entry]:
 
 
 def creatable_configs(topic: Topic, dynamic: DynamicConfig) -> list[CreatableTopicConfigs]:
-    """The settings of a new topic, as CreateTopics answers them."""
+    """Return the settings of a new topic for a CreateTopics response."""
     found = []
     for entry in _topic_entries(topic, dynamic):
         _, value, source = entry.levels[0]
@@ -187,9 +187,9 @@ def creatable_configs(topic: Topic, dynamic: DynamicConfig) -> list[CreatableTop
 def describe_configs(
     request: DescribeConfigsRequest, catalogue: Catalogue, node_id: int
 ) -> Generator[None, None, DescribeConfigsResponse]:
-    """Answer a DescribeConfigs request, in steps of some resources.
+    """Handle a DescribeConfigs request, in steps of some resources.
 
-    A resource that is named twice is answered once, with what was asked for last: the answer is bounded by what exists.
+    A resource that is named twice is described once, for its last entry, so that the response has a bounded size.
     """
     response = DescribeConfigsResponse()
     resources = {(asked.resource_type, asked.resource_name): asked for asked in request.resources}

@@ -1,8 +1,8 @@
-"""DescribeTopicPartitions: the partitions of topics in order of their names, a page at a time.
+"""DescribeTopicPartitions: the partitions of topics in order of their names, one page at a time.
 
-The rules are those of Kafka 4.4's `DescribeTopicPartitionsRequestHandler`. A page has at most as many partitions as the
-client asks for, and `MAX_PARTITIONS` at most (Kafka's max.request.partition.size.limit); topics that do not exist do
-not count. The cursor names the topic and the partition that the next page begins with.
+A page has at most as many partitions as the client asks for, and at most `MAX_PARTITIONS` (Kafka's
+max.request.partition.size.limit); unknown topics do not count. The cursor names the topic and the partition at which
+the next page begins. Source: Kafka 4.4's `DescribeTopicPartitionsRequestHandler`.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 MAX_PARTITIONS: Final = 2000
 SORTED_AT_ONCE: Final = 4000  # names
-PER_STEP: Final = 200  # partitions, or topics that do not exist
+PER_STEP: Final = 200  # partitions, or unknown topics
 
 
 def describe_topic_partitions(
     request: DescribeTopicPartitionsRequest, catalogue: Catalogue, response: DescribeTopicPartitionsResponse
 ) -> Iterator[None]:
-    """Fill in the answer, some partitions at a time."""
+    """Fill in the response, some partitions at a time."""
     cursor = request.cursor
     first = cursor.topic_name if cursor is not None else ""
     asks_for_all = not request.topics
@@ -49,7 +49,7 @@ def describe_topic_partitions(
         ]
         return
     asked = list(catalogue.topics) if asks_for_all else [each.name for each in request.topics]
-    runs = []  # each is in order: to sort many names at once would take long
+    runs = []  # sorted runs of names: sorting all of them at once could take long
     for start in range(0, len(asked), SORTED_AT_ONCE):
         runs.append(sorted({name for name in asked[start : start + SORTED_AT_ONCE] if name >= first}))
         if len(asked) > SORTED_AT_ONCE:
@@ -66,7 +66,7 @@ def describe_topic_partitions(
             return
         topic = catalogue.topics.get(name)
         if topic is None:
-            if not asks_for_all:  # otherwise it was deleted a moment ago
+            if not asks_for_all:  # otherwise it was deleted since the request began
                 response.topics.append(_missing(name))
                 done += 1
         else:

@@ -1,10 +1,11 @@
-"""What the embedded topics ask for, as values: replies, appends, reads and jobs. `coordinator.storage.topic_logs`
-performs them.
+"""Effects of the embedded topics, as values: replies, appends, reads and jobs.
 
-A reply is ready to be sent. An append, a read or a job comes back as an event, on which the replies that depend on it
-are given: `Topics.appended` and `append_failed`, `read_done`, `lookup_done`, and the method named beside each job. A
-reply of None means that the request gets no answer (Produce with acks=0); a disconnect is the only way to tell such a
-producer that something went wrong.
+They are performed by `coordinator.storage.topic_logs`.
+
+A reply is ready to be sent. The outcome of an append, a read or a job comes back as an event, and the replies that
+depend on it follow then: `Topics.appended` and `append_failed`, `read_done`, `lookup_done`, and the method named beside
+each job. A reply of None means that the request has no response (Produce with acks=0); closing the connection is the
+only way to report an error to such a producer.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ class ReadItem(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """Cold data for one fetch, in this order and at most `max_bytes` in all. Done: `Topics.read_done`.
+    """Data from disk for one fetch, in this order and at most `max_bytes` in all. Done: `Topics.read_done`.
 
-    While nothing was read yet, and `at_least_one`, a batch larger than every limit is still read whole.
+    With `at_least_one`, the first batch is read whole even if it is larger than every limit.
     """
 
     items: tuple[ReadItem, ...]
@@ -54,7 +55,7 @@ class Read:
 
 
 class ReadFailure(NamedTuple):
-    """What the executor puts in the place of something that could not be read."""
+    """The executor's result for an item that could not be read."""
 
     error: ErrorCode
 
@@ -78,7 +79,7 @@ class Lookup:
 
 
 class Opened(NamedTuple):
-    """What the log of a partition holds."""
+    """The extent of a partition's log."""
 
     log_start_offset: int
     log_end_offset: int
@@ -87,11 +88,11 @@ class Opened(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ChangeCatalogue:
-    """Make `document` the durable catalogue, then make or remove directories. Done: `Topics.catalogue_changed`.
+    """Make `document` the durable catalogue, then create or remove directories. Done: `Topics.catalogue_changed`.
 
-    `previous` is put back if the logs of `create` cannot be opened. The directories of `remove` are renamed before the
-    answer and their files deleted some time later; one that cannot be renamed is named in `Changed.left_over`. A node
-    that `adopts` opens directories that are there already: they came from another node, as its first catalogue says.
+    `previous` is restored if the logs of `create` cannot be opened. The directories of `remove` are renamed before the
+    response and their files deleted later; one that cannot be renamed is listed in `Changed.left_over`. With `adopts`,
+    existing directories are opened: the operator moved them here from another node.
     """
 
     document: str
@@ -104,7 +105,7 @@ class ChangeCatalogue:
 
 
 class Changed(NamedTuple):
-    """The outcome of a `ChangeCatalogue` that worked."""
+    """The outcome of a `ChangeCatalogue` that succeeded."""
 
     opened: Mapping[Partition, Opened]
     left_over: tuple[Partition, ...] = ()
@@ -112,14 +113,14 @@ class Changed(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class ReserveProducerIds:
-    """Remember durably that every producer id below `up_to` may be in use. Done: `Topics.producer_ids_reserved`."""
+    """Record durably that every producer id below `up_to` may be in use. Done: `Topics.producer_ids_reserved`."""
 
     up_to: int
 
 
 @dataclass(slots=True, eq=False)
 class TrimLog:
-    """Forget what lies before `offset` (DeleteRecords). Done: `Topics.log_trimmed`."""
+    """Delete the records before `offset` (DeleteRecords). Done: `Topics.log_trimmed`."""
 
     partition: Partition
     offset: int
@@ -128,13 +129,13 @@ class TrimLog:
 
 @dataclass(slots=True, eq=False)
 class EnforceRetention:
-    """Drop the segments that `policy` no longer keeps. Done: `Topics.retention_enforced`."""
+    """Drop the segments that are past their retention policy. Done: `Topics.retention_enforced`."""
 
     items: tuple[tuple[Partition, Policy], ...]
 
 
 class DiskSpace(NamedTuple):
-    """The directory of all logs, and the file system that it is on."""
+    """The directory of all logs, and the size of its file system."""
 
     path: str
     total_bytes: int
@@ -143,7 +144,7 @@ class DiskSpace(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class MeasureDisk:
-    """Look how much space there is (DescribeLogDirs). `then` gets it, or None if the directory cannot be used."""
+    """Measure disk space (DescribeLogDirs). `then` receives it, or None if the directory cannot be used."""
 
     then: Callable[[DiskSpace | None], None]
 
@@ -159,16 +160,16 @@ class Disconnect(NamedTuple):
 
 
 class DeletedPartitions(NamedTuple):
-    """Partitions that no longer exist: whoever holds offsets of them forgets those (classic-groups spec, 11.4)."""
+    """Partitions that no longer exist. The group coordinator deletes the offsets committed for them."""
 
     topic: str
     partitions: tuple[int, ...]
 
 
 class TopicEffects(NamedTuple):
-    """Everything one event asks for. `notes` are for the log: what an operator should know and no client is told.
+    """All effects of one event. `notes` are log lines for the operator.
 
-    `wanted` are topics that a client would have created by asking for them: the controller is to hear of it.
+    `wanted` are unknown topics that a client asked for: the controller is asked to create them.
     """
 
     replies: tuple[Reply, ...] = ()
@@ -185,7 +186,7 @@ NOTHING: Final = TopicEffects()
 
 
 class Outbox:
-    """Gathers what one event asks for, and carries the moment of the event."""
+    """Collects the effects of one event, and carries its time."""
 
     __slots__ = ("_appends", "_deleted", "_disconnects", "_jobs", "_notes", "_reads", "_replies", "now_ms")
 
@@ -200,19 +201,19 @@ class Outbox:
         self._notes: list[str] = []
 
     def reply(self, ticket: Ticket, response: Any) -> None:
-        """Answer a request; None: it gets no answer."""
+        """Reply to a request; None: it has no response."""
         self._replies.append(Reply(ticket, response))
 
     def append(self, append: TopicAppend) -> None:
-        """Write a batch."""
+        """Add an append."""
         self._appends.append(append)
 
     def read(self, read: Read | Lookup) -> None:
-        """Look something up in logs."""
+        """Add a read or a lookup."""
         self._reads.append(read)
 
     def do(self, job: Job) -> None:
-        """Change something on disk."""
+        """Add a job."""
         self._jobs.append(job)
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
@@ -220,15 +221,15 @@ class Outbox:
         self._disconnects.append(Disconnect(ticket, reason))
 
     def deleted(self, topic: str, partitions: tuple[int, ...]) -> None:
-        """These partitions are gone."""
+        """Report deleted partitions."""
         self._deleted.append(DeletedPartitions(topic, partitions))
 
     def note(self, text: str) -> None:
-        """Tell the operator."""
+        """Add a log line for the operator."""
         self._notes.append(text)
 
     def effects(self) -> TopicEffects:
-        """Everything gathered."""
+        """Return all effects."""
         return TopicEffects(
             tuple(self._replies),
             tuple(self._appends),

@@ -1,8 +1,7 @@
-"""ElectLeaders: each partition has one replica, which leads it, so that no election is ever needed.
+"""ElectLeaders: each partition has one replica, which leads it, so no election is ever needed.
 
-The answers are those of `ReplicationControlManager.electLeaders` of Kafka 4.4 for such partitions. A partition whose
-log cannot be used has no leader, and none can be elected. Of a partition on another node nothing is known but that this
-node leads it.
+A partition whose log cannot be used has no leader, and none can be elected. A partition on another node has that node
+as its leader. Source: the responses of Kafka 4.4's `ReplicationControlManager.electLeaders` for such partitions.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 
 PREFERRED: Final = 0
 UNCLEAN: Final = 1
-# By type of election: the error for a partition that has no leader.
+# Type of election -> error for a partition without a leader.
 _NO_LEADER: Final = {
     PREFERRED: (ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE, "the log of the partition cannot be used"),
     UNCLEAN: (ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE, "the log of the partition cannot be used"),
@@ -35,7 +34,7 @@ PER_STEP: Final = 500  # partitions
 
 
 def elect_leaders(request: ElectLeadersRequest, catalogue: Catalogue, response: ElectLeadersResponse) -> Iterator[None]:
-    """Fill in the answer, some partitions at a time."""
+    """Fill in the response, some partitions at a time."""
     asked = request.topic_partitions
     if asked == []:
         return

@@ -1,11 +1,11 @@
-"""The controller's side of the catalogue: other nodes ask for it, and wait here while they have the newest.
+"""The controller's side of FollowCatalogue: nodes ask for the catalogue, and wait here while they have the newest.
 
-Each node has one question open at most; a newer one ends the older, whose connection is gone. What is sent is the whole
-document, so that a node that was down for any time needs nothing but the newest, and a node that asks slowly skips what
-lies between. It is small: its size is bounded by max.topics.
+Each node has at most one open request; a newer one ends the older, whose connection is closed. The response is the
+whole document, so a node that was down for any time needs only the newest, and a slow node skips intermediate
+revisions. The document is small: max.topics bounds its size.
 
-A node whose catalogue did not come from this one, or is newer, is refused: one of the two lost its disk or had it put
-back from a copy, and following blindly would delete topics. A person decides which catalogue is right.
+A node whose catalogue did not come from this one, or is newer, is refused. One of the two nodes lost its disk or was
+restored from a copy, and following would delete topics. The operator decides which catalogue is right.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Catalogue
     from coordinator.core.topics.effects import Outbox
 
-ONLY_FACTS: Final = -1  # the revision of a node that asks whether both know the same cluster, and nothing else
+ONLY_FACTS: Final = -1  # the revision in a request that only checks that both nodes have the same cluster settings
 MAX_WAIT_MS: Final = 60_000
 
 
 class Feed:
-    """Who follows this catalogue."""
+    """The nodes that follow this catalogue."""
 
     def __init__(self, cluster: Cluster, catalogue: Catalogue, purgatory: Purgatory[Outbox]) -> None:
         self._cluster = cluster
@@ -41,52 +41,52 @@ class Feed:
 
     @property
     def waiting(self) -> list[int]:
-        """The nodes that have the newest catalogue, by id."""
+        """Ids of the nodes that have the newest catalogue and wait for the next one."""
         return sorted(self._waiting)
 
     def follow(self, request: FollowCatalogueRequest, ticket: Ticket, out: Outbox) -> None:
-        """A node of this cluster, whose facts are ours, tells what it has: answer when there is more."""
+        """Handle a request of a node with the same cluster settings. Respond when there is a newer catalogue."""
         before = self._waiting.get(request.node_id)
         if before is not None:
             before.force_complete(out)
         if not self._cluster.is_controller:
             error = ErrorCode.NONE if request.revision == ONLY_FACTS else ErrorCode.NOT_CONTROLLER
-            self._answer(ticket, out, error=error)
+            self._respond(ticket, out, error=error)
         elif request.revision == ONLY_FACTS:
-            self._answer(ticket, out)
-        elif (reason := self._why_not(request)) is not None:
-            self._answer(ticket, out, error=ErrorCode.INCONSISTENT_CLUSTER_ID, reason=reason)
+            self._respond(ticket, out)
+        elif (reason := self._why_refused(request)) is not None:
+            self._respond(ticket, out, error=ErrorCode.INCONSISTENT_CLUSTER_ID, reason=reason)
         elif request.revision < self._catalogue.revision or not request.lineage or request.max_wait_ms <= 0:
-            self._tell(request.node_id, request.revision, request.lineage, ticket, out)
+            self._send_newest(request.node_id, request.revision, request.lineage, ticket, out)
         else:
-            answer = partial(self._tell, request.node_id, request.revision, request.lineage, ticket)
-            waiting = DelayedFollow(answer, out.now_ms + min(request.max_wait_ms, MAX_WAIT_MS))
+            respond = partial(self._send_newest, request.node_id, request.revision, request.lineage, ticket)
+            waiting = DelayedFollow(respond, out.now_ms + min(request.max_wait_ms, MAX_WAIT_MS))
             self._waiting[request.node_id] = waiting
             self._purgatory.watch(waiting)
 
     def changed(self, out: Outbox) -> None:
-        """There is a newer catalogue."""
+        """Send a newer catalogue to all nodes that wait."""
         for waiting in tuple(self._waiting.values()):
             waiting.force_complete(out)
 
-    def _why_not(self, request: FollowCatalogueRequest) -> str | None:
-        name, ours = f"node {request.node_id}", self._catalogue
+    def _why_refused(self, request: FollowCatalogueRequest) -> str | None:
+        name, catalogue = f"node {request.node_id}", self._catalogue
         way_out = (
             f"stop both, and copy topics.json to node {self._cluster.node_id} from the node whose topics are right"
         )
-        if request.lineage and request.lineage != ours.lineage:
+        if request.lineage and request.lineage != catalogue.lineage:
             return f"the catalogue of {name} (topics.json) did not come from node {self._cluster.node_id}; {way_out}"
-        if request.revision > ours.revision:
+        if request.revision > catalogue.revision:
             return (
                 f"the catalogue of {name} has revision {request.revision}, that of node {self._cluster.node_id} only "
-                f"{ours.revision}; {way_out}"
+                f"{catalogue.revision}; {way_out}"
             )
         return None
 
-    def _tell(self, node_id: int, revision: int, lineage: str, ticket: Ticket, out: Outbox) -> None:
+    def _send_newest(self, node_id: int, revision: int, lineage: str, ticket: Ticket, out: Outbox) -> None:
         self._waiting.pop(node_id, None)
         is_newer = revision < self._catalogue.revision or not lineage
-        self._answer(ticket, out, document=self._newest() if is_newer else None)
+        self._respond(ticket, out, document=self._newest() if is_newer else None)
 
     def _newest(self) -> bytes:
         if self._document_revision != self._catalogue.revision:
@@ -94,7 +94,7 @@ class Feed:
             self._document_revision = self._catalogue.revision
         return self._document
 
-    def _answer(
+    def _respond(
         self,
         ticket: Ticket,
         out: Outbox,

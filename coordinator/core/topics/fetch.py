@@ -1,18 +1,13 @@
 """Fetch: whole batches from some partitions, within limits of bytes, waiting a while when there is too little.
 
-A fetch passes through at most three steps. `begin` finds the partitions and settles those that are errors. `collect`
-measures what can be read now: if it is enough, or nothing may be waited for, the answer is made; otherwise the fetch
-waits in the purgatory, holding no data, until `is_satisfied`. `finish` makes the answer, once.
-
-What the tail of a partition holds is answered at once; older data is read by the executor, in one `Read` for all
-partitions of the fetch, after which `read_done` continues. The limits are Kafka's: partitions in the order of the
-request, each up to its own limit, all up to that of the request, but the first batch of all is always whole, so that a
-batch larger than every limit cannot stop a consumer for ever. A lower limit of ours comes on top: a client that could
-take more comes again.
-
-Bytes are counted by position: the fetch notes where in the stream of bytes of a partition it starts, so that "how much
-is there by now" needs no reading. Sessions are not kept: a client that asks for one is answered in full, as Kafka does
-when its session cache has no room.
+`Fetching.fetch` finds the partitions. `collect` measures what can be read now: if there is enough the fetch responds,
+otherwise it waits in the purgatory, holding no data, until `is_satisfied`. `finish` responds, once.
+Data in the tail cache is returned at once; older data is read by the executor, in one `Read` for all partitions, after
+which `read_done` continues.
+Kafka's limits hold: each partition up to its own limit, all up to that of the request, but the first batch is whole, so
+that a large batch cannot stop a consumer. `MAX_RESPONSE_BYTES` limits the response further.
+Bytes are counted by position in the stream of all bytes of a partition, so measuring needs no read. Fetch sessions are
+not kept: a client that asks for one gets a full response, as from Kafka when its session cache is full.
 """
 
 from __future__ import annotations
@@ -45,14 +40,14 @@ if TYPE_CHECKING:
     from coordinator.core.topics.partition import Partition
 
 NO_SESSION: Final = 0
-MAX_ANSWER_BYTES: Final = 8 << 20  # of records: an answer is put together on the loop, where others wait meanwhile
-SLOTS_PER_STEP: Final = 1000  # partitions that a step of a request finds: about a millisecond
-MAX_WAIT_MS: Final = 300_000  # longer than any client asks for; the connection of a waiting fetch may be gone
+MAX_RESPONSE_BYTES: Final = 8 << 20  # of records: building a response blocks the event loop
+SLOTS_PER_STEP: Final = 1000  # partitions found in one step, which takes about a millisecond
+MAX_WAIT_MS: Final = 300_000  # more than any client asks for: the connection of a waiting fetch may be closed already
 READ_COMMITTED: Final = 1
 _FULL_FETCH_EPOCHS: Final = frozenset({0, -1})  # "open a session" and "no session": both name every partition
 _UNKNOWN: Final = -1
 _ZSTD: Final = 4
-# Shared by all answers: never changed, and never on the wire while they have their defaults.
+# Shared by all responses: never changed, and not encoded while they have their defaults.
 _NO_DIVERGENCE: Final = EpochEndOffset()
 _NO_LEADER_HINT: Final = LeaderIdAndEpoch()
 _NO_SNAPSHOT: Final = SnapshotId()
@@ -80,12 +75,12 @@ class _Slot:
         self.partition = partition
         self.error = error
         self.result = _empty_result(asked.partition)
-        self.start_position = -1  # of the wanted data among all bytes of the partition; -1: not known yet
-        self.read_up_to = -1  # the high watermark when a cold read was asked for, and its position
+        self.start_position = -1  # position of the wanted data among all bytes of the partition; -1: not known yet
+        self.read_up_to = -1  # the high watermark when a read from disk was requested, and its position
         self.read_position = -1
 
     def check(self) -> ErrorCode:
-        """Whether the partition can be read from this offset now."""
+        """Return an error if the partition cannot be read from this offset now."""
         partition = self.partition
         if partition is None or self.error is not ErrorCode.NONE:
             return self.error
@@ -100,7 +95,7 @@ class _Slot:
         return ErrorCode.NONE
 
     def available(self) -> int:
-        """Bytes that a read would find now, capped as it would be; -1 when only a read can tell."""
+        """Return the bytes that a read would return now, within its limit; -1 if only a read from disk can tell."""
         partition = self.partition
         if partition is None or self.offset >= partition.high_watermark:
             return 0
@@ -113,7 +108,7 @@ class _Slot:
 
 
 class Fetch:
-    """One Fetch request on its way to its answer."""
+    """One Fetch request in progress."""
 
     __slots__ = (
         "_fetching",
@@ -137,15 +132,15 @@ class Fetch:
         self.response = FetchResponse(session_id=NO_SESSION)
         self.slots: list[_Slot] = []
         self.deadline_ms = now_ms + min(max(request.max_wait_ms, 0), MAX_WAIT_MS)
-        self.max_bytes = min(max(request.max_bytes, 0), fetching.config.fetch_max_bytes, MAX_ANSWER_BYTES)
+        self.max_bytes = min(max(request.max_bytes, 0), fetching.config.fetch_max_bytes, MAX_RESPONSE_BYTES)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
         self.is_committed = request.isolation_level == READ_COMMITTED
         self.zstd_allowed = zstd_allowed
 
-    # -- how much is there ---------------------------------------------------------------------------------------
+    # -- waiting -------------------------------------------------------------------------------------------------
 
     def is_satisfied(self) -> bool:
-        """Enough bytes, or something that must be told at once. What only a read can tell counts as enough."""
+        """Return True if there are enough bytes, an error, or data on disk whose size only a read can tell."""
         if not self.slots or self.min_bytes <= 0:
             return True
         total = 0
@@ -161,15 +156,15 @@ class Fetch:
         return False
 
     def collect(self, out: Outbox) -> None:
-        """Answer if there is enough, or wait."""
+        """Respond if there is enough, or wait."""
         if out.now_ms >= self.deadline_ms or self._fetching.is_crowded or self.is_satisfied():
-            # A cold read may still find too little: then it waits after all, in `cold_data`.
+            # A read from disk may find too little; then `data_read` lets the fetch wait after all.
             self._read(out)
         else:
             self._wait()
 
     def finish(self, out: Outbox) -> None:
-        """Answer with what there is."""
+        """Respond with the data there is."""
         self._is_final = True
         self._read(out)
 
@@ -183,7 +178,7 @@ class Fetch:
         left = self.max_bytes
         nothing_yet = True
         items: list[ReadItem] = []
-        cold: list[_Slot] = []
+        on_disk: list[_Slot] = []
         for slot in self.slots:
             result = slot.result
             error = slot.check()
@@ -200,10 +195,10 @@ class Fetch:
             limit = min(slot.max_bytes, left)
             if partition.tail.position_of(slot.offset) is None:
                 items.append(ReadItem(partition, slot.offset, limit, partition.high_watermark))
-                cold.append(slot)
+                on_disk.append(slot)
                 slot.read_up_to = partition.high_watermark
                 slot.read_position = partition.visible_position
-                # How much the read will find is not known here; what the partition holds is the most it can be.
+                # The size of the result is not known here; the size of the partition bounds it.
                 left -= min(limit, max(partition.size_bytes, 0))
                 nothing_yet = False
                 continue
@@ -215,14 +210,14 @@ class Fetch:
         if items:
             at_least_one = not any(slot.result.records for slot in self.slots)
             held = sum(len(slot.result.records or b"") for slot in self.slots)
-            out.read(Read(tuple(items), self.max_bytes - held, at_least_one, (self, cold)))
+            out.read(Read(tuple(items), self.max_bytes - held, at_least_one, (self, on_disk)))
         else:
             out.reply(self.ticket, self.response)
 
     def _describe(self, result: PartitionData, partition: Partition) -> None:
         result.high_watermark = result.last_stable_offset = partition.high_watermark
         result.log_start_offset = partition.log_start_offset
-        # There are no transactions: none was aborted. A reader of uncommitted data gets null, as from Kafka.
+        # Without transactions none was aborted. A read_uncommitted consumer gets null, as from Kafka.
         result.aborted_transactions = [] if self.is_committed else None
         result.error_code = ErrorCode.NONE
         result.records = b""
@@ -234,16 +229,16 @@ class Fetch:
         else:
             result.records = data
 
-    def cold_data(self, cold: Sequence[_Slot], found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
-        """The executor has read what the tails did not hold."""
-        for slot, data in zip(cold, found, strict=True):
+    def data_read(self, slots: Sequence[_Slot], found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
+        """Take the data that the executor has read from disk."""
+        for slot, data in zip(slots, found, strict=True):
             if isinstance(data, ReadFailure):
                 _refuse(slot.result, data.error)
                 self._is_final = True
                 continue
             self._put(slot.result, data)
             if end_offset(data) < slot.read_up_to:
-                self._is_final = True  # there is more, in the next segment: the client should come for it at once
+                self._is_final = True  # the next segment has more: the client should fetch it at once
             else:
                 slot.start_position = slot.read_position - len(data)
         total = sum(len(slot.result.records or b"") for slot in self.slots)
@@ -257,7 +252,7 @@ class Fetch:
             out.reply(self.ticket, self.response)
             return
         for slot in self.slots:
-            slot.result.records = b""  # a waiting fetch holds no data: it is read again at the end
+            slot.result.records = b""  # a waiting fetch holds no data: it is read again at completion
         self._wait()
 
     def __repr__(self) -> str:
@@ -274,15 +269,15 @@ class Fetching:
 
     @property
     def is_crowded(self) -> bool:
-        """Whether more fetches wait than there can be connections: those of closed ones need not pile up."""
+        """Return True if more fetches wait than there can be connections: some belong to closed ones."""
         return self.purgatory.waiting >= 2 * self.config.max_connections
 
     def fetch(
         self, request: FetchRequest, ticket: Ticket, out: Outbox, *, by_id: bool, zstd_allowed: bool
     ) -> Iterator[None]:
-        """Handle one request, which may name every partition, in steps; `by_id`: topics are named by their ids."""
+        """Handle one request in steps, as it may name every partition. `by_id`: topics are named by their ids."""
         if request.session_epoch not in _FULL_FETCH_EPOCHS:
-            # It would name changes only. The client opens a session anew, and is answered without one.
+            # An incremental request names changes only. The client then sends a full one, served without a session.
             out.reply(ticket, FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND))
             return
         fetch = Fetch(self, request, ticket, out.now_ms, zstd_allowed)
@@ -309,12 +304,12 @@ class Fetching:
         fetch.collect(out)
 
     def read_done(self, read: Read, found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
-        """The executor has performed a `Read`."""
-        fetch, cold = read.fetch
-        fetch.cold_data(cold, found, out)
+        """Take the result of a `Read`."""
+        fetch, slots = read.fetch
+        fetch.data_read(slots, found, out)
 
     def changed(self, partition: Partition, out: Outbox) -> None:
-        """The high watermark of a partition moved, or the partition is gone."""
+        """Check the waiting fetches of a partition whose high watermark moved, or that was deleted."""
         self.purgatory.check_and_complete(partition, out)
 
 
@@ -330,7 +325,7 @@ def _slot(asked: FetchPartition, topic: Topic | None, missing: ErrorCode) -> _Sl
 
 
 def check_leader_epoch(epoch: int) -> ErrorCode:
-    """Whether a client's idea of the leader epoch is ours; -1 means that it has none."""
+    """Return an error unless a client's leader epoch is the current one; -1 means that it has none."""
     if epoch in (-1, LEADER_EPOCH):
         return ErrorCode.NONE
     return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > LEADER_EPOCH else ErrorCode.FENCED_LEADER_EPOCH
@@ -344,7 +339,7 @@ def _refuse(result: PartitionData, error: ErrorCode) -> None:
 
 
 def end_offset(data: bytes) -> int:
-    """The offset after the last of these batches; -1 when there is none."""
+    """Return the offset after the last of these batches; -1 if there is none."""
     position, end = 0, -1
     while position + 27 <= len(data):
         end = position
@@ -356,7 +351,7 @@ def end_offset(data: bytes) -> int:
 
 
 def contains_zstd(data: bytes) -> bool:
-    """Whether a batch among these is compressed in a way that clients before Fetch v10 cannot read."""
+    """Return True if a batch is compressed with zstd, which clients before Fetch v10 cannot read."""
     position = 0
     while position + 23 <= len(data):
         if data[position + 22] & 7 == _ZSTD:

@@ -1,7 +1,7 @@
 """DescribeLogDirs: the sizes of the logs of this node, in its one directory.
 
-Sizes are the counters in memory. The space of the file system is measured by the executor (`MeasureDisk`), since it may
-wait for the disk. Partitions of other nodes are left out, as are those that do not exist: Kafka's brokers do the same.
+Sizes are the counters in memory. The space of the file system is measured by the executor (`MeasureDisk`), since that
+may wait for the disk. Partitions of other nodes and unknown partitions are left out, as by Kafka's brokers.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ PER_STEP: Final = 500  # partitions
 def describe_log_dirs(
     request: DescribeLogDirsRequest, catalogue: Catalogue, space: DiskSpace | None, response: DescribeLogDirsResponse
 ) -> Iterator[None]:
-    """Fill in the answer, some partitions at a time; `space` is None if the directory cannot be used."""
+    """Fill in the response, some partitions at a time; `space` is None if the directory cannot be used."""
     if space is None:
         response.results = [DescribeLogDirsResult(error_code=ErrorCode.KAFKA_STORAGE_ERROR)]
         return

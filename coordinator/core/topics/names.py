@@ -1,8 +1,7 @@
-"""Topic names: which are legal, which collide, which are ours, and what a partition's directory is called.
+"""Topic names: which are legal, which collide, which are internal, and the names of partition directories.
 
 The rules are Kafka's: 1 to 249 of the characters a-z, A-Z, 0-9, dot, underscore and dash, but neither "." nor "..".
-Two names that differ only in dots and underscores collide, because metric names turn one into the other. Reasons are
-returned as text for the client, None meaning that there is nothing to object to.
+Two names that differ only in dots and underscores collide, because metric names replace one by the other.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import Final
 
 MAX_NAME_LENGTH: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-# Kafka's internal topics. Only the first exists here; nobody may create the others as ordinary topics.
+# Kafka's internal topics. Only the first exists here; the others cannot be created as ordinary topics.
 INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, "__transaction_state", "__share_group_state", "__cluster_metadata"})
 
 DELETED_SUFFIX: Final = "-delete"
@@ -23,7 +22,7 @@ _PARTITION_DIRECTORY: Final = re.compile(r"(.+)-(0|[1-9][0-9]*)")
 
 
 def why_invalid(name: str) -> str | None:
-    """What is wrong with `name` as the name of a topic."""
+    """Return the reason, for the client, why `name` is no legal topic name; None if it is."""
     if not name:
         return "a topic needs a name"
     if name in (".", ".."):
@@ -36,27 +35,27 @@ def why_invalid(name: str) -> str | None:
 
 
 def collision_key(name: str) -> str:
-    """Equal for names that collide."""
+    """Return a key that is equal for names that collide."""
     return name.replace(".", "_")
 
 
 def is_internal(name: str) -> bool:
-    """Whether clients may only read this topic."""
+    """Return True for an internal topic, which clients can only read."""
     return name in INTERNAL_TOPICS
 
 
 def partition_directory(topic: str, partition: int) -> str:
-    """The directory of one partition, as in Kafka."""
+    """Return the directory name of a partition, as in Kafka."""
     return f"{topic}-{partition}"
 
 
 def parse_partition_directory(directory: str) -> tuple[str, int] | None:
-    """Topic and partition of a directory name; None for a directory that is something else."""
+    """Return topic and partition of a directory name; None for any other name."""
     match = _PARTITION_DIRECTORY.fullmatch(directory)
     return (match[1], int(match[2])) if match else None
 
 
 def deleted_directory(topic: str, partition: int, topic_id: bytes, suffix: str = DELETED_SUFFIX) -> str:
-    """What the directory is renamed to before its files go: never longer than a file name may be (255 bytes)."""
+    """Return the name of a directory whose files are being deleted: at most 255 bytes, as for any file."""
     tail = f".{topic_id.hex()}-{partition}{suffix}"
     return f"{topic[: 255 - len(tail)]}{tail}"

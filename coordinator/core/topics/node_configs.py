@@ -1,10 +1,10 @@
-"""Changing the settings of nodes while they run: the rules for a resource of type BROKER.
+"""Changes of the settings of nodes at run time: the rules for a resource of type BROKER.
 
-As in Kafka, what was set is part of the catalogue, which the controller writes and every node follows; it holds on a
-node as soon as that node has it on disk. The order of the checks is that of Kafka's `ConfigAdminManager`: the name of
-the resource, then each operation, then what cannot change while a node runs, then the values.
+As in Kafka, these settings are part of the catalogue, which the controller writes and every node follows. They take
+effect on a node as soon as it has them on disk. The checks are in the order of Kafka's `ConfigAdminManager`: the name
+of the resource, each operation, settings that are fixed at run time, then the values.
 
-A setting that does not exist, or has no effect here, is refused: Kafka stores it and shows it as sensitive.
+A setting that does not exist, or has no effect here, is refused. Kafka stores it and shows it as sensitive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,10}")
 
 
 def why_not_a_node(name: str, cluster: Cluster) -> Refusal | None:
-    """Why the settings of `name` cannot be changed here. The controller changes those of every node."""
+    """Return a refusal unless `name` is a node, or all nodes: the controller changes the settings of every node."""
     if name == FOR_ALL or name in map(str, cluster.nodes):
         return None
     if _INTEGER.fullmatch(name) is None:
@@ -40,7 +40,7 @@ def why_not_a_node(name: str, cluster: Cluster) -> Refusal | None:
 def alter_node_configs(
     name: str, operations: Sequence[Operation], before: Mapping[str, Mapping[str, str]], dynamic: DynamicConfig
 ) -> dict[str, str] | Refusal:
-    """The settings of the node `name` after these operations, or why they cannot be done."""
+    """Return the settings of the node `name` after these operations, or a refusal."""
     configs = dict(before.get(name, {}))
     for asked in operations:
         if asked.kind == DELETE:
@@ -58,7 +58,7 @@ def alter_node_configs(
 def why_not_valid(
     name: str, configs: Mapping[str, str], before: Mapping[str, Mapping[str, str]], dynamic: DynamicConfig
 ) -> Refusal | None:
-    """Why a node cannot have these settings, if so."""
+    """Return a refusal if a node cannot have these settings."""
     table = keys()
     if fixed := [each for each in configs if each in table and each not in DYNAMIC]:
         return (

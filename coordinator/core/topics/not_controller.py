@@ -1,7 +1,7 @@
-"""What a node answers that is asked to change the catalogue and is not the controller: ask the controller.
+"""Refusals of requests that change the catalogue on a node that is not the controller.
 
-Clients that get NOT_CONTROLLER look up who it is and ask there. Since KRaft, Kafka's brokers pass such requests on by
-themselves, but clients have kept the older way.
+Clients that get NOT_CONTROLLER look up the controller and ask there. Since KRaft, Kafka's brokers forward such requests
+themselves, but clients still support the older way.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from coordinator.core.topics.alter_configs import ANSWERS, AnyRequest
+from coordinator.core.topics.alter_configs import RESPONSES, AnyRequest
 from protocol.error_codes import ErrorCode
 from protocol.messages.alter_configs import AlterConfigsRequest
 from protocol.messages.create_partitions import (
@@ -51,7 +51,7 @@ def _create_partitions(request: CreatePartitionsRequest, error: ErrorCode, reaso
 
 
 def _alter_configs(request: AnyRequest, error: ErrorCode, reason: str) -> Any:
-    response, result = ANSWERS[type(request)]
+    response, result = RESPONSES[type(request)]
     return response(
         responses=[
             result(error_code=error, error_message=reason, resource_type=kind, resource_name=name)
@@ -72,5 +72,5 @@ _REFUSALS: Final[Mapping[type, Callable[[Any, ErrorCode, str], Any]]] = MappingP
 
 
 def refuse_change(request: Any, error: ErrorCode, reason: str) -> Any:
-    """The answer that refuses everything that a request wants to change."""
+    """Return the response that refuses each change of a request."""
     return _REFUSALS[type(request)](request, error, reason)

@@ -1,8 +1,8 @@
-"""Questions about offsets: ListOffsets, OffsetForLeaderEpoch, and DeleteRecords, which moves the first one.
+"""Queries of offsets: ListOffsets and OffsetForLeaderEpoch; and DeleteRecords, which moves the start of a log.
 
-The start and the end of a partition are known here; an offset by timestamp needs the log, so those partitions of a
-request go to the executor together and the answer waits for them. A timestamp that nothing is as young as gives offset
--1 without an error. There is one leader epoch, 0, which ends where the partition ends.
+The start and the end of a partition are in memory. An offset by timestamp needs the log, so the executor looks up those
+partitions of a request together, and the response waits for them. If no record is young enough, the offset is -1
+without an error. There is one leader epoch, 0, which ends where the partition ends.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ HIGH_WATERMARK: Final = -1  # DeleteRecords: everything
 _UNKNOWN: Final = -1
 
 
-class _ListAnswer:
+class _PendingList:
     __slots__ = ("looked_up", "response", "ticket")
 
     def __init__(self, ticket: Ticket) -> None:
@@ -58,7 +58,7 @@ class _ListAnswer:
         self.looked_up: list[ListOffsetsPartitionResponse] = []
 
 
-class _DeleteAnswer:
+class _PendingDelete:
     __slots__ = ("response", "ticket", "waiting")
 
     def __init__(self, ticket: Ticket) -> None:
@@ -68,7 +68,7 @@ class _DeleteAnswer:
 
 
 class Offsets:
-    """Questions about offsets, for all partitions."""
+    """Handles the requests for offsets of all partitions."""
 
     def __init__(self, catalogue: Catalogue, fetching: Fetching) -> None:
         self._catalogue = catalogue
@@ -90,8 +90,8 @@ class Offsets:
     def list_offsets(
         self, request: ListOffsetsRequest, ticket: Ticket, out: Outbox, *, specials: frozenset[int]
     ) -> None:
-        """Handle one request; `specials` are the negative timestamps that its version knows."""
-        answer = _ListAnswer(ticket)
+        """Handle one request; `specials` are the negative timestamps that its version defines."""
+        pending = _PendingList(ticket)
         asked_often = {
             key
             for key, times in Counter(
@@ -102,7 +102,7 @@ class Offsets:
         items: list[LookupItem] = []
         for topic in request.topics:
             results: list[ListOffsetsPartitionResponse] = []
-            answer.response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
+            pending.response.topics.append(ListOffsetsTopicResponse(name=topic.name, partitions=results))
             for asked in topic.partitions:
                 result = ListOffsetsPartitionResponse(partition_index=asked.partition_index)
                 results.append(result)
@@ -114,16 +114,16 @@ class Offsets:
                     item = self._list_one(topic.name, asked, result)
                     if item is not None:
                         items.append(item)
-                        answer.looked_up.append(result)
+                        pending.looked_up.append(result)
         if items:
-            out.read(Lookup(tuple(items), answer))
+            out.read(Lookup(tuple(items), pending))
         else:
-            out.reply(ticket, answer.response)
+            out.reply(ticket, pending.response)
 
     def _list_one(
         self, topic: str, asked: ListOffsetsPartition, result: ListOffsetsPartitionResponse
     ) -> LookupItem | None:
-        """Answer for one partition, or say what must be looked up for it."""
+        """Set the result of one partition, or return what must be looked up for it."""
         partition, error = self._usable(topic, asked.partition_index)
         if partition is None:
             result.error_code = error
@@ -142,9 +142,9 @@ class Offsets:
         return None
 
     def lookup_done(self, lookup: Lookup, found: Sequence[tuple[int, int] | ReadFailure | None], out: Outbox) -> None:
-        """The executor has performed a `Lookup`: (timestamp, offset), or None where no record is young enough."""
-        answer: _ListAnswer = lookup.request
-        for result, item, each in zip(answer.looked_up, lookup.items, found, strict=True):
+        """Take the result of a `Lookup`: (timestamp, offset), or None where no record is young enough."""
+        pending: _PendingList = lookup.request
+        for result, item, each in zip(pending.looked_up, lookup.items, found, strict=True):
             if item.partition.is_deleted:
                 result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             elif isinstance(each, ReadFailure):
@@ -152,12 +152,12 @@ class Offsets:
             elif each is not None:
                 result.timestamp, result.offset = each
                 result.leader_epoch = LEADER_EPOCH
-        out.reply(answer.ticket, answer.response)
+        out.reply(pending.ticket, pending.response)
 
     # -- OffsetForLeaderEpoch ------------------------------------------------------------------------------------
 
     def offsets_for_leader_epoch(self, request: OffsetForLeaderEpochRequest, ticket: Ticket, out: Outbox) -> None:
-        """Handle one request: where does this epoch end?"""
+        """Handle one request: return the end offset of an epoch."""
         response = OffsetForLeaderEpochResponse()
         for topic in request.topics:
             results: list[EpochEndOffset] = []
@@ -169,7 +169,7 @@ class Offsets:
                 if error is ErrorCode.NONE:
                     error = check_leader_epoch(asked.current_leader_epoch)
                 result.error_code = error
-                # An epoch that never was gives -1 and -1, which tells a client that nothing can be said about it.
+                # An unknown epoch gives -1 and -1, which a client takes as undefined.
                 if partition is not None and error is ErrorCode.NONE and asked.leader_epoch == LEADER_EPOCH:
                     result.leader_epoch = LEADER_EPOCH
                     result.end_offset = partition.high_watermark
@@ -178,11 +178,11 @@ class Offsets:
     # -- DeleteRecords -------------------------------------------------------------------------------------------
 
     def delete_records(self, request: DeleteRecordsRequest, ticket: Ticket, out: Outbox) -> None:
-        """Handle one request. The answer carries the first offset that each partition still has."""
-        answer = _DeleteAnswer(ticket)
+        """Handle one request. The response has the new start offset of each partition."""
+        pending = _PendingDelete(ticket)
         for topic in request.topics:
             results: list[DeleteRecordsPartitionResult] = []
-            answer.response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
+            pending.response.topics.append(DeleteRecordsTopicResult(name=topic.name, partitions=results))
             for asked in topic.partitions:
                 result = DeleteRecordsPartitionResult(partition_index=asked.partition_index, low_watermark=_UNKNOWN)
                 results.append(result)
@@ -191,17 +191,17 @@ class Offsets:
                     error = _check_deletion(partition, asked.offset)
                     offset = partition.high_watermark if asked.offset == HIGH_WATERMARK else asked.offset
                     if error is ErrorCode.NONE and offset > partition.log_start_offset:
-                        answer.waiting += 1
-                        out.do(TrimLog(partition, offset, (answer, result)))
+                        pending.waiting += 1
+                        out.do(TrimLog(partition, offset, (pending, result)))
                     elif error is ErrorCode.NONE:
                         result.low_watermark = partition.log_start_offset
                 result.error_code = error
-        if not answer.waiting:
-            out.reply(ticket, answer.response)
+        if not pending.waiting:
+            out.reply(ticket, pending.response)
 
     def log_trimmed(self, trim: TrimLog, outcome: Opened | ReadFailure, out: Outbox) -> None:
-        """The executor has performed a `TrimLog`: what the log holds now, or why it could not be done."""
-        answer, result = trim.request
+        """Take the result of a `TrimLog`: the extent of the log now, or the error."""
+        pending, result = trim.request
         if trim.partition.is_deleted:
             result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         elif isinstance(outcome, ReadFailure):
@@ -210,9 +210,9 @@ class Offsets:
             trim.partition.trimmed(outcome.log_start_offset, outcome.size_bytes)
             result.low_watermark = trim.partition.log_start_offset
             self._fetching.changed(trim.partition, out)
-        answer.waiting -= 1
-        if not answer.waiting:
-            out.reply(answer.ticket, answer.response)
+        pending.waiting -= 1
+        if not pending.waiting:
+            out.reply(pending.ticket, pending.response)
 
 
 def _check_deletion(partition: Partition, offset: int) -> ErrorCode:

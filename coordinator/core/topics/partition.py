@@ -1,13 +1,11 @@
-"""One partition as the topics see it: where its log begins and ends, what is in flight, and what is still in memory.
+"""One partition of a topic: the start and end of its log, batches in flight, and the newest batches in memory.
 
-The partition gives offsets itself: a batch takes the next ones when it is accepted, and the executor writes it under
-them. Readers see what lies below the high watermark, which moves when the executor says so. If a write fails, nothing
-from its offset on has happened: the offsets, the sequence numbers and the cached batches are taken back together.
+The partition assigns offsets: a batch takes the next ones when it is accepted, and the executor writes it with them.
+Readers see what is below the high watermark, which moves when the executor reports it. If a write fails, everything
+from its offset on is taken back: offsets, sequence numbers and cached batches together.
 
-A partition that another node leads is known here, for Metadata, and has no log: it is not `is_local`.
-
-A partition of an internal topic belongs to somebody else (the offsets log): `view` shows its log, and `refresh` copies
-the few facts a reader needs.
+A partition that another node leads is known here for Metadata, has no log and is not `is_local`. The log of an internal
+topic is written by its owner (the offsets log): `view` gives access to it, and `refresh` copies what a reader needs.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Topic
     from protocol.record_batch import BatchHeader
 
-LEADER_EPOCH: Final = 0  # one node, one leader, for ever
+LEADER_EPOCH: Final = 0  # the leader of a partition never changes
 _BATCH_START: Final = struct.Struct(">qii")  # base offset, batch length, partition leader epoch
-_AFTER_EPOCH: Final = 16  # where the bytes begin that are stored as they came
+_AFTER_EPOCH: Final = 16  # position from which the bytes are stored unchanged
 
 
 class InternalLog(Protocol):
-    """A log that somebody else writes."""
+    """The log of an internal topic, which its owner writes."""
 
     @property
     def log_start_offset(self) -> int: ...
@@ -44,7 +42,7 @@ class InternalLog(Protocol):
 
 
 class PendingBatch:
-    """A batch that was given offsets and is not durable yet. `waiters` are told of its fate."""
+    """A batch with offsets that is not durable yet. Its outcome is reported to `waiters`."""
 
     __slots__ = ("base_offset", "last_offset", "size_bytes", "start_position", "undo", "waiters")
 
@@ -92,8 +90,8 @@ class Partition:
     ) -> None:
         self.topic = topic
         self.index = index
-        self.leader = leader  # the id of the node that has its log
-        self.is_local = is_local  # whether that is this node
+        self.leader = leader  # id of the node that has its log
+        self.is_local = is_local  # the leader is this node
         self.log_start_offset = 0
         self.next_offset = 0
         self.high_watermark = 0
@@ -108,22 +106,22 @@ class Partition:
 
     @property
     def directory(self) -> str:
-        """The name of its directory."""
+        """Name of the partition's directory."""
         return partition_directory(self.topic.name, self.index)
 
     @property
     def visible_position(self) -> int:
-        """How many bytes below the high watermark were ever appended, on the scale of the tail's positions."""
+        """Position of the high watermark in the stream of all bytes appended, as used by the tail."""
         return self.pending[0].start_position if self.pending else self.tail.end_position
 
     def opened(self, opened: Opened) -> None:
-        """The log was opened, and everything in it is durable."""
+        """Take the extent of the opened log. Everything in it is durable."""
         self.log_start_offset = opened.log_start_offset
         self.next_offset = self.high_watermark = opened.log_end_offset
         self.size_bytes = opened.size_bytes
 
     def refresh(self) -> None:
-        """Look at the log again, where somebody else writes it."""
+        """Copy the extent of an internal topic's log, which its owner writes."""
         view = self.view
         if view is not None:
             self.log_start_offset = view.log_start_offset
@@ -133,10 +131,10 @@ class Partition:
             self.size_bytes = view.size_bytes
 
     def accept(self, header: BatchHeader, batch: bytes, now_ms: int) -> tuple[TopicAppend, PendingBatch]:
-        """Give a checked batch its offsets. It becomes visible when it is durable."""
+        """Assign offsets to a checked batch. It becomes visible when it is durable."""
         base_offset = self.next_offset
         last_offset = base_offset + header.last_offset_delta
-        # Base offset and leader epoch lie outside the checksum: all else is stored as it came.
+        # Base offset and leader epoch are outside the checksum; the rest is stored unchanged.
         stamped = b"".join(
             (_BATCH_START.pack(base_offset, header.batch_length, LEADER_EPOCH), memoryview(batch)[_AFTER_EPOCH:])
         )
@@ -150,14 +148,14 @@ class Partition:
         return TopicAppend(self, stamped, last_offset, header.max_timestamp), pending
 
     def pending_at(self, base_offset: int) -> PendingBatch | None:
-        """The batch in flight that has this base offset."""
+        """Return the batch in flight with this base offset."""
         for pending in self.pending:
             if pending.base_offset == base_offset:
                 return pending
         return None
 
     def durable_up_to(self, high_watermark: int) -> list[PendingBatch]:
-        """Everything below `high_watermark` is safe; returns what that settles."""
+        """Advance the high watermark. Return the batches that are durable now."""
         settled = []
         while self.pending and self.pending[0].last_offset < high_watermark:
             pending = self.pending.popleft()
@@ -167,7 +165,7 @@ class Partition:
         return settled
 
     def failed_from(self, from_offset: int) -> list[PendingBatch]:
-        """Nothing from `from_offset` on was written; returns what that settles, in the order it was accepted."""
+        """Take back everything from `from_offset` on. Return the failed batches in the order of their offsets."""
         failed: list[PendingBatch] = []
         while self.pending and self.pending[-1].base_offset >= from_offset:
             pending = self.pending.pop()
@@ -182,7 +180,7 @@ class Partition:
         return failed
 
     def trimmed(self, log_start_offset: int, size_bytes: int) -> None:
-        """The log begins later now."""
+        """Take the new start of the log."""
         self.log_start_offset = max(self.log_start_offset, log_start_offset)
         self.size_bytes = size_bytes + self.pending_bytes
         self.tail.drop_before(log_start_offset)

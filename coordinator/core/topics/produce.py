@@ -1,12 +1,12 @@
-"""Produce: check a batch, give it its offsets, answer when it is durable.
+"""Produce: checks a batch, assigns its offsets, and responds when it is durable.
 
 The checks are Kafka's, in its order: the partition exists and this node leads it; exactly one batch of magic 2 (zstd
-only for clients that know it); the acks; internal topics; transactions, which are refused; offsets, size, checksum and
-counts of the batch; then the producer's sequence. A repeated batch is answered with the offset of the first, once that
-one is durable.
+only for clients that support it); the acks; internal topics; transactions, which are refused; offsets, size, checksum
+and counts of the batch; then the producer's sequence. A repeated batch gets the offset of the first, once that one is
+durable. Source: Kafka's ReplicaManager.appendRecords, UnifiedLog.append and ProducerStateManager.
 
-With one node acks=1 and acks=-1 are the same promise: the topic's flush policy. acks=0 gets no answer; if such a batch
-is refused or lost the connection is closed, which is the only thing such a client notices.
+With one replica acks=1 and acks=-1 give the same guarantee: the topic's flush policy. acks=0 has no response; if such a
+batch is refused or lost the connection is closed, which is the only thing such a client notices.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ UNKNOWN_OFFSET: Final = -1
 BATCH_OVERHEAD: Final = 61
 _LENGTH_END: Final = 12  # base offset and batch length
 _MAGIC_AT: Final = 16
-_LEGACY_MINIMUM: Final = 14  # no message of any magic is shorter than this after its length
+_LEGACY_MINIMUM: Final = 14  # the least length of a message of any magic
 _ZSTD: Final = 4
-_NO_LEADER_HINT: Final = LeaderIdAndEpoch()  # shared: it is never changed and never on the wire
+_NO_LEADER_HINT: Final = LeaderIdAndEpoch()  # shared: it is never changed and never encoded
 
 
-class ProduceAnswer:
-    """One request on its way: answered when the last of its partitions is settled."""
+class PendingProduce:
+    """One request in progress. Its response is sent when the last of its partitions is settled."""
 
     __slots__ = ("is_silent", "response", "ticket", "waiting")
 
@@ -54,12 +54,12 @@ class ProduceAnswer:
 
 
 class _Waiter:
-    """The part of an answer that waits for one batch."""
+    """The result of one partition, which waits for one batch."""
 
-    __slots__ = ("answer", "response")
+    __slots__ = ("request", "response")
 
-    def __init__(self, answer: ProduceAnswer, response: PartitionProduceResponse) -> None:
-        self.answer = answer
+    def __init__(self, request: PendingProduce, response: PartitionProduceResponse) -> None:
+        self.request = request
         self.response = response
 
 
@@ -75,8 +75,8 @@ class Producing:
 
     def produce(self, request: ProduceRequest, ticket: Ticket, out: Outbox, *, zstd_allowed: bool) -> None:
         """Handle one request."""
-        answer = ProduceAnswer(ticket, is_silent=request.acks == 0)
-        topics = answer.response.responses
+        pending = PendingProduce(ticket, is_silent=request.acks == 0)
+        topics = pending.response.responses
         refused = ErrorCode.NONE
         for topic_data in request.topic_data:
             results: list[PartitionProduceResponse] = []
@@ -87,17 +87,17 @@ class Producing:
                 )
                 results.append(result)
                 partition = self._catalogue.partition(topic_data.name, data.index)
-                error, reason = self._take(request, data, partition, _Waiter(answer, result), out, zstd_allowed)
+                error, reason = self._take(request, data, partition, _Waiter(pending, result), out, zstd_allowed)
                 if error is not ErrorCode.NONE:
                     result.error_code = error
                     result.error_message = reason
                     refused = error
-        if answer.is_silent:
+        if pending.is_silent:
             if refused is not ErrorCode.NONE:
                 out.disconnect(ticket, f"a batch sent with acks=0 was refused: {refused.name}")
             out.reply(ticket, None)
-        elif not answer.waiting:
-            out.reply(ticket, answer.response)
+        elif not pending.waiting:
+            out.reply(ticket, pending.response)
 
     def _take(
         self,
@@ -108,7 +108,7 @@ class Producing:
         out: Outbox,
         zstd_allowed: bool,
     ) -> tuple[ErrorCode, str | None]:
-        """Accept the batch for one partition, or say why not."""
+        """Accept the batch of one partition, or return an error and its reason."""
         if partition is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
         if not partition.is_local:
@@ -142,7 +142,7 @@ class Producing:
             if verdict.error is not ErrorCode.NONE:
                 return verdict.error, verdict.reason
             if verdict.duplicate_of is not None:
-                _answer_duplicate(partition, verdict.duplicate_of.base_offset, waiter)
+                _wait_for_first(partition, verdict.duplicate_of.base_offset, waiter)
                 return ErrorCode.NONE, None
         if self.in_flight_bytes and self.in_flight_bytes + size > self._config.log_max_queued_bytes:
             return ErrorCode.KAFKA_STORAGE_ERROR, "too much waits to be written to disk; try again"
@@ -152,12 +152,12 @@ class Producing:
         self.bytes += size
         waiter.response.base_offset = pending.base_offset
         pending.waiters.append(waiter)
-        waiter.answer.waiting += 1
+        waiter.request.waiting += 1
         out.append(append)
         return ErrorCode.NONE, None
 
     def appended(self, partition: Partition, high_watermark: int, out: Outbox) -> None:
-        """Everything of `partition` below `high_watermark` is as safe as its flush policy promises."""
+        """Settle the batches of `partition` below `high_watermark`: they are durable by its flush policy."""
         for pending in partition.durable_up_to(high_watermark):
             self.in_flight_bytes -= pending.size_bytes
             for waiter in pending.waiters:
@@ -165,7 +165,7 @@ class Producing:
                 _settle(waiter, out)
 
     def append_failed(self, partition: Partition, from_offset: int, error: ErrorCode, out: Outbox) -> None:
-        """Nothing of `partition` from `from_offset` on was written."""
+        """Fail the batches of `partition` from `from_offset` on: they were not written."""
         self._fail(partition.failed_from(from_offset), error, out)
 
     def _fail(self, batches: list[PendingBatch], error: ErrorCode, out: Outbox) -> None:
@@ -175,35 +175,35 @@ class Producing:
                 waiter.response.error_code = error
                 waiter.response.error_message = "the batch could not be written" if error.retriable else None
                 waiter.response.base_offset = UNKNOWN_OFFSET
-                if waiter.answer.is_silent:
-                    out.disconnect(waiter.answer.ticket, f"a batch sent with acks=0 was lost: {error.name}")
+                if waiter.request.is_silent:
+                    out.disconnect(waiter.request.ticket, f"a batch sent with acks=0 was lost: {error.name}")
                 _settle(waiter, out)
 
     def deleted(self, partition: Partition, out: Outbox) -> None:
-        """The partition is gone: whoever waits for it hears so."""
+        """Fail all batches of a deleted partition."""
         self._fail(partition.failed_from(0), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, out)
 
 
 def _settle(waiter: _Waiter, out: Outbox) -> None:
-    answer = waiter.answer
-    answer.waiting -= 1
-    if not answer.waiting and not answer.is_silent:
-        out.reply(answer.ticket, answer.response)
+    request = waiter.request
+    request.waiting -= 1
+    if not request.waiting and not request.is_silent:
+        out.reply(request.ticket, request.response)
 
 
-def _answer_duplicate(partition: Partition, base_offset: int, waiter: _Waiter) -> None:
-    """The batch is in the log already, or on its way there: then this answer waits for the same write."""
+def _wait_for_first(partition: Partition, base_offset: int, waiter: _Waiter) -> None:
+    """Return the offset of a repeated batch. If the first is in flight, wait for the same append."""
     waiter.response.base_offset = base_offset
     pending = partition.pending_at(base_offset)
     if pending is None:
         waiter.response.log_start_offset = partition.log_start_offset
     else:
         pending.waiters.append(waiter)
-        waiter.answer.waiting += 1
+        waiter.request.waiting += 1
 
 
 def _batch_size(data: bytes, position: int) -> int:
-    """The size of the batch at `position`; 0 when no whole one is there, -1 when these bytes cannot be one."""
+    """Return the size of the batch at `position`; 0 if it is incomplete, -1 if the bytes cannot be a batch."""
     left = len(data) - position
     if left < _LENGTH_END:
         return 0
@@ -218,7 +218,7 @@ def _batch_size(data: bytes, position: int) -> int:
 
 
 def _check_form(records: bytes, zstd_allowed: bool) -> tuple[ErrorCode, str | None, int]:
-    """Exactly one batch of magic 2. Returns its size; what follows it is no batch and is dropped."""
+    """Check for exactly one batch of magic 2, and return its size. Bytes after it that are no batch are dropped."""
     size = _batch_size(records, 0)
     if size <= 0:
         if size < 0:
@@ -240,7 +240,7 @@ def _check_form(records: bytes, zstd_allowed: bool) -> tuple[ErrorCode, str | No
 
 
 def _check_batch(header: BatchHeader, size: int, max_bytes: int) -> tuple[ErrorCode, str | None]:
-    """What is looked at before the checksum."""
+    """Check the header before the checksum."""
     if header.base_offset != 0:
         return ErrorCode.INVALID_RECORD, f"the base offset of a new batch must be 0, not {header.base_offset}"
     if size > max_bytes:
@@ -251,7 +251,7 @@ def _check_batch(header: BatchHeader, size: int, max_bytes: int) -> tuple[ErrorC
 
 
 def _check_records(header: BatchHeader) -> tuple[ErrorCode, str | None]:
-    """What is looked at after the checksum."""
+    """Check the header after the checksum."""
     count = header.record_count
     if count == 0 or count != header.last_offset_delta + 1:
         return (

@@ -1,7 +1,7 @@
-"""Producer ids: every idempotent producer gets a number that nobody had before and nobody will get again.
+"""Producer ids: every idempotent producer gets a number that was never used before and is never used again.
 
 Ids are reserved on disk in blocks, before the first of a block is handed out. A crash loses the rest of a block, which
-does not matter: there are 2^63 of them. Requests that come while a block is being reserved wait for it.
+does not matter: there are 2^63 ids. Requests that come while a block is being reserved wait for it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NO_EPOCH: Final = -1
 
 
 class ProducerIds:
-    """Hands out producer ids. `reserved_up_to` is what the disk remembers: ids below it may be in use."""
+    """Hands out producer ids. `reserved_up_to` is stored on disk: ids below it may be in use."""
 
     def __init__(self, reserved_up_to: int = 0) -> None:
         self._next = reserved_up_to
@@ -33,7 +33,7 @@ class ProducerIds:
         self._waiting: deque[Ticket] = deque()
 
     def restore(self, reserved_up_to: int) -> None:
-        """At start: everything the disk remembers counts as used."""
+        """Take the stored reservation at start. All reserved ids count as used."""
         self._next = self._reserved_up_to = reserved_up_to
 
     def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, out: Outbox) -> None:
@@ -56,21 +56,21 @@ class ProducerIds:
             out.do(ReserveProducerIds(self._reserved_up_to + BLOCK_SIZE))
 
     def reserved(self, up_to: int, error: ErrorCode, out: Outbox) -> None:
-        """The executor has performed a `ReserveProducerIds`."""
+        """Take the result of a `ReserveProducerIds`."""
         self._is_reserving = False
         if error is ErrorCode.NONE:
             self._reserved_up_to = up_to
             self._serve(out)
             return
-        while self._waiting:  # the disk refuses: clients come back, and the next one tries again
+        while self._waiting:  # the write failed: clients retry, and the next request reserves again
             out.reply(self._waiting.popleft(), InitProducerIdResponse(error_code=ErrorCode.COORDINATOR_NOT_AVAILABLE))
 
 
 def check_request(request: InitProducerIdRequest) -> ErrorCode:
-    """Whether an id may be given for this request."""
+    """Return an error if this request cannot get an id."""
     if request.transactional_id is not None:
-        # There are no transactions here. An empty id is nonsense for Kafka too; for a real one, of the errors that
-        # this API knows, "denied" is the one on which every client gives up at once instead of trying again.
+        # There are no transactions here. An empty id is invalid in Kafka too. For any other id,
+        # TRANSACTIONAL_ID_AUTHORIZATION_FAILED is the error of this API on which every client gives up without a retry.
         return (
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED if request.transactional_id else ErrorCode.INVALID_REQUEST
         )

@@ -1,14 +1,10 @@
-"""Following the controller: the change that makes this node's catalogue the one that was received.
+"""Replication of the controller's catalogue: the change that makes a received catalogue that of this node.
 
-It is the difference between the two catalogues, by topic id: topics that are new, gone, larger or set differently. Like
-any change it is durable before it holds, and what a topic that is gone leaves behind, waiting fetches and committed
-offsets, is taken care of as on the controller.
-
-The first catalogue that a node ever gets explains what lies in its directory: partitions that a person moved there when
-the cluster grew. They are adopted; later, what lies in the way of a new partition is moved aside as everywhere.
-
-A topic that was deleted and made again under its name cannot go and come in one step, since both have the same
-directories: then this pass only deletes and keeps the old revision, and the same document is given in once more.
+The change is the difference between the two catalogues, by topic id: topics that are new, deleted, larger or have other
+settings. It is durable before it takes effect. Waiting fetches and committed offsets of deleted topics are handled as
+on the controller. With its first catalogue a node adopts the partition directories that the operator moved to it;
+later, a directory in the way of a new partition is moved aside. A topic that was deleted and created again under its name
+needs two passes, since both have the same directories: the first only deletes and keeps the old revision.
 """
 
 from __future__ import annotations
@@ -29,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Replicate:
-    """One document of the controller's. The answer is an error code: whether this pass is durable."""
+    """One document of the controller. The reply is an error code: NONE if this pass is durable."""
 
     def __init__(self, received: Document, ticket: Ticket) -> None:
         self._received = received
         self._ticket = ticket
         self._new: list[Topic] = []
-        self._gone: list[Topic] = []
+        self._deleted: list[Topic] = []
         self._growing: list[tuple[Topic, list[Partition], Mapping[int, int]]] = []
         self._altered: list[tuple[Topic, dict[str, str]]] = []
 
@@ -46,11 +42,11 @@ class Replicate:
             return None
         wanted = {facts.topic_id: facts for facts in received.topics}
         names = {facts.name for facts in received.topics}
-        self._gone = [
+        self._deleted = [
             topic for topic in catalogue.topics.values() if not topic.is_internal and topic.topic_id not in wanted
         ]
-        if any(topic.name in names for topic in self._gone):
-            return parts.plan(without=self._gone, revision=catalogue.revision)
+        if any(topic.name in names for topic in self._deleted):
+            return parts.plan(without=self._deleted, revision=catalogue.revision)
         for facts in received.topics:
             topic = catalogue.by_id(facts.topic_id)
             if topic is None:
@@ -65,7 +61,7 @@ class Replicate:
                 self._altered.append((topic, facts.configs))
         return parts.plan(
             add=self._new,
-            without=self._gone,
+            without=self._deleted,
             partitions={topic.name: len(topic.partitions) + len(more) for topic, more, _ in self._growing},
             assigned={topic.name: assigned for topic, _, assigned in self._growing},
             configs={topic.name: configs for topic, configs in self._altered},
@@ -77,7 +73,7 @@ class Replicate:
         )
 
     def succeeded(self, parts: Parts, changed: Changed, out: Outbox) -> None:
-        forget_topics(self._gone, parts, changed, out)
+        forget_topics(self._deleted, parts, changed, out)
         reason = parts.catalogue.configure_nodes(self._received.node_configs)
         if reason is not None:
             out.note(f"settings changed at run time are ignored: {reason}")

@@ -1,8 +1,8 @@
-"""Retention: which segments of a partition have had their time. Pure; the executor lists the segments and drops them.
+"""Retention: which segments of a partition are past their retention time or size. The executor drops them.
 
-Kafka's rules. By time, a segment goes when its newest record is older than `retention.ms`. By size, the oldest segments
-go as long as what remains is still at least `retention.bytes`. Segments go from the start without a gap, never beyond
-the high watermark; an empty active segment stays.
+The rules are Kafka's. By time, a segment is dropped when its newest record is older than `retention.ms`. By size, the
+oldest segments are dropped as long as the rest is still at least `retention.bytes`. Segments are dropped from the start
+without a gap, never above the high watermark; an empty active segment stays.
 """
 
 from __future__ import annotations
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
 
 class Policy(NamedTuple):
-    """What a partition may keep; -1 is no limit."""
+    """The retention limits of a partition; -1 is no limit."""
 
     retention_ms: int
     retention_bytes: int
 
     @classmethod
     def of(cls, settings: TopicSettings) -> Policy | None:
-        """The policy of a topic; None when nothing is ever deleted."""
+        """Return the policy of a topic; None if nothing is ever deleted."""
         if not settings.deletes or (settings.retention_ms < 0 and settings.retention_bytes < 0):
             return None
         return cls(settings.retention_ms, settings.retention_bytes)
 
 
 class RetainedSegment(NamedTuple):
-    """One segment, as far as retention cares. `next_offset` is where the following one begins, or the log ends."""
+    """The facts about a segment that retention needs. `next_offset` is the start of the next one, or the log's end."""
 
     next_offset: int
     size_bytes: int
-    max_timestamp_ms: int  # -1 when no record has one; such a segment has no age
+    max_timestamp_ms: int  # -1 if no record has one: such a segment has no age
 
 
 def delete_up_to(segments: Sequence[RetainedSegment], policy: Policy, high_watermark: int, wall_ms: int) -> int | None:
-    """The offset at which the log shall start, its oldest segments gone; None when all stay."""
+    """Return the new start offset of the log without its expired segments; None if all segments stay."""
     cut: int | None = None
     total = sum(segment.size_bytes for segment in segments)
     for position, segment in enumerate(segments):

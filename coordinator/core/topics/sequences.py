@@ -1,12 +1,12 @@
-"""Idempotent producers: which batch a partition has seen, and which must come next.
+"""Sequence numbers of idempotent producers (KIP-98): which batches a partition has, and which one must come next.
 
-A producer numbers the records it sends to a partition. For each producer the last five batches are remembered, as many
-as a client may have in flight: one that comes a second time is answered with the offset of the first, one that leaves a
-gap is refused, and so is one of an epoch that is over. Numbers wrap from 2^31-1 to 0.
+A producer numbers the records it sends to a partition. For each producer the last five batches are kept, as many as a
+client may have in flight. A repeated batch gets the offset of the first; a gap is refused, and so is an old epoch.
+Numbers wrap from 2^31-1 to 0.
 
-A batch counts from the moment it is accepted, before it is durable, so that pipelined batches follow each other; when
+A batch counts from the moment it is accepted, before it is durable, so that pipelined batches can follow each other; if
 its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond `MAX_PRODUCERS` the one
-that wrote longest ago is forgotten. A forgotten producer may go on with any number, as in Kafka.
+that wrote longest ago is dropped; it may continue with any number. Source: Kafka's ProducerStateManager.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _LAST_SEQUENCE: Final = 2**31 - 1
 
 
 def sequence_after(sequence: int, steps: int) -> int:
-    """`steps` further than `sequence`, with the wrap that Kafka's clients use: 2^31-1 is followed by 0."""
+    """Return the sequence number `steps` after `sequence`, with the wrap of Kafka's clients: 0 follows 2^31-1."""
     return (sequence + steps) & _LAST_SEQUENCE
 
 
@@ -48,7 +48,7 @@ class _Producer:
 
 
 class Verdict(NamedTuple):
-    """Whether a batch may be appended; `duplicate_of` is the batch it repeats."""
+    """The result of checking a batch: an error, or in `duplicate_of` the batch it repeats, or neither."""
 
     error: ErrorCode
     reason: str | None = None
@@ -56,7 +56,7 @@ class Verdict(NamedTuple):
 
 
 class Undo(NamedTuple):
-    """How to take one recorded batch back: the producer as it was, or the batch that fell out of its five."""
+    """Data to take one recorded batch back: the producer before it, or the batch that was dropped from its five."""
 
     producer_id: int
     before: _Producer | None  # None: there was no such producer
@@ -82,7 +82,7 @@ class Sequences:
         return f"<Sequences of {len(self._producers)} producers>"
 
     def check(self, header: BatchHeader) -> Verdict:
-        """Whether the batch is the one that must come next. Kafka's order: duplicate, epoch, sequence."""
+        """Check that the batch is the one that must come next. Kafka's order: duplicate, epoch, sequence."""
         producer = self._producers.get(header.producer_id)
         if producer is None:
             return _FINE
@@ -112,7 +112,7 @@ class Sequences:
         return _FINE
 
     def record(self, header: BatchHeader, base_offset: int, now_ms: int) -> Undo:
-        """A batch that `check` accepted was given its offsets."""
+        """Record a batch that `check` accepted, with its offsets."""
         producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
         delta = header.last_offset_delta
         batch = SequencedBatch(first, sequence_after(first, delta), base_offset, base_offset + delta)
@@ -132,7 +132,7 @@ class Sequences:
         return Undo(producer_id, before, producer is before, dropped)
 
     def undo(self, undo: Undo) -> None:
-        """The append failed. Undo in the reverse order of recording."""
+        """Take back a batch whose append failed. Batches are undone in the reverse order of recording."""
         if undo.before is None:
             self._producers.pop(undo.producer_id, None)
         elif undo.same_epoch:
@@ -145,23 +145,23 @@ class Sequences:
             self._producers[undo.producer_id] = undo.before
 
     def replay(self, header: BatchHeader, now_ms: int) -> None:
-        """A batch found in the log at start."""
+        """Record a batch that was read from the log at start."""
         if header.producer_id >= 0 and header.base_sequence >= 0 and not header.is_control:
             self.record(header, header.base_offset, now_ms)
 
     def expire(self, not_after_ms: int) -> int:
-        """Forget the producers that wrote nothing after `not_after_ms`; returns how many."""
+        """Drop the producers that wrote nothing after `not_after_ms`. Return their number."""
         expired = []
         for producer_id, producer in self._producers.items():
             if producer.written_ms > not_after_ms:
-                break  # in the order of their last batch
+                break  # producers are in the order of their last batch
             expired.append(producer_id)
         for producer_id in expired:
             del self._producers[producer_id]
         return len(expired)
 
     def to_rows(self, up_to_offset: int) -> list[list[Any]]:
-        """For the checkpoint, what lies below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
+        """Return a checkpoint of the batches below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
         rows = []
         for producer_id, producer in self._producers.items():
             batches = [list(batch) for batch in producer.batches if batch.last_offset < up_to_offset]
@@ -170,7 +170,7 @@ class Sequences:
         return rows
 
     def restore(self, rows: Iterable[list[Any]], now_ms: int) -> None:
-        """Take back what `to_rows` gave. ValueError, TypeError or KeyError on anything else."""
+        """Restore the rows of `to_rows`. ValueError, TypeError or KeyError if they are malformed."""
         producers: dict[int, _Producer] = {}
         for producer_id, epoch, batches in rows:
             producer = _Producer(int(epoch))

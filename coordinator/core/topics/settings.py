@@ -1,13 +1,13 @@
-"""The settings of a topic under Kafka's names: which exist, what is valid, and which of them do something here.
+"""The settings of topics under Kafka's names: which exist, which values are valid, and which have an effect here.
 
-A topic stores what was asked for it; `TopicSettings` is what follows from that and from the server's configuration.
-`effect` says honestly what a setting is worth: LIVE ones may be changed at any time, CREATION ones are used when the
-topic is made and are fixed from then on, NONE ones concern machinery that does not exist here (replication, index
-sizes, cleaner threads): they are kept and shown, so that tools which set them out of habit work, and change nothing.
-What would change what a client sees, and is not done here, is refused: `only` names the values that are true.
+A topic stores the settings that were given for it; `TopicSettings` combines them with the server's configuration.
+Settings with effect LIVE can be changed at any time. CREATION ones are used when the topic is created and are fixed
+then. NONE ones concern mechanisms that do not exist here (replication, index sizes, cleaner threads): they are stored
+and shown, so that tools which set them work, and have no effect. A setting that would change what a client sees, and is
+not supported, is refused: `only` lists its supported values.
 
-Compaction is not done by the server, so `cleanup.policy=compact` means that nothing is deleted: a reader of a compacted
-topic may always find more than the newest record of a key. An empty `cleanup.policy` means the same to Kafka, too.
+The server does not compact topics, so `cleanup.policy=compact` means that nothing is deleted: a reader of a compacted
+topic may always find more than the newest record of a key. An empty `cleanup.policy` means the same in Kafka.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class ConfigType(enum.IntEnum):
 
 
 class Effect(enum.Enum):
-    """What a setting of a topic does here."""
+    """The effect of a setting of a topic."""
 
     LIVE = "takes effect at once"
     CREATION = "used when the topic is created"
@@ -50,7 +50,7 @@ class Effect(enum.Enum):
 
 
 class TopicKey(NamedTuple):
-    """One setting: `server_key` is the one of the broker that a topic inherits it from."""
+    """One setting. `server_key` is the broker's setting that a topic inherits it from."""
 
     name: str
     type: ConfigType
@@ -58,13 +58,13 @@ class TopicKey(NamedTuple):
     help: str
     effect: Effect = Effect.NONE
     server_key: str = ""
-    attribute: str = ""  # of our Config, where the server's setting can be configured
+    attribute: str = ""  # attribute of `Config`, if the server's setting can be configured
     minimum: int = 0
     only: tuple[str, ...] = ()
     choices: tuple[str, ...] = ()
 
     def why_invalid(self, value: str) -> str | None:
-        """What is wrong with `value`, for the client."""
+        """Return the reason, for the client, why `value` is invalid; None if it is valid."""
         text = value.strip()
         if self.only and text not in self.only:
             return f"{self.name}={value} is not supported by this server, only {' or '.join(self.only)}"
@@ -87,7 +87,7 @@ class TopicKey(NamedTuple):
         return None
 
     def normal(self, value: str) -> str:
-        """A valid value in the form that Kafka's ConfigDef.parseType gives it: trimmed, each entry of a list once."""
+        """Return a valid value as Kafka's ConfigDef.parseType does: trimmed, each entry of a list once."""
         if self.type is ConfigType.LIST:
             return ",".join(dict.fromkeys(_parts(value.strip())))
         return value.strip().lower() if self.type is ConfigType.BOOLEAN else value.strip()
@@ -108,7 +108,7 @@ def _parts(text: str) -> list[str]:
 
 
 def split_list(value: str) -> list[str]:
-    """The entries of a setting of type LIST."""
+    """Return the entries of a setting of type LIST."""
     return [entry for entry in _parts(value) if entry]
 
 
@@ -275,11 +275,13 @@ _TABLE: Final = (
     TopicKey("follower.replication.throttled.replicas", ConfigType.LIST, "", "There is no replication."),
 )
 TOPIC_KEYS: Final[Mapping[str, TopicKey]] = {key.name: key for key in _TABLE}
-LIVE: Final = frozenset(key.name for key in _TABLE if key.effect is Effect.LIVE)  # what may change at any time
+LIVE: Final = frozenset(
+    key.name for key in _TABLE if key.effect is Effect.LIVE
+)  # settings that can be changed at any time
 
 
 class TopicSettings(NamedTuple):
-    """What holds for one topic."""
+    """The effective settings of one topic."""
 
     retention_ms: int
     retention_bytes: int
@@ -291,12 +293,12 @@ class TopicSettings(NamedTuple):
 
 
 def server_value(key: TopicKey, config: Config) -> str:
-    """What a topic that says nothing has for `key`."""
+    """Return the value of `key` for a topic that does not set it."""
     return str(getattr(config, key.attribute)) if key.attribute else key.default
 
 
 def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
-    """The settings that follow from what a topic says and what the server says."""
+    """Return the effective settings from those of a topic and of the server."""
 
     def number(name: str) -> int:
         value = configs.get(name)
@@ -315,7 +317,7 @@ def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
 
 
 def why_invalid(name: str, value: str | None) -> str | None:
-    """What is wrong with one setting of a topic, for the client."""
+    """Return the reason, for the client, why a setting of a topic is invalid; None if it is valid."""
     key = TOPIC_KEYS.get(name)
     if key is None:
         return f"there is no topic setting {name[:80]!r}"
@@ -325,5 +327,5 @@ def why_invalid(name: str, value: str | None) -> str | None:
 
 
 def normal(name: str, value: str) -> str:
-    """A valid value of one setting of a topic, in the form in which it is kept."""
+    """Return a valid value of a setting of a topic in the form in which it is stored."""
     return TOPIC_KEYS[name].normal(value)

@@ -1,11 +1,11 @@
-"""The newest batches of each partition, in memory: consumers that keep up never touch the disk.
+"""The tail cache: the newest batches of each partition in memory, so that consumers that keep up need no disk read.
 
-A `Tail` holds the batches of one partition that were appended last, without a gap up to the end of its log. It also
-answers how many bytes lie between an offset and the end, which a long poll needs; for that, every batch knows its
-position in the stream of all bytes ever appended since the start.
+A `Tail` holds the last batches of one partition, without a gap up to the end of its log. It also tells how many bytes
+are between an offset and the end, which a long poll needs: each batch has its position in the stream of all bytes
+appended since the start.
 
-A `TailBudget` bounds all tails together. When it is exceeded, the partition that was written longest ago gives up its
-oldest batches first: its readers have had the most time. What is not here is read from the log.
+A `TailBudget` bounds all tails together. If it is exceeded, the partition that was written longest ago drops its oldest
+batches first, as its readers had the most time. Batches that are not cached are read from the log.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import Final
 
-OVERHEAD_BYTES: Final = 150  # what the objects around one small batch cost
-_COMPACT_AT: Final = 256  # dropped entries at the front of the lists before they are cut off
+OVERHEAD_BYTES: Final = 150  # memory of the objects around one small batch
+_COMPACT_AT: Final = 256  # dropped entries at the front of the lists before the lists are shortened
 
 
 class TailBudget:
-    """A limit in bytes for all tails together."""
+    """Limits the bytes of all tails together."""
 
     __slots__ = ("_by_age", "limit_bytes", "per_tail_bytes", "used_bytes")
 
@@ -26,10 +26,10 @@ class TailBudget:
         self.limit_bytes = limit_bytes
         self.per_tail_bytes = per_tail_bytes
         self.used_bytes = 0
-        self._by_age: dict[Tail, None] = {}  # those that hold something, the one written longest ago first
+        self._by_age: dict[Tail, None] = {}  # tails that are not empty, the one written longest ago first
 
     def written(self, tail: Tail) -> None:
-        """`tail` grew: it is the youngest now, and somebody may have to shrink."""
+        """Note that `tail` grew. It is the youngest now; drop old batches if a limit is exceeded."""
         self._by_age.pop(tail, None)
         self._by_age[tail] = None
         while tail.held_bytes > self.per_tail_bytes:
@@ -38,7 +38,7 @@ class TailBudget:
             next(iter(self._by_age)).drop_oldest()
 
     def emptied(self, tail: Tail) -> None:
-        """`tail` holds nothing any more."""
+        """Note that `tail` is empty."""
         self._by_age.pop(tail, None)
 
     def __repr__(self) -> str:
@@ -64,11 +64,11 @@ class Tail:
 
     @property
     def first_offset(self) -> int | None:
-        """The first offset held; None when nothing is."""
+        """First offset in the cache; None if it is empty."""
         return self._bases[self._head] if self._head < len(self._bases) else None
 
     def append(self, base_offset: int, batch: bytes) -> None:
-        """A batch was appended to the log at `base_offset`."""
+        """Add a batch that was appended to the log at `base_offset`."""
         self._bases.append(base_offset)
         self._positions.append(self.end_position)
         self._batches.append(batch)
@@ -79,19 +79,19 @@ class Tail:
         self._budget.written(self)
 
     def position_of(self, offset: int) -> int | None:
-        """Where the batch that holds `offset` starts among all bytes; None when it is no longer held."""
+        """Return the position of the batch with `offset` among all bytes; None if it is not cached."""
         index = bisect_right(self._bases, offset, self._head) - 1
         return self._positions[index] if index >= self._head else None
 
     def read(self, offset: int, max_bytes: int, up_to_offset: int, *, at_least_one: bool) -> list[bytes]:
-        """Whole batches from the one that holds `offset` (which must be held), as many as the limits allow."""
+        """Return whole batches from the one with `offset`, which must be cached, as many as the limits allow."""
         bases, batches = self._bases, self._batches
         index = bisect_right(bases, offset, self._head) - 1
         found: list[bytes] = []
         while index < len(bases) and bases[index] < up_to_offset:
             batch = batches[index]
             if batch is None:
-                break  # not reached: only what lies before the head is None
+                break  # not reached: only batches before the head are None
             max_bytes -= len(batch)
             if max_bytes < 0 and not (at_least_one and not found):
                 break
@@ -100,7 +100,7 @@ class Tail:
         return found
 
     def drop_oldest(self) -> None:
-        """Give up the oldest batch."""
+        """Drop the oldest batch."""
         head = self._head
         batch = self._batches[head]
         self._batches[head] = None
@@ -111,19 +111,19 @@ class Tail:
             self._head = 0
 
     def truncate(self, offset: int) -> None:
-        """The log was cut back to `offset`: what was appended from there on never happened."""
+        """Drop the batches from `offset` on, after the log was truncated there."""
         while len(self) and self._bases[-1] >= offset:
             self._bases.pop()
             self.end_position = self._positions.pop()
             self._forget(self._batches.pop())
 
     def drop_before(self, offset: int) -> None:
-        """The log now starts at `offset`: whole batches before it need not be kept."""
+        """Drop whole batches before `offset`, the new start of the log."""
         while len(self) > 1 and self._bases[self._head + 1] <= offset:
             self.drop_oldest()
 
     def clear(self) -> None:
-        """Hold nothing."""
+        """Drop all batches."""
         while len(self):
             self.drop_oldest()
 

@@ -1,9 +1,8 @@
-"""The embedded topics: every request and every outcome of I/O is a method that returns `TopicEffects`.
+"""The embedded topics: a state machine in which each request and each outcome of I/O is a method that returns effects.
 
-Like the group core this is a state machine without a clock, a file or chance in it: what must happen on disk is
-returned as a value, `coordinator.storage.topic_logs` performs it and reports back by another method. `next_deadline_ms`
-says when `advance_clock` is due: for long polls, and for the round that looks for old segments and silent producers, a
-slice of the partitions at a time.
+It uses no clock, file or randomness. `TopicEffects` are the effects on disk; `coordinator.storage.topic_logs` performs
+them and reports back through another method. `next_deadline_ms` tells when `advance_clock` is due: for long
+polls, and for the periodic scan for old segments and silent producers, some partitions at a time.
 """
 
 from __future__ import annotations
@@ -55,15 +54,15 @@ if TYPE_CHECKING:
     from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
     from protocol.messages.produce import ProduceRequest
 
-TAILS_BYTES: Final = 64 << 20  # what all partitions together keep of their newest batches in memory
-TAIL_BYTES: Final = 2 << 20  # and one of them: a consumer asks for 1 MiB of a partition by default
-FETCHES_PER_TICK: Final = 256  # expired long polls answered in one event; the rest in the next
-SCAN_SLICE: Final = 64  # partitions looked at for old segments in one go
+TAILS_BYTES: Final = 64 << 20  # tail caches of all partitions together
+TAIL_BYTES: Final = 2 << 20  # tail cache of one partition: a consumer asks for 1 MiB of a partition by default
+FETCHES_PER_TICK: Final = 256  # expired long polls that one event completes; the next event completes the rest
+SCAN_SLICE: Final = 64  # partitions scanned for old segments in one step
 SCAN_PAUSE_MS: Final = 50
 
 
 class Topics:
-    """All topics of this node."""
+    """The topics of this node and their state machine."""
 
     def __init__(
         self,
@@ -88,10 +87,10 @@ class Topics:
         parts = Parts(config, cluster, self.catalogue, self.producing, self.fetching, new_topic_id)
         self.feed = Feed(cluster, self.catalogue, self.fetches)
         self.changes = ChangeQueue(parts, self.feed.changed)
-        self._wanted: dict[str, None] = {}  # topics on their way to be created automatically
+        self._wanted: dict[str, None] = {}  # topics that are being created automatically
         self._scan_at_ms = now_ms + config.log_retention_check_interval_ms
         self._scan: list[Partition] = []
-        self._scan_is_waiting = False  # for the executor to be done with a slice
+        self._scan_is_waiting = False  # the executor works on a slice
 
     def __repr__(self) -> str:
         return (
@@ -99,14 +98,14 @@ class Topics:
             f"{self.fetches.waiting} fetches waiting>"
         )
 
-    # -- what is there -------------------------------------------------------------------------------------------
+    # -- topics and partitions -----------------------------------------------------------------------------------
 
     def partition_exists(self, topic: str, partition: int) -> bool:
-        """Whether clients can see this partition."""
+        """Return True if this partition exists for clients."""
         return self.catalogue.partition(topic, partition) is not None
 
     def restore(self, stored: Document) -> list[Partition]:
-        """At start: the catalogue as it was written. Returns the partitions whose logs are to be opened."""
+        """Restore the stored catalogue at start. Return the partitions whose logs must be opened."""
         partitions = []
         self.catalogue.lineage, self.catalogue.revision = stored.lineage, stored.revision
         for facts in stored.topics:
@@ -116,9 +115,9 @@ class Topics:
         return partitions
 
     def begin(self, wanted: Mapping[str, int]) -> tuple[bool, list[Partition]]:
-        """At start: topics the operator wants. Whether the catalogue is another now, and the new partitions to open.
+        """Create the configured topics at start. Return True if the catalogue changed, and the new partitions to open.
 
-        Only the controller makes topics; the others get the catalogue from it.
+        Only the controller creates topics; the other nodes get the catalogue from it.
         """
         partitions: list[Partition] = []
         if not self.cluster.is_controller:
@@ -136,27 +135,27 @@ class Topics:
         return is_new, partitions
 
     def add_internal(self, name: str, topic_id: bytes, views: Sequence[InternalLog | None]) -> list[Partition]:
-        """A topic of somebody else's logs, to be read by clients; None is a log on another node."""
+        """Add an internal topic with the logs of its owner, for clients to read; None is a log on another node."""
         topic = self.catalogue.make_internal(name, topic_id, views)
         self.catalogue.add(topic)
         return topic.partitions
 
     def went_offline(self, partition: Partition) -> None:
-        """The log of a partition cannot be used: clients are told that it has no leader."""
+        """Mark a partition whose log cannot be used. Clients see that it has no leader."""
         partition.is_offline = True
         partition.topic.changed()
 
     # -- time ----------------------------------------------------------------------------------------------------
 
     def next_deadline_ms(self) -> int | None:
-        """When `advance_clock` is due at the latest."""
+        """Return when `advance_clock` is due at the latest."""
         deadline_ms = self._wheel.next_deadline_ms()
         if self._scan_is_waiting:
             return deadline_ms
         return self._scan_at_ms if deadline_ms is None else min(deadline_ms, self._scan_at_ms)
 
     def advance_clock(self, now_ms: int) -> TopicEffects:
-        """Time has passed: long polls end, old records go."""
+        """Complete the long polls that are due, and continue the retention scan."""
         out = Outbox(now_ms)
         run_due(self._wheel, now_ms, out, FETCHES_PER_TICK)
         if now_ms >= self._scan_at_ms and not self._scan_is_waiting:
@@ -187,7 +186,7 @@ class Topics:
             out.do(EnforceRetention(tuple(items)))
 
     def shutdown(self, now_ms: int) -> TopicEffects:
-        """Answer every waiting fetch with what there is; nothing is asked after this."""
+        """Complete every waiting fetch with the data there is. No request follows."""
         out = Outbox(now_ms)
         run_due(self._wheel, now_ms + MAX_WAIT_MS + 1, out, self.fetches.waiting)
         return out.effects()
@@ -195,7 +194,7 @@ class Topics:
     # -- records -------------------------------------------------------------------------------------------------
 
     def produce(self, request: ProduceRequest, ticket: Ticket, now_ms: int, *, zstd_allowed: bool) -> TopicEffects:
-        """Produce."""
+        """Handle Produce."""
         out = Outbox(now_ms)
         self.producing.produce(request, ticket, out, zstd_allowed=zstd_allowed)
         return out.effects()
@@ -203,7 +202,7 @@ class Topics:
     def fetch(
         self, request: FetchRequest, ticket: Ticket, now_ms: int, *, by_id: bool, zstd_allowed: bool
     ) -> Generator[None, None, TopicEffects]:
-        """Fetch, in steps; `by_id`: topics are named by their ids."""
+        """Handle Fetch in steps; `by_id`: topics are named by their ids."""
         out = Outbox(now_ms)
         yield from self.fetching.fetch(request, ticket, out, by_id=by_id, zstd_allowed=zstd_allowed)
         return out.effects()
@@ -211,7 +210,7 @@ class Topics:
     def list_offsets(
         self, request: ListOffsetsRequest, ticket: Ticket, now_ms: int, *, specials: frozenset[int]
     ) -> TopicEffects:
-        """ListOffsets; `specials` are the negative timestamps that have a meaning for the client."""
+        """Handle ListOffsets; `specials` are the negative timestamps that the request's version defines."""
         out = Outbox(now_ms)
         self.offsets.list_offsets(request, ticket, out, specials=specials)
         return out.effects()
@@ -219,19 +218,19 @@ class Topics:
     def offsets_for_leader_epoch(
         self, request: OffsetForLeaderEpochRequest, ticket: Ticket, now_ms: int
     ) -> TopicEffects:
-        """OffsetForLeaderEpoch."""
+        """Handle OffsetForLeaderEpoch."""
         out = Outbox(now_ms)
         self.offsets.offsets_for_leader_epoch(request, ticket, out)
         return out.effects()
 
     def delete_records(self, request: DeleteRecordsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """DeleteRecords."""
+        """Handle DeleteRecords."""
         out = Outbox(now_ms)
         self.offsets.delete_records(request, ticket, out)
         return out.effects()
 
     def init_producer_id(self, request: InitProducerIdRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """InitProducerId."""
+        """Handle InitProducerId."""
         out = Outbox(now_ms)
         self.producer_ids.init_producer_id(request, ticket, out)
         return out.effects()
@@ -246,7 +245,7 @@ class Topics:
         may_create: bool,
         with_authorized_operations: bool,
     ) -> tuple[list[MetadataResponseTopic], TopicEffects]:
-        """The topics of a Metadata answer; None asks for all. Missing ones may come to be because of this."""
+        """Return the topics of a Metadata response; None asks for all. Unknown topics may be created automatically."""
         effects = NOTHING
         if asked is None:
             described = [describe_topic(topic) for topic in self.catalogue.topics.values()]
@@ -264,7 +263,7 @@ class Topics:
                 elif names.why_invalid(name) is not None:
                     described.append(missing_topic(name, ErrorCode.INVALID_TOPIC_EXCEPTION))
                 else:
-                    # Also when it will be created: clients look again a moment later, as with Kafka.
+                    # Also if it will be created: clients ask again a moment later, as with Kafka.
                     described.append(missing_topic(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
                     if may_create and not names.is_internal(name):
                         missing.append(name)
@@ -304,39 +303,39 @@ class Topics:
         return out.effects()
 
     def create_topics(self, request: CreateTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """CreateTopics."""
+        """Handle CreateTopics."""
         return self._change_if_controller(request, CreateTopics(request, ticket), ticket, now_ms)
 
     def delete_topics(self, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """DeleteTopics."""
+        """Handle DeleteTopics."""
         return self._change_if_controller(request, DeleteTopics(request, ticket), ticket, now_ms)
 
     def create_partitions(self, request: CreatePartitionsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """CreatePartitions."""
+        """Handle CreatePartitions."""
         return self._change_if_controller(request, CreatePartitions(request, ticket), ticket, now_ms)
 
     def alter_configs(self, request: AnyRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """IncrementalAlterConfigs and AlterConfigs."""
+        """Handle IncrementalAlterConfigs and AlterConfigs."""
         return self._change_if_controller(request, AlterConfigs(request, ticket), ticket, now_ms)
 
     def follow(self, request: FollowCatalogueRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """FollowCatalogue: another node of the cluster wants to know of changes."""
+        """Handle FollowCatalogue, by which another node of the cluster asks for changes."""
         out = Outbox(now_ms)
         self.feed.follow(request, ticket, out)
         return out.effects()
 
     def replicate(self, received: Document, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """The controller's catalogue has come. The answer is an error code; see `Replicate` for what remains then."""
+        """Apply the controller's catalogue. The reply is an error code; `Replicate` may need two passes."""
         return self._change(Replicate(received, ticket), now_ms)
 
     def describe_configs(self, request: DescribeConfigsRequest) -> Generator[None, None, DescribeConfigsResponse]:
-        """DescribeConfigs."""
+        """Handle DescribeConfigs."""
         return describe_configs(request, self.catalogue, self.cluster.node_id)
 
-    # -- what the executor reports -------------------------------------------------------------------------------
+    # -- outcomes of I/O -----------------------------------------------------------------------------------------
 
     def appended(self, durable: Iterable[tuple[Partition, int]], now_ms: int) -> TopicEffects:
-        """Everything below these high watermarks is as safe as the flush policy promises."""
+        """Take new high watermarks. Everything below them is durable by the flush policy."""
         out = Outbox(now_ms)
         for partition, high_watermark in durable:
             self.producing.appended(partition, high_watermark, out)
@@ -344,13 +343,13 @@ class Topics:
         return out.effects()
 
     def append_failed(self, partition: Partition, from_offset: int, error: ErrorCode, now_ms: int) -> TopicEffects:
-        """Nothing from `from_offset` on was written to a partition."""
+        """Fail the batches of a partition from `from_offset` on, which were not written."""
         out = Outbox(now_ms)
         self.producing.append_failed(partition, from_offset, error, out)
         return out.effects()
 
     def internal_appended(self, topic: str, partition: int, now_ms: int) -> TopicEffects:
-        """The log of an internal partition grew: whoever waits for it looks again."""
+        """Check the fetches that wait for an internal partition, after its log grew."""
         found = self.catalogue.partition(topic, partition)
         if found is None or not self.fetches.is_watched(found):
             return NOTHING
@@ -359,7 +358,7 @@ class Topics:
         return out.effects()
 
     def read_done(self, read: Read, found: Sequence[bytes | ReadFailure], now_ms: int) -> TopicEffects:
-        """The data of a `Read`, one entry for each of its items."""
+        """Take the result of a `Read`, one entry for each of its items."""
         out = Outbox(now_ms)
         self.fetching.read_done(read, found, out)
         return out.effects()
@@ -367,31 +366,31 @@ class Topics:
     def lookup_done(
         self, lookup: Lookup, found: Sequence[tuple[int, int] | ReadFailure | None], now_ms: int
     ) -> TopicEffects:
-        """(timestamp, offset) for each item of a `Lookup`, None where there is none."""
+        """Take the result of a `Lookup`: (timestamp, offset) for each item, None where there is none."""
         out = Outbox(now_ms)
         self.offsets.lookup_done(lookup, found, out)
         return out.effects()
 
     def catalogue_changed(self, outcome: Changed | ReadFailure, now_ms: int) -> TopicEffects:
-        """The `ChangeCatalogue` that was asked for last is done."""
+        """Take the result of the last `ChangeCatalogue`."""
         out = Outbox(now_ms)
         self.changes.done(outcome, out)
         return out.effects()
 
     def producer_ids_reserved(self, up_to: int, error: ErrorCode, now_ms: int) -> TopicEffects:
-        """A `ReserveProducerIds` is done."""
+        """Take the result of a `ReserveProducerIds`."""
         out = Outbox(now_ms)
         self.producer_ids.reserved(up_to, error, out)
         return out.effects()
 
     def log_trimmed(self, trim: TrimLog, outcome: Opened | ReadFailure, now_ms: int) -> TopicEffects:
-        """A `TrimLog` is done."""
+        """Take the result of a `TrimLog`."""
         out = Outbox(now_ms)
         self.offsets.log_trimmed(trim, outcome, out)
         return out.effects()
 
     def retention_enforced(self, results: Iterable[tuple[Partition, Opened]], now_ms: int) -> TopicEffects:
-        """An `EnforceRetention` is done: what the logs that lost something hold now."""
+        """Take the result of an `EnforceRetention`: the extents of the logs that lost segments."""
         out = Outbox(now_ms)
         self._scan_is_waiting = False
         for partition, opened in results:

@@ -427,7 +427,7 @@ def test_all_tails_together_stay_within_their_limit() -> None:
 
 
 def test_one_answer_is_bounded_however_much_a_client_would_take(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("coordinator.core.topics.fetch.MAX_ANSWER_BYTES", 5 * SIZE)
+    monkeypatch.setattr("coordinator.core.topics.fetch.MAX_RESPONSE_BYTES", 5 * SIZE)
     world = TopicsWorld()
     world.create("orders")
     for _ in range(20):
