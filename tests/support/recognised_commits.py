@@ -1,4 +1,4 @@
-"""What a connection does for commits, without a connection: the last one of each size is recognised by its bytes."""
+"""Recognises repeated commits by their bytes without a connection: the last commit of each frame size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RecognisedCommits:
-    """Hand it to a `Cluster`. `count` says how often it was of use."""
+    """Recognises repeated commits for a `Cluster`. `count` is the number of recognised ones."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -34,7 +34,7 @@ class RecognisedCommits:
             row.handle(cluster, request, ticket, cluster.clock.now_ms)
             return
         row.handle(cluster, decoded, ticket, cluster.clock.now_ms)
-        if ticket.session.is_parked:  # accepted, and on its way to the disk
+        if ticket.session.is_parked:  # accepted, and waits for its append
             made = CommitFrame.of(
                 frame, 8, decoded, Route(row, ticket.version, Histogram(LATENCY_BOUNDS_S)), cluster.core
             )

@@ -1,4 +1,4 @@
-"""Requests against a `ManualIoWorld` in a few words."""
+"""Short helpers for requests against a `ManualIoWorld`."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def read(world: ManualIoWorld, offset: int = 0, topic: str = "orders", partition
 
 
 def read_all(world: ManualIoWorld, topic: str = "orders", partition: int = 0) -> list[bytes | None]:
-    """Every value of a partition, fetch after fetch."""
+    """Fetch every value of a partition."""
     found: list[bytes | None] = []
     offset = 0
     while True:

@@ -1,4 +1,4 @@
-"""Short words for the requests that tests of the embedded topics send."""
+"""Short helpers for the requests that tests of the embedded topics send."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def batch(
     codec: Codec = Codec.NONE,
     is_transactional: bool = False,
 ) -> bytes:
-    """A record batch; `producer` is id, epoch and first sequence."""
+    """Build a record batch; `producer` is id, epoch and first sequence."""
     producer_id, epoch, sequence = producer
     return bytes(
         build_batch(
@@ -69,12 +69,12 @@ def produce_request(
 
 
 def send_batch(world: TopicsWorld, records: bytes | None = None, *, version: int = 9, **about: Any) -> Ticket:
-    """Produce one batch to one partition; its ticket."""
+    """Send one batch to one partition; return its ticket."""
     return world.send(produce_api.API, produce_request(batch() if records is None else records, **about), version)
 
 
 def produced(answer: Any) -> PartitionProduceResponse:
-    """The one partition of a Produce answer."""
+    """Return the only partition of a Produce response."""
     [topic] = answer.responses
     [partition] = topic.partition_responses
     assert isinstance(partition, PartitionProduceResponse)
@@ -82,7 +82,7 @@ def produced(answer: Any) -> PartitionProduceResponse:
 
 
 def produce(world: TopicsWorld, records: bytes | None = None, **about: Any) -> PartitionProduceResponse:
-    """Produce one batch to one partition, and what is answered."""
+    """Produce one batch to one partition; return its result."""
     return produced(world.answers[send_batch(world, records, **about)])
 
 
@@ -126,12 +126,12 @@ def fetch_request(
 def send_fetch(
     world: TopicsWorld, offset: int = 0, topic: str = "orders", partition: int = 0, *, version: int = 11, **about: Any
 ) -> Ticket:
-    """Fetch from one partition; its ticket."""
+    """Send a Fetch for one partition; return its ticket."""
     return world.send(fetch_api.API, fetch_request({(topic, partition): offset}, **about), version)
 
 
 def fetched(answer: Any) -> PartitionData:
-    """The one partition of a Fetch answer."""
+    """Return the only partition of a Fetch response."""
     [topic] = answer.responses
     [partition] = topic.partitions
     assert isinstance(partition, PartitionData)
@@ -139,12 +139,12 @@ def fetched(answer: Any) -> PartitionData:
 
 
 def fetch(world: TopicsWorld, offset: int = 0, **about: Any) -> PartitionData:
-    """Fetch from one partition without waiting, and what is answered."""
+    """Fetch from one partition without waiting; return its result."""
     return fetched(world.answers[send_fetch(world, offset, max_wait_ms=0, **about)])
 
 
 def values(data: bytes | None) -> list[bytes | None]:
-    """The values of all records in fetched data."""
+    """Return the values of all records in fetched data."""
     return [
         record.value
         for position, header in iter_batches(data or b"")
@@ -159,7 +159,7 @@ def base_offsets(data: bytes | None) -> list[int]:
 def list_offsets(
     world: TopicsWorld, timestamps: Sequence[int], topic: str = "orders", *, version: int = 8, leader_epoch: int = -1
 ) -> list[ListOffsetsPartitionResponse]:
-    """Ask for one timestamp of each of the first partitions of a topic."""
+    """List the offset of one timestamp for each of the first partitions of a topic."""
     request = ListOffsetsRequest(
         replica_id=-1,
         topics=[

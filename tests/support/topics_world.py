@@ -1,9 +1,8 @@
-"""The embedded topics without a disk: the real `Topics` and the real handlers, memory logs, and a clock that obeys.
+"""The embedded topics without a disk: the real `Topics` and handlers, logs in memory, and a virtual clock.
 
-A request goes through the codec of its version, both ways, so that what a test sees is what a client of that version
-would see. Effects are queued and performed by `settle`, unless the test holds a kind of them back (`hold`) or lets it
-fail (`fail_appends`, `fail_changes`): then it decides itself when the disk has done its work. A ticket that is answered
-twice is an error.
+A request and its response pass through the codec of their version, so that a test sees what a client of that version
+would see. Effects are queued and performed by `settle`. A test can hold effects of one type back (`hold`) or let them
+fail (`fail_appends`, `fail_changes`), and so decide when the disk is done. A second reply to a ticket is an error.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ UNANSWERED = object()
 
 
 class TopicsWorld:
-    """Implements `coordinator.server.api.node.Node`, as far as the topics' handlers use it."""
+    """Implements the part of `coordinator.server.api.node.Node` that the handlers of topics use."""
 
     def __init__(
         self,
@@ -87,7 +86,7 @@ class TopicsWorld:
         self.fail_appends = False
         self.fail_reads = False
         self.reads = 0
-        self.steps = 0  # of long work, those after which it was not over
+        self.steps = 0  # steps of long requests, not counting the last of each
         self.disk: DiskSpace | None = DiskSpace("/data", 1000, 400)
         self._work: deque[Any] = deque()
         self._correlation = count(1)
@@ -139,7 +138,7 @@ class TopicsWorld:
     # what tests use
 
     def send(self, api: Api, request: Any, version: int) -> Ticket:
-        """Hand in a request and perform what follows; its answer may still be out."""
+        """Send a request and perform its effects. The response may still be pending."""
         data = codec.encode_request(request, version)
         decoded = codec.decode_request(int(api.key), version, data, 0)
         ticket = Ticket(api, api_key=int(api.key), version=version, correlation_id=next(self._correlation))
@@ -148,17 +147,17 @@ class TopicsWorld:
         return ticket
 
     def call(self, api: Api, request: Any, version: int) -> Any:
-        """Hand in a request that is answered at once."""
+        """Send a request that gets its response at once, and return that."""
         ticket = self.send(api, request, version)
         assert ticket in self.answers, f"{ticket} has no answer yet"
         return self.answers[ticket]
 
     def answer(self, ticket: Ticket) -> Any:
-        """The answer of a request, or UNANSWERED."""
+        """Return the response of a request, or UNANSWERED."""
         return self.answers.get(ticket, UNANSWERED)
 
     def advance(self, ms: int) -> None:
-        """Let time pass, as a runtime would: it calls whenever a deadline is due."""
+        """Advance the clock, calling `advance_clock` at each deadline as the runtime does."""
         until = self.now_ms + ms
         while True:
             deadline = self.topics.next_deadline_ms()
@@ -170,7 +169,7 @@ class TopicsWorld:
         self.now_ms = until
 
     def settle(self) -> None:
-        """Perform what was asked for, but for what the test holds."""
+        """Perform all effects that the test does not hold back."""
         while self._work:
             work = self._work.popleft()
             if type(work) in self.hold:
@@ -179,14 +178,14 @@ class TopicsWorld:
                 self.execute_topics(self._perform(work))
 
     def release(self, *kinds: type) -> None:
-        """Stop holding these kinds, and perform what was held."""
+        """Stop holding effects of these types, and perform those held."""
         self.hold -= set(kinds)
         held, self.held = self.held, deque()
         self._work.extend(held)
         self.settle()
 
     def create(self, name: str, partitions: int = 1, **configs: str) -> None:
-        """A topic, without a request."""
+        """Create a topic without a request."""
         topic = self.topics.catalogue.make(
             name,
             self.topics.new_topic_id(),
@@ -239,7 +238,7 @@ class TopicsWorld:
         log = self.logs[append.partition]
         base_offset = int.from_bytes(append.batch[:8], "big")
         if self.fail_appends:
-            # All that was handed over behind it is gone with it, as the flusher does it.
+            # As with the flusher, all later appends of the partition fail too.
             self._work = deque(
                 each
                 for each in self._work

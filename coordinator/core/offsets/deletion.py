@@ -141,9 +141,6 @@ class DeletionResponse:
             return
         self._waiting.remove(name)
         self._results[name] = error
-        self.reply_if_complete(context)
-
-    def reply_if_complete(self, context: Context) -> None:
         if not self._waiting:
             results = [
                 DeletableGroupResult(group_id=name, error_code=int(error)) for name, error in self._results.items()

@@ -39,11 +39,6 @@ class Feed:
         self._document = b""
         self._document_revision = -1
 
-    @property
-    def waiting(self) -> list[int]:
-        """Ids of the nodes that have the newest catalogue and wait for the next one."""
-        return sorted(self._waiting)
-
     def follow(self, request: FollowCatalogueRequest, ticket: Ticket, out: Outbox) -> None:
         """Handle a request of a node with the same cluster settings. Respond when there is a newer catalogue."""
         before = self._waiting.get(request.node_id)

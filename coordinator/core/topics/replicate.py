@@ -3,8 +3,10 @@
 The change is the difference between the two catalogues, by topic id: topics that are new, deleted, larger or have other
 settings. It is durable before it takes effect. Waiting fetches and committed offsets of deleted topics are handled as
 on the controller. With its first catalogue a node adopts the partition directories that the operator moved to it;
-later, a directory in the way of a new partition is moved aside. A topic that was deleted and created again under its name
-needs two passes, since both have the same directories: the first only deletes and keeps the old revision.
+later, a directory in the way of a new partition is moved aside.
+
+A topic that was deleted and created again under its name needs two passes, since both have the same directories: the
+first pass only deletes and keeps the old revision.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class Sequences:
         return len(expired)
 
     def to_rows(self, up_to_offset: int) -> list[list[Any]]:
-        """Return a checkpoint of the batches below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
+        """Return a checkpoint of batches below an offset: [producer id, epoch, [[first, last, base, last], ...]]."""
         rows = []
         for producer_id, producer in self._producers.items():
             batches = [list(batch) for batch in producer.batches if batch.last_offset < up_to_offset]

@@ -62,11 +62,6 @@ class Tail:
     def __len__(self) -> int:
         return len(self._bases) - self._head
 
-    @property
-    def first_offset(self) -> int | None:
-        """First offset in the cache; None if it is empty."""
-        return self._bases[self._head] if self._head < len(self._bases) else None
-
     def append(self, base_offset: int, batch: bytes) -> None:
         """Add a batch that was appended to the log at `base_offset`."""
         self._bases.append(base_offset)

@@ -1,4 +1,4 @@
-"""OffsetCommit beyond the vectors: which partitions are refused, what is durable when, and late or failed appends."""
+"""OffsetCommit beyond the conformance cases: refused partitions, durability, and late or failed appends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T0, T1, U0 = ("t", 0), ("t", 1), ("u", 0)
 NONE = ErrorCode.NONE
 
 
-def test_a_commit_is_answered_and_visible_when_it_is_durable_and_not_before(cluster: Cluster) -> None:
+def test_commit_is_visible_and_confirmed_only_when_it_is_durable(cluster: Cluster) -> None:
     with cluster.log_held():
         call = cluster.commit("g", {T0: 5})
         assert call.is_parked
@@ -25,7 +25,7 @@ def test_a_commit_is_answered_and_visible_when_it_is_durable_and_not_before(clus
         assert cluster.committed("g") == {T0: 5}
 
 
-def test_what_is_stored_is_what_was_sent(cluster: Cluster) -> None:
+def test_stored_offset_is_the_one_sent(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 42}, metadata="m", leader_epoch=7)
     (record,) = cluster.written("g")
     assert record.key == OffsetKey("g", "t", 0)
@@ -52,7 +52,7 @@ def test_every_version_commits_and_every_version_fetches(cluster: Cluster, versi
         assert topics[0].partitions[0].committed_offset == version
 
 
-def test_refused_partitions_come_first_and_the_rest_goes_on(cluster: Cluster) -> None:
+def test_refused_partitions_come_first_and_the_others_are_committed(cluster: Cluster) -> None:
     cluster.existing_topics = {"t": 1, "u": 1}
     call = cluster.commit("g", {T0: 1, T1: 2, ("nowhere", 0): 3, U0: 4})
     unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -61,7 +61,7 @@ def test_refused_partitions_come_first_and_the_rest_goes_on(cluster: Cluster) ->
     assert cluster.committed("g") == {T0: 1, U0: 4}
 
 
-def test_when_nothing_is_left_the_group_is_not_looked_at(cluster: Cluster) -> None:
+def test_group_is_not_checked_if_all_partitions_are_refused(cluster: Cluster) -> None:
     cluster.existing_topics = {}
     call = cluster.commit("g", {T0: 1}, member_id="x", generation=5)
     assert call.errors == {T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
@@ -69,7 +69,7 @@ def test_when_nothing_is_left_the_group_is_not_looked_at(cluster: Cluster) -> No
     assert cluster.state() == "none"
 
 
-def test_offsets_of_topics_elsewhere_are_taken_if_so_configured() -> None:
+def test_unknown_topics_are_accepted_without_the_topic_check() -> None:
     cluster = Cluster(Config(offsets_commit_topic_check=False))
     cluster.existing_topics = {}
     assert cluster.commit("g", {T0: 1}).errors == {T0: NONE}
@@ -85,18 +85,18 @@ def test_offsets_of_topics_elsewhere_are_taken_if_so_configured() -> None:
         ("😀" * 5 + "x", ErrorCode.OFFSET_METADATA_TOO_LARGE),  # two units each
     ],
 )
-def test_metadata_is_measured_as_java_does(metadata: str, error: ErrorCode) -> None:
+def test_metadata_length_is_counted_in_utf_16_units(metadata: str, error: ErrorCode) -> None:
     cluster = Cluster(Config(offset_metadata_max_bytes=10))
     assert cluster.commit("g", {T0: 1}, metadata=metadata).errors == {T0: error}
 
 
-def test_a_commit_of_which_nothing_is_stored_makes_no_group(cluster: Cluster) -> None:
+def test_commit_without_a_record_creates_no_group(cluster: Cluster) -> None:
     call = cluster.commit("g", {T0: 1}, metadata="x" * 5000)
     assert call.errors == {T0: ErrorCode.OFFSET_METADATA_TOO_LARGE}
     assert cluster.state() == "none"
 
 
-def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
+def test_first_failing_check_decides_the_error(cluster: Cluster) -> None:
     a, b = cluster.stable_group(instance_ids=["S0", "S1"])
 
     def error(**identity: object) -> ErrorCode:
@@ -112,14 +112,14 @@ def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
     assert error(member_id=a.member_id, generation=2) is ErrorCode.REBALANCE_IN_PROGRESS
 
 
-def test_an_empty_group_refuses_a_generation(cluster: Cluster) -> None:
+def test_empty_group_refuses_a_generation(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     assert a.commit({T0: 1}).errors == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
-    assert cluster.commit("g", {T0: 1}, member_id="anybody").errors == {T0: NONE}
+    assert cluster.commit("g", {T0: 1}, member_id="x").errors == {T0: NONE}
 
 
-def test_a_members_commit_is_a_sign_of_life(cluster: Cluster) -> None:
+def test_commit_restarts_the_members_session(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     cluster.advance("9s", heartbeating=[a])
     b.commit({T0: 1})
@@ -127,7 +127,7 @@ def test_a_members_commit_is_a_sign_of_life(cluster: Cluster) -> None:
     assert b.member_id in cluster.group().members
 
 
-def test_a_group_may_have_no_name_here(cluster: Cluster) -> None:
+def test_empty_group_id_is_valid_for_a_commit(cluster: Cluster) -> None:
     assert cluster.commit("", {T0: 1}).errors == {T0: NONE}
     assert cluster.committed("") == {T0: 1}
     assert cluster.heartbeat("", "x", 1).error is ErrorCode.INVALID_GROUP_ID
@@ -136,7 +136,7 @@ def test_a_group_may_have_no_name_here(cluster: Cluster) -> None:
     assert cluster.leave("", "x").error is ErrorCode.INVALID_GROUP_ID
 
 
-class TestAFailedAppend:
+class TestFailedAppend:
     @pytest.mark.parametrize(
         ("of_the_log", "of_the_client"),
         [
@@ -151,7 +151,7 @@ class TestAFailedAppend:
             (ErrorCode.POLICY_VIOLATION, ErrorCode.POLICY_VIOLATION),
         ],
     )
-    def test_is_told_in_the_clients_words(
+    def test_log_error_is_mapped_to_an_error_for_clients(
         self, cluster: Cluster, of_the_log: ErrorCode, of_the_client: ErrorCode
     ) -> None:
         with cluster.log_held():
@@ -159,7 +159,7 @@ class TestAFailedAppend:
             cluster.fail_appends(of_the_log)
         assert call.errors == {T0: of_the_client}
 
-    def test_leaves_nothing_of_a_group_made_for_it(self, cluster: Cluster) -> None:
+    def test_group_created_for_the_commit_is_removed(self, cluster: Cluster) -> None:
         with cluster.log_held():
             cluster.commit("g", {T0: 1})
             cluster.commit("g", {T0: 2})
@@ -168,7 +168,7 @@ class TestAFailedAppend:
         assert cluster.state() == "none"
         assert cluster.committed("g") == {}
 
-    def test_takes_everything_behind_it_along_and_the_next_one_is_numbered_right(self, cluster: Cluster) -> None:
+    def test_later_appends_fail_too_and_the_next_one_gets_the_right_offset(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             first = cluster.commit("g", {T0: 2})
@@ -182,7 +182,7 @@ class TestAFailedAppend:
         cluster.crash_and_recover()
         assert cluster.committed("g") == {T0: 4}
 
-    def test_refuses_partitions_that_were_too_large_too_but_not_those_that_do_not_exist(self, cluster: Cluster) -> None:
+    def test_error_replaces_too_large_metadata_but_not_unknown_partitions(self, cluster: Cluster) -> None:
         cluster.existing_topics = {"t": 2}
         with cluster.log_held():
             call = cluster.commit("g", {T0: 1, T1: 2, U0: 3}, metadata={T0: "x" * 5000, T1: "", U0: ""})
@@ -194,8 +194,8 @@ class TestAFailedAppend:
         }
 
 
-class TestASlowAppend:
-    def test_is_answered_after_the_commit_timeout_and_applied_when_it_comes(self, cluster: Cluster) -> None:
+class TestSlowAppend:
+    def test_commit_times_out_and_is_still_applied(self, cluster: Cluster) -> None:
         with cluster.log_held():
             call = cluster.commit("g", {T0: 1})
             cluster.advance(4_999)
@@ -204,7 +204,7 @@ class TestASlowAppend:
             assert call.errors == {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert cluster.committed("g") == {T0: 1}
 
-    def test_does_not_take_younger_ones_along(self, cluster: Cluster) -> None:
+    def test_timeout_does_not_fail_later_commits(self, cluster: Cluster) -> None:
         with cluster.log_held():
             first = cluster.commit("g", {T0: 1})
             cluster.advance("3s")
@@ -215,7 +215,7 @@ class TestASlowAppend:
             third = cluster.commit("g", {T0: 3})
         assert second.errors == third.errors == {T0: NONE}
 
-    def test_may_be_timed_out_again_and_again(self, cluster: Cluster) -> None:
+    def test_commits_can_time_out_repeatedly(self, cluster: Cluster) -> None:
         for number in range(3):
             with cluster.log_held():
                 call = cluster.commit("g", {T0: number})
@@ -226,14 +226,14 @@ class TestASlowAppend:
             assert cluster.committed("g") == {T0: 100 + number}
 
 
-class TestAnAppendThatIsTooLarge:
-    """Kafka refuses it with RecordTooLargeException before anything is changed (CoordinatorRuntime.append)."""
+class TestTooLargeAppend:
+    """Kafka refuses such an append with RecordTooLargeException before any change (CoordinatorRuntime.append)."""
 
     @pytest.fixture
     def cluster(self) -> Cluster:
         return Cluster(Config(message_max_bytes=10_000), partitions=1)
 
-    def test_is_refused_alone(self, cluster: Cluster) -> None:
+    def test_only_the_too_large_commit_is_refused(self, cluster: Cluster) -> None:
         many = {("t", number): 1 for number in range(10)}
         with cluster.log_held():
             before = cluster.commit("other", {T0: 1})
@@ -246,7 +246,7 @@ class TestAnAppendThatIsTooLarge:
         cluster.crash_and_recover()
         assert cluster.committed("other") == {T0: 1, T1: 2}
 
-    def test_changes_nothing_of_a_group_that_exists(self, cluster: Cluster) -> None:
+    def test_existing_group_is_unchanged(self, cluster: Cluster) -> None:
         (a,) = cluster.stable_group(members=1)
         many = {("t", number): 1 for number in range(10)}
         assert set(a.commit(many, metadata=dict.fromkeys(many, "x" * 1000)).errors.values()) == {
@@ -257,7 +257,7 @@ class TestAnAppendThatIsTooLarge:
         a.leave()
         assert cluster.delete_groups("g").answer.results[0].error_code == NONE
 
-    def test_of_a_leaders_assignments_is_told_to_every_member_and_the_group_rebalances(self, cluster: Cluster) -> None:
+    def test_too_large_assignments_fail_every_sync_and_the_group_rebalances(self, cluster: Cluster) -> None:
         a, b = cluster.stable_group()
         with cluster.log_held():
             a.join()
@@ -274,7 +274,7 @@ class TestAnAppendThatIsTooLarge:
         cluster.settle([a, b])
         assert cluster.state() == "Stable"
 
-    def test_of_a_recognised_commit_is_refused_alone_too(self, cluster: Cluster) -> None:
+    def test_only_the_too_large_recognised_commit_is_refused(self, cluster: Cluster) -> None:
         cluster.recognised = RecognisedCommits()
         many = {("t", number): 1 for number in range(10)}
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""A commit recognised by its bytes does exactly what the long way does, or is not recognised."""
+"""A commit recognised by its bytes does exactly what the usual path does, or is not recognised."""
 
 from __future__ import annotations
 
@@ -34,27 +34,27 @@ def cluster(cluster: Cluster) -> Cluster:
     return cluster
 
 
-def short_ways(cluster: Cluster) -> int:
+def recognised_count(cluster: Cluster) -> int:
     assert cluster.recognised is not None
     return cluster.recognised.count
 
 
-class TestTheShortWay:
+class TestRecognisedCommit:
     @pytest.mark.parametrize("version", VERSIONS)
-    def test_it_stores_and_answers_what_the_long_way_does(self, cluster: Cluster, version: int) -> None:
+    def test_it_stores_and_responds_like_the_usual_path(self, cluster: Cluster, version: int) -> None:
         (member,) = cluster.stable_group(members=1)
         plain = Cluster(cluster.config)
         (other,) = plain.stable_group(members=1)
         for number in range(1, 4):
             offsets = {T0: number, U0: number * 7, T1: -1}
-            answers = [
+            responses = [
                 each.cluster.commit(
                     "g", offsets, member_id=each.member_id, generation=1, metadata="m", leader_epoch=3, version=version
                 ).answer
                 for each in (member, other)
             ]
-            assert answers[0] == answers[1]
-        assert short_ways(cluster) == 2
+            assert responses[0] == responses[1]
+        assert recognised_count(cluster) == 2
         assert [(each.key, each.value) for each in cluster.written("g")][-6:] == [
             (each.key, each.value) for each in plain.written("g")
         ][-6:]
@@ -62,32 +62,32 @@ class TestTheShortWay:
         cluster.crash_and_recover()
         assert cluster.committed("g") == plain.committed("g")
 
-    def test_it_is_a_sign_of_life(self, cluster: Cluster) -> None:
+    def test_it_restarts_the_members_session(self, cluster: Cluster) -> None:
         a, b = cluster.stable_group()
         for number in range(10):
             cluster.advance("5s", heartbeating=[b])
             assert a.commit({T0: number}).errors == {T0: NONE}
-        assert short_ways(cluster) == 9
+        assert recognised_count(cluster) == 9
         assert a.member_id in cluster.group().members
 
-    def test_a_consumer_without_a_group_takes_it_too(self, cluster: Cluster) -> None:
+    def test_commit_of_a_simple_group_is_recognised(self, cluster: Cluster) -> None:
         for number in range(3):
             cluster.commit("simple", {T0: number})
-        assert short_ways(cluster) == 2
+        assert recognised_count(cluster) == 2
         assert cluster.committed("simple") == {T0: 2}
 
-    def test_it_waits_for_the_disk_and_hears_of_its_failure(self, cluster: Cluster) -> None:
+    def test_it_waits_for_its_append_and_reports_a_failure(self, cluster: Cluster) -> None:
         (member,) = cluster.stable_group(members=1)
         member.commit({T0: 1, T1: 1})
         with cluster.log_held():
             call = member.commit({T0: 2, T1: 2})
-            assert call.is_parked and short_ways(cluster) == 1
+            assert call.is_parked and recognised_count(cluster) == 1
             cluster.fail_appends()
             assert call.errors == {T0: ErrorCode.NOT_COORDINATOR, T1: ErrorCode.NOT_COORDINATOR}
         assert cluster.committed("g") == {T0: 1, T1: 1}
         assert member.commit({T0: 3, T1: 3}).errors == {T0: NONE, T1: NONE}
 
-    def test_one_that_is_too_slow_is_told_so_and_still_applied(self, cluster: Cluster) -> None:
+    def test_it_times_out_and_is_still_applied(self, cluster: Cluster) -> None:
         (member,) = cluster.stable_group(members=1)
         member.commit({T0: 1})
         with cluster.log_held():
@@ -96,39 +96,39 @@ class TestTheShortWay:
             assert call.errors == {T0: ErrorCode.COORDINATOR_NOT_AVAILABLE}
         assert cluster.committed("g") == {T0: 2}
 
-    def test_the_same_partition_twice_in_one_request_ends_as_the_last_says(self, cluster: Cluster) -> None:
+    def test_last_offset_wins_for_a_partition_named_twice(self, cluster: Cluster) -> None:
         topic = OffsetCommitRequestTopic(name="t", partitions=[part(0, 1), part(0, 2)])
         for _ in range(2):
             cluster.send("commit", OffsetCommitRequest(group_id="g", topics=[topic]), 8)
-        assert short_ways(cluster) == 1
+        assert recognised_count(cluster) == 1
         assert cluster.committed("g") == {T0: 2}
 
 
-class TestItIsNotTaken:
+class TestNotRecognised:
     def refused(self, cluster: Cluster, member: Member, error: ErrorCode) -> None:
-        before = short_ways(cluster)
+        before = recognised_count(cluster)
         assert member.commit({T0: 9}).errors == {T0: error}
-        assert short_ways(cluster) == before
+        assert recognised_count(cluster) == before
 
     @pytest.fixture
     def pair(self, cluster: Cluster) -> tuple[Member, Member]:
         a, b = cluster.stable_group(instance_ids=["S0"])
         for number in range(3):
             a.commit({T0: number})
-        assert short_ways(cluster) == 2
+        assert recognised_count(cluster) == 2
         return a, b
 
     def test_between_join_and_sync(self, cluster: Cluster, pair: tuple[Member, Member]) -> None:
         a, b = pair
         b.join(protocols=[("range", b"other")])
-        assert a.commit({T0: 4}).errors == {T0: NONE}, "who has not rejoined may still commit"
-        assert short_ways(cluster) == 3
+        assert a.commit({T0: 4}).errors == {T0: NONE}, "a member that has not rejoined can still commit"
+        assert recognised_count(cluster) == 3
         a.join()
         cluster.advance("3s")
         assert cluster.state() == "CompletingRebalance"
         late = cluster.commit("g", {T0: 5}, member_id=a.member_id, generation=1, instance_id="S0")
         assert late.errors == {T0: ErrorCode.ILLEGAL_GENERATION}
-        assert short_ways(cluster) == 3
+        assert recognised_count(cluster) == 3
 
     def test_by_a_member_that_was_replaced(self, cluster: Cluster, pair: tuple[Member, Member]) -> None:
         cluster.member(instance_id="S0").join()
@@ -142,44 +142,44 @@ class TestItIsNotTaken:
         cluster.existing_topics = {"t": 1}
         cluster.commit("g", {T0: 1})
         cluster.commit("g", {T0: 2})
-        assert short_ways(cluster) == 1
+        assert recognised_count(cluster) == 1
         cluster.existing_topics = {}
         cluster.delete_topic("t", [0])
         assert cluster.commit("g", {T0: 3}).errors == {T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
         cluster.existing_topics = {"t": 1}
         for number in range(2):
             assert cluster.commit("g", {T0: number}).errors == {T0: NONE}
-        assert short_ways(cluster) == 2
+        assert recognised_count(cluster) == 2
         assert cluster.committed("g") == {T0: 1}
 
-    def test_after_the_group_was_deleted_and_made_again(self, cluster: Cluster) -> None:
+    def test_after_the_group_was_deleted_and_created_again(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         cluster.delete_groups("g")
         assert cluster.commit("g", {T0: 2}).errors == {T0: NONE}
-        assert short_ways(cluster) == 0
+        assert recognised_count(cluster) == 0
         assert cluster.committed("g") == {T0: 2}
 
-    def test_once_the_coordinator_has_gone(self, cluster: Cluster, pair: tuple[Member, Member]) -> None:
+    def test_after_the_coordinator_was_shut_down(self, cluster: Cluster, pair: tuple[Member, Member]) -> None:
         cluster.shutdown()
         self.refused(cluster, pair[0], ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
     @pytest.mark.parametrize("differing", [{"metadata": "n"}, {"leader_epoch": 4}, {"version": 7}, {"retention_ms": 5}])
-    def test_for_a_commit_that_differs_in_anything_else(self, cluster: Cluster, differing: dict[str, Any]) -> None:
+    def test_for_a_commit_that_differs_in_another_field(self, cluster: Cluster, differing: dict[str, Any]) -> None:
         usual: dict[str, Any] = {"metadata": "m", "leader_epoch": 3, "version": 6}
         if "retention_ms" in differing:
             usual = {"version": 4}
         cluster.commit("g", {T0: 1}, **usual)
         cluster.commit("g", {T0: 2}, **usual | differing)
-        assert short_ways(cluster) == 0
+        assert recognised_count(cluster) == 0
         assert cluster.committed("g") == {T0: 2}
 
-    def test_with_a_retention_of_its_own_or_what_is_refused_in_part(self, cluster: Cluster) -> None:
+    def test_for_a_commit_with_a_retention_or_a_refused_partition(self, cluster: Cluster) -> None:
         cluster.existing_topics = {"t": 1}
         for _ in range(2):
             cluster.commit("g", {T0: 1}, retention_ms=10_000, version=4)
             cluster.commit("g", {T0: 1, T1: 1})
             cluster.commit("g", {T0: 1, ("t", 0): 1}, metadata="m" * (Config().offset_metadata_max_bytes + 1))
-        assert short_ways(cluster) == 0
+        assert recognised_count(cluster) == 0
 
 
 def part(index: int, offset: int, metadata: str | None = "") -> OffsetCommitRequestPartition:
@@ -206,7 +206,7 @@ REQUESTS = st.builds(
 
 
 @given(REQUESTS, st.sampled_from(VERSIONS), st.data())
-def test_of_any_frame_the_layout_tells_the_offsets_and_nothing_else(
+def test_layout_of_a_frame_finds_exactly_the_offsets(
     request: OffsetCommitRequest, version: int, data: st.DataObject
 ) -> None:
     header = encode_request_header(8, version, 7, "client")
@@ -222,7 +222,7 @@ def test_of_any_frame_the_layout_tells_the_offsets_and_nothing_else(
     before = frame()
     layout = layout_of(before, len(header), request, version)
     assert layout is not None and layout.size == len(before)
-    assert frame() == before, "the request is as it was"
+    assert frame() == before, "the request is unchanged"
     fixed = layout.unpack(before)[::2]
     for partition in partitions:
         partition.committed_offset = data.draw(INT64)
@@ -232,7 +232,7 @@ def test_of_any_frame_the_layout_tells_the_offsets_and_nothing_else(
     assert sum(map(len, fixed)) + 8 * len(partitions) + 8 == len(before)
 
 
-def test_a_frame_that_says_it_in_other_words_is_not_recognised() -> None:
+def test_frame_with_another_encoding_is_not_recognised() -> None:
     request = OffsetCommitRequest(group_id="g", topics=[OffsetCommitRequestTopic(name="t", partitions=[part(0, 1)])])
     header = encode_request_header(8, 8, 7, "client")
     frame = header + codec.encode_request(request, 8)
@@ -242,11 +242,11 @@ def test_a_frame_that_says_it_in_other_words_is_not_recognised() -> None:
     assert layout_of(with_a_tag, len(header), request, 8) is None
 
 
-def test_a_defect_on_the_short_way_is_answered_for_each_partition(cluster: Cluster) -> None:
+def test_defect_in_a_recognised_commit_is_an_error_for_each_partition(cluster: Cluster) -> None:
     cluster.expects_faults = True
     (member,) = cluster.stable_group(members=1)
     member.commit({T0: 1, U0: 1})
-    memo = cluster.core.commit_template(
+    template = cluster.core.commit_template(
         OffsetCommitRequest(
             group_id="g",
             member_id=member.member_id,
@@ -254,6 +254,6 @@ def test_a_defect_on_the_short_way_is_answered_for_each_partition(cluster: Clust
             topics=[OffsetCommitRequestTopic(name="t", partitions=[part(0, 1)])],
         )
     )
-    assert memo is not None
-    call = cluster.send_command("commit", RepeatedCommit(memo, (), b""))  # offsets for none of its places
+    assert template is not None
+    call = cluster.send_command("commit", RepeatedCommit(template, (), b""))  # offsets for none of its partitions
     assert call.errors == {T0: ErrorCode.UNKNOWN_SERVER_ERROR}

@@ -1,4 +1,4 @@
-"""Conformance vectors 65 - 85 of the specification (section 15): offsets, administration, retention, recovery."""
+"""Conformance to Kafka's group coordinator: offsets, administration of groups, retention, recovery."""
 
 from __future__ import annotations
 
@@ -36,42 +36,42 @@ def fetched(call: Call) -> dict[tuple[str, int], tuple[ErrorCode, int, int, str]
     }
 
 
-def test_vector_65_a_commit_without_a_generation_makes_a_simple_group(cluster: Cluster) -> None:
+def test_commit_without_a_generation_creates_a_simple_group(cluster: Cluster) -> None:
     assert cluster.commit("g", {T0: 5}).errors == {T0: NONE}
     listed = cluster.list_groups()["g"]
     assert (listed.group_state, listed.protocol_type, listed.group_type) == ("Empty", "", "classic")
 
 
-def test_vector_66_a_commit_of_a_generation_needs_a_group(cluster: Cluster) -> None:
+def test_commit_with_a_generation_needs_a_group(cluster: Cluster) -> None:
     assert cluster.commit("g", {T0: 5}, generation=0).errors == {T0: ErrorCode.GROUP_ID_NOT_FOUND}
     assert cluster.commit("g", {T0: 5}, generation=0, version=8).errors == {T0: ErrorCode.ILLEGAL_GENERATION}
     assert cluster.state() == "none"
 
 
-def test_vector_67_anybody_may_commit_for_an_empty_group(cluster: Cluster) -> None:
+def test_client_without_membership_can_commit_for_an_empty_group(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     assert cluster.commit("g", {T0: 5}).errors == {T0: NONE}
 
 
-def test_vector_68_nobody_commits_for_a_group_with_members_without_being_one(cluster: Cluster) -> None:
+def test_commit_without_a_member_id_is_refused_in_a_group_with_members(cluster: Cluster) -> None:
     cluster.stable_group()
     assert cluster.commit("g", {T0: 5}).errors == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
 
 
-def test_vector_69_a_commit_must_be_of_a_member_and_its_generation(cluster: Cluster) -> None:
+def test_commit_needs_a_member_and_its_generation(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     assert a.commit({T0: 5}, generation=0).errors == {T0: ErrorCode.ILLEGAL_GENERATION}
     assert a.commit({T0: 5}, generation=-1).errors == {T0: ErrorCode.ILLEGAL_GENERATION}
     assert cluster.commit("g", {T0: 5}, member_id="zzz", generation=1).errors == {T0: ErrorCode.UNKNOWN_MEMBER_ID}
 
 
-def test_vector_70_a_commit_while_completing_is_sent_back_to_join(cluster: Cluster) -> None:
+def test_commit_while_completing_gets_rebalance_in_progress(cluster: Cluster) -> None:
     a, _ = completing_group(cluster)
     assert a.commit({T0: 5}).errors == {T0: ErrorCode.REBALANCE_IN_PROGRESS}
 
 
-def test_vector_71_a_commit_while_preparing_is_taken_and_keeps_the_member_alive(cluster: Cluster) -> None:
+def test_commit_while_preparing_is_accepted_and_restarts_the_session(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     cluster.advance("9s")
@@ -80,7 +80,7 @@ def test_vector_71_a_commit_while_preparing_is_taken_and_keeps_the_member_alive(
     assert b.member_id in cluster.group().members
 
 
-def test_vector_72_metadata_that_is_too_long_refuses_its_own_partition(cluster: Cluster) -> None:
+def test_too_long_metadata_refuses_only_its_partition(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     metadata: dict[tuple[str, int], str | None] = {T0: "x" * 4097, ("t", 1): "x" * 4096}
     assert a.commit({T0: 5, ("t", 1): 6}, metadata=metadata).errors == {
@@ -90,7 +90,7 @@ def test_vector_72_metadata_that_is_too_long_refuses_its_own_partition(cluster: 
     assert cluster.committed("g") == {("t", 1): 6}
 
 
-def test_vector_73_a_transactional_commit_is_taken_while_completing(cluster: Cluster) -> None:
+def test_transactional_commit_is_accepted_while_completing(cluster: Cluster) -> None:
     a, _ = completing_group(cluster)
     assert cluster.txn_commit("g", {T0: 5}).errors == {T0: NONE}
     assert cluster.txn_commit("g", {T0: 5}, member_id=a.member_id, generation=2).errors == {T0: NONE}
@@ -99,7 +99,7 @@ def test_vector_73_a_transactional_commit_is_taken_while_completing(cluster: Clu
     assert cluster.committed("g") == {}
 
 
-def test_vector_74_a_pending_offset_is_hidden_and_makes_a_stable_fetch_wait(cluster: Cluster) -> None:
+def test_pending_offset_is_hidden_and_unstable_for_a_stable_fetch(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 5}, metadata="m")
     cluster.txn_commit("g", {T0: 9})
     stable = cluster.fetch("g", [T0], require_stable=True)
@@ -109,12 +109,12 @@ def test_vector_74_a_pending_offset_is_hidden_and_makes_a_stable_fetch_wait(clus
     assert fetched(cluster.fetch("g", [T0], require_stable=True)) == {T0: (NONE, 9, -1, "")}
 
 
-def test_vector_75_a_group_that_nobody_knows_has_no_offsets(cluster: Cluster) -> None:
+def test_unknown_group_has_no_offsets(cluster: Cluster) -> None:
     assert fetched(cluster.fetch("g", [T0])) == {T0: (NONE, -1, -1, "")}
     assert fetched(cluster.fetch("g")) == {}
 
 
-def test_vector_76_offsets_of_topics_in_use_cannot_be_deleted(cluster: Cluster) -> None:
+def test_offsets_of_subscribed_topics_cannot_be_deleted(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1, protocols=[("range", subscription("t"))])
     a.commit({T0: 5, ("u", 0): 6})
     call = cluster.delete_offsets("g", T0, ("u", 0))
@@ -123,13 +123,13 @@ def test_vector_76_offsets_of_topics_in_use_cannot_be_deleted(cluster: Cluster) 
     assert cluster.committed("g") == {T0: 5}
 
 
-def test_vector_77_nor_any_offsets_of_members_that_are_not_consumers(cluster: Cluster) -> None:
+def test_offsets_of_a_live_group_of_another_protocol_type_cannot_be_deleted(cluster: Cluster) -> None:
     cluster.stable_group(protocol_type="connect", protocols=[("sessioned", b"")])
     call = cluster.delete_offsets("g", T0)
     assert (call.error, call.errors) == (ErrorCode.NON_EMPTY_GROUP, {})
 
 
-def test_vector_78_only_an_empty_group_can_be_deleted_and_then_all_of_it_is(cluster: Cluster) -> None:
+def test_only_an_empty_group_is_deleted_together_with_its_offsets(cluster: Cluster) -> None:
     a, b = cluster.stable_group("live")
     (c,) = cluster.stable_group("left", members=1)
     c.commit({T0: 5})
@@ -149,14 +149,14 @@ def test_vector_78_only_an_empty_group_can_be_deleted_and_then_all_of_it_is(clus
     assert a.heartbeat().error is b.heartbeat().error is NONE
 
 
-def test_vector_79_an_unknown_group_is_dead_or_not_found(cluster: Cluster) -> None:
+def test_unknown_group_is_described_as_dead_or_not_found(cluster: Cluster) -> None:
     older, newer = cluster.describe("g", version=5), cluster.describe("g", version=6)
     assert (older.error_code, older.group_state) == (NONE, "Dead")
     assert (newer.error_code, newer.group_state) == (ErrorCode.GROUP_ID_NOT_FOUND, "Dead")
     assert newer.error_message == "Group g not found."
 
 
-def test_vector_80_a_group_that_rebalances_is_described_without_its_protocol(cluster: Cluster) -> None:
+def test_rebalancing_group_is_described_without_its_protocol(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     group = cluster.describe("g")
@@ -167,7 +167,7 @@ def test_vector_80_a_group_that_rebalances_is_described_without_its_protocol(clu
     ]
 
 
-def test_vector_81_groups_are_listed_by_state_and_by_type(cluster: Cluster) -> None:
+def test_groups_are_listed_by_state_and_by_type(cluster: Cluster) -> None:
     cluster.commit("empty", {T0: 5})
     cluster.stable_group("stable")
     assert list(cluster.list_groups(states=[" STABLE "])) == ["stable"]
@@ -175,7 +175,7 @@ def test_vector_81_groups_are_listed_by_state_and_by_type(cluster: Cluster) -> N
     assert list(cluster.list_groups(types=["foo"])) == []
 
 
-def test_vector_82_a_group_empty_for_the_retention_time_goes_with_all_its_offsets(cluster: Cluster) -> None:
+def test_group_empty_for_the_retention_time_expires_with_its_offsets(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     cluster.advance("1m", heartbeating=[a])
     a.commit({T0: 5})
@@ -189,7 +189,7 @@ def test_vector_82_a_group_empty_for_the_retention_time_goes_with_all_its_offset
     ]
 
 
-def test_vector_83_an_old_offset_of_a_simple_group_goes_alone(cluster: Cluster) -> None:
+def test_old_offset_of_a_simple_group_expires_alone(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 5})
     cluster.advance("6d")
     cluster.commit("g", {("t", 1): 6})
@@ -199,7 +199,7 @@ def test_vector_83_an_old_offset_of_a_simple_group_goes_alone(cluster: Cluster) 
     assert cluster.state() == "Empty"
 
 
-def test_vector_84_after_a_crash_while_completing_the_last_stored_generation_is_back(cluster: Cluster) -> None:
+def test_last_stored_generation_is_restored_after_a_crash_while_completing(cluster: Cluster) -> None:
     a, b = completing_group(cluster)
     assert a.generation == 2
     cluster.crash_and_recover()
@@ -211,7 +211,7 @@ def test_vector_84_after_a_crash_while_completing_the_last_stored_generation_is_
 
 
 @pytest.mark.parametrize("recovered", [False, True], ids=["live", "recovered"])
-def test_vector_85_of_two_commits_the_newer_record_wins_not_the_newer_marker(cluster: Cluster, recovered: bool) -> None:
+def test_newer_record_wins_over_the_newer_marker(cluster: Cluster, recovered: bool) -> None:
     cluster.txn_commit("g", {T0: 5})
     cluster.commit("g", {T0: 7})
     cluster.end_transaction("g", commit=True)

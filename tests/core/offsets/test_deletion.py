@@ -1,4 +1,4 @@
-"""Deletion decides from what is committed, so it waits until nothing of the group is in flight (spec 12.4)."""
+"""Deletion decides from committed offsets, so it waits until no append of the group is in flight."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def results(call: Call) -> dict[str, ErrorCode]:
     return {result.group_id: ErrorCode(result.error_code) for result in call.answer.results}
 
 
-class TestTheFourOf12Point4:
-    def test_a_newer_commit_in_flight_survives_the_scan(self, cluster: Cluster) -> None:
+class TestAppendsInFlight:
+    def test_newer_commit_in_flight_survives_the_scan(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         cluster.advance(RETENTION)
         with cluster.log_held():
@@ -32,7 +32,7 @@ class TestTheFourOf12Point4:
         cluster.crash_and_recover()
         assert cluster.committed("g") == {T0: 2}
 
-    def test_a_simple_group_whose_first_commit_is_in_flight_survives_the_scan(self, cluster: Cluster) -> None:
+    def test_simple_group_with_its_first_commit_in_flight_survives_the_scan(self, cluster: Cluster) -> None:
         cluster.advance(600_000 - 1)
         with cluster.log_held():
             call = cluster.commit("g", {T0: 1})
@@ -41,7 +41,7 @@ class TestTheFourOf12Point4:
         assert cluster.state() == "Empty"
         assert cluster.committed("g") == {T0: 1}
 
-    def test_a_group_is_deleted_with_the_commit_that_was_in_flight(self, cluster: Cluster) -> None:
+    def test_group_is_deleted_with_the_commit_in_flight(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             commit = cluster.commit("g", {T1: 2})
@@ -54,7 +54,7 @@ class TestTheFourOf12Point4:
             assert cluster.committed("g") == {}
             cluster.crash_and_recover()
 
-    def test_a_join_between_the_tombstone_and_its_flush_is_answered(self, cluster: Cluster) -> None:
+    def test_join_before_the_tombstone_is_durable_gets_a_response(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             cluster.delete_groups("g")
@@ -64,8 +64,8 @@ class TestTheFourOf12Point4:
         assert cluster.state() == "Empty"
 
 
-class TestWhileAGroupIsBeingDeleted:
-    def test_it_is_dead_and_everybody_is_told_to_try_again(self, cluster: Cluster) -> None:
+class TestGroupThatIsBeingDeleted:
+    def test_it_is_dead_and_requests_get_a_retriable_error(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         again = ErrorCode.COORDINATOR_NOT_AVAILABLE
         with cluster.log_held():
@@ -79,13 +79,13 @@ class TestWhileAGroupIsBeingDeleted:
             assert cluster.txn_commit("g", {T0: 2}).errors == {T0: again}
         assert cluster.state() == "none"
 
-    def test_its_offsets_are_still_what_is_durable(self, cluster: Cluster) -> None:
+    def test_its_durable_offsets_can_be_fetched(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             cluster.delete_groups("g")
             assert cluster.committed("g") == {T0: 1}
 
-    def test_a_second_deletion_waits_for_the_first_and_finds_nothing(self, cluster: Cluster) -> None:
+    def test_second_deletion_waits_for_the_first_and_finds_no_group(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             first, second = cluster.delete_groups("g"), cluster.delete_groups("g")
@@ -93,12 +93,12 @@ class TestWhileAGroupIsBeingDeleted:
         assert results(first) == {"g": NONE}
         assert results(second) == {"g": ErrorCode.GROUP_ID_NOT_FOUND}
 
-    def test_an_identical_empty_group_takes_its_place_if_the_tombstone_is_lost(self, cluster: Cluster) -> None:
+    def test_identical_empty_group_replaces_it_if_the_tombstone_fails(self, cluster: Cluster) -> None:
         (a,) = cluster.stable_group(members=1)
         a.commit({T0: 1})
         a.leave()
         before = cluster.group()
-        cluster.join()  # an id that is handed out does not keep the group, nor come back with it
+        cluster.join()  # a pending member id neither keeps the group nor is restored with it
         cluster.advance("1m")
         with cluster.log_held():
             call = cluster.delete_groups("g")
@@ -113,7 +113,7 @@ class TestWhileAGroupIsBeingDeleted:
         cluster.crash_and_recover()
         assert cluster.committed("g") == {T0: 1}
 
-    def test_a_slow_deletion_is_answered_once_and_still_happens(self, cluster: Cluster) -> None:
+    def test_slow_deletion_times_out_once_and_is_still_applied(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             call = cluster.delete_groups("g")
@@ -122,7 +122,7 @@ class TestWhileAGroupIsBeingDeleted:
         assert cluster.state() == "none"
 
 
-def test_a_group_that_is_always_busy_is_left_alone_after_the_commit_timeout(cluster: Cluster) -> None:
+def test_group_with_appends_in_flight_is_not_deleted_after_the_commit_timeout(cluster: Cluster) -> None:
     cluster.commit("busy", {T0: 1})
     cluster.commit("idle", {T0: 1})
     with cluster.log_held():
@@ -131,13 +131,13 @@ def test_a_group_that_is_always_busy_is_left_alone_after_the_commit_timeout(clus
         cluster.advance("4s")
         assert call.is_parked
         cluster.advance("1s")
-        # The tombstone of the idle one is on its way for as long, and will arrive.
+        # The tombstone of the idle group has waited as long, and becomes durable later.
         assert results(call) == dict.fromkeys(("busy", "idle"), ErrorCode.COORDINATOR_NOT_AVAILABLE)
     assert cluster.committed("busy") == {T0: 2}
     assert "idle" not in cluster.core.groups
 
 
-def test_an_idle_group_is_deleted_while_a_busy_one_is_waited_for(cluster: Cluster) -> None:
+def test_idle_group_is_deleted_while_another_has_an_append_in_flight(cluster: Cluster) -> None:
     cluster.commit("busy", {T0: 1})
     cluster.commit("idle", {T0: 1})
     with cluster.log_held():
@@ -148,17 +148,17 @@ def test_an_idle_group_is_deleted_while_a_busy_one_is_waited_for(cluster: Cluste
     assert not cluster.core.groups
 
 
-def test_deleting_nothing_is_answered(cluster: Cluster) -> None:
+def test_deletion_of_no_group_gets_an_empty_response(cluster: Cluster) -> None:
     assert results(cluster.delete_groups()) == {}
 
 
 @pytest.mark.parametrize("version", range(3))
-def test_every_version_deletes_even_the_group_without_a_name(cluster: Cluster, version: int) -> None:
+def test_every_version_deletes_the_group_with_an_empty_id(cluster: Cluster, version: int) -> None:
     cluster.commit("", {T0: 1})
     assert results(cluster.delete_groups("", version=version)) == {"": NONE}
 
 
-def test_deleting_a_group_drops_what_transactions_have_for_it(cluster: Cluster) -> None:
+def test_deletion_of_a_group_drops_its_pending_offsets(cluster: Cluster) -> None:
     cluster.txn_commit("g", {T0: 1, T1: 2})
     cluster.commit("g", {T0: 5})
     cluster.delete_groups("g")
@@ -170,7 +170,7 @@ def test_deleting_a_group_drops_what_transactions_have_for_it(cluster: Cluster) 
 
 
 class TestOffsetDelete:
-    def test_writes_tombstones_for_what_there_is_and_answers_when_they_are_durable(self, cluster: Cluster) -> None:
+    def test_tombstones_are_written_for_committed_offsets_and_confirmed_when_durable(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1, T1: 2})
         with cluster.log_held():
             call = cluster.delete_offsets("g", T0, U0)
@@ -182,7 +182,7 @@ class TestOffsetDelete:
         cluster.crash_and_recover()
         assert cluster.committed("g") == {T1: 2}
 
-    def test_waits_for_the_commit_in_flight(self, cluster: Cluster) -> None:
+    def test_it_waits_for_the_commit_in_flight(self, cluster: Cluster) -> None:
         with cluster.log_held():
             cluster.commit("g", {T0: 1})
             call = cluster.delete_offsets("g", T0)
@@ -190,7 +190,7 @@ class TestOffsetDelete:
         assert call.errors == {T0: NONE}
         assert cluster.committed("g") == {}
 
-    def test_a_failed_append_is_told_at_the_top(self, cluster: Cluster) -> None:
+    def test_failed_append_is_a_top_level_error(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             call = cluster.delete_offsets("g", T0)
@@ -198,36 +198,36 @@ class TestOffsetDelete:
         assert (call.error, call.errors) == (ErrorCode.NOT_COORDINATOR, {})
         assert cluster.committed("g") == {T0: 1}
 
-    def test_gives_up_after_the_commit_timeout(self, cluster: Cluster) -> None:
+    def test_it_fails_after_the_commit_timeout(self, cluster: Cluster) -> None:
         with cluster.log_held():
             cluster.commit("g", {T0: 1})
             call = cluster.delete_offsets("g", T0)
             cluster.advance("5s")
             assert call.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
-    def test_the_first_check_that_fails_is_the_answer(self, cluster: Cluster) -> None:
+    def test_first_failing_check_decides_the_error(self, cluster: Cluster) -> None:
         cluster.existing_topics = {"t": 1}
         assert cluster.delete_offsets("", T0).error is ErrorCode.INVALID_GROUP_ID
-        assert cluster.delete_offsets("nobody", T0).error is ErrorCode.GROUP_ID_NOT_FOUND
-        assert cluster.delete_offsets("nobody").error is ErrorCode.GROUP_ID_NOT_FOUND
+        assert cluster.delete_offsets("unknown", T0).error is ErrorCode.GROUP_ID_NOT_FOUND
+        assert cluster.delete_offsets("unknown").error is ErrorCode.GROUP_ID_NOT_FOUND
         cluster.commit("g", {T0: 1})
         call = cluster.delete_offsets("g", T0, U0)
         assert call.errors == {U0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, T0: NONE}
 
-    def test_a_pending_offset_is_deleted_too(self, cluster: Cluster) -> None:
+    def test_pending_offset_is_deleted_too(self, cluster: Cluster) -> None:
         cluster.txn_commit("g", {T0: 1})
         assert cluster.delete_offsets("g", T0).errors == {T0: NONE}
         cluster.end_transaction("g", commit=True)
         assert cluster.committed("g") == {}
 
-    def test_of_a_consumer_whose_subscription_cannot_be_read_nothing_is_deleted(self, cluster: Cluster) -> None:
+    def test_no_offset_is_deleted_if_a_subscription_cannot_be_parsed(self, cluster: Cluster) -> None:
         (a,) = cluster.stable_group(members=1, protocols=[("range", b"\0")])
         a.commit({T0: 1})
         assert cluster.delete_offsets("g", T0).errors == {T0: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC}
 
 
-class TestADeletedTopic:
-    def test_takes_all_offsets_along_in_every_group_and_state(self, cluster: Cluster) -> None:
+class TestDeletedTopic:
+    def test_its_offsets_are_deleted_in_every_group_and_state(self, cluster: Cluster) -> None:
         (a,) = cluster.stable_group("live", members=1, protocols=[("range", subscription("t"))])
         a.commit({T0: 1, U0: 2})
         cluster.commit("simple", {T0: 1, T1: 1})
@@ -239,25 +239,25 @@ class TestADeletedTopic:
         assert cluster.committed("simple") == {}
         assert cluster.state("simple") == "Empty"
 
-    def test_takes_only_the_partitions_that_are_gone(self, cluster: Cluster) -> None:
+    def test_only_offsets_of_deleted_partitions_are_deleted(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1, T1: 2})
         cluster.delete_topic("t", [1])
         assert cluster.committed("g") == {T0: 1}
 
-    def test_takes_the_commit_that_was_in_flight_along(self, cluster: Cluster) -> None:
+    def test_commit_in_flight_is_deleted_too(self, cluster: Cluster) -> None:
         with cluster.log_held():
             cluster.commit("g", {T0: 1})
             cluster.delete_topic("t", [0])
         assert cluster.committed("g") == {}
 
-    def test_waits_as_long_as_it_takes(self, cluster: Cluster) -> None:
+    def test_it_waits_for_appends_without_a_timeout(self, cluster: Cluster) -> None:
         with cluster.log_held():
             cluster.commit("g", {T0: 1})
             cluster.delete_topic("t", [0])
             cluster.advance("20s")
         assert cluster.committed("g") == {}
 
-    def test_tries_again_when_the_tombstones_are_lost(self, cluster: Cluster) -> None:
+    def test_failed_tombstones_are_retried(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 1})
         with cluster.log_held():
             cluster.delete_topic("t", [0])
@@ -266,7 +266,7 @@ class TestADeletedTopic:
         cluster.advance("1s")
         assert cluster.committed("g") == {}
 
-    def test_spares_what_is_committed_for_a_new_topic_of_the_same_name(self, cluster: Cluster) -> None:
+    def test_later_commits_for_a_new_topic_of_the_same_name_are_kept(self, cluster: Cluster) -> None:
         cluster.commit("g", {T0: 100, T1: 100})
         with cluster.log_held():
             cluster.commit("g", {U0: 1})
@@ -274,8 +274,8 @@ class TestADeletedTopic:
             cluster.commit("g", {T0: 5})
         assert cluster.committed("g") == {T0: 5, U0: 1}
 
-    def test_takes_along_what_was_committed_before_a_start_during_which_it_went(self, cluster: Cluster) -> None:
-        """A node learns from the controller what was deleted while it was down, and has not read its log yet."""
+    def test_offsets_are_deleted_if_the_topic_was_deleted_while_the_node_was_down(self, cluster: Cluster) -> None:
+        """A node gets the deletion from the controller before it has read its log."""
         cluster.commit("g", {T0: 100, U0: 1})
         cluster.crash()
         cluster.delete_topic("t", [0, 1])
@@ -285,7 +285,7 @@ class TestADeletedTopic:
         cluster.crash_and_recover()
         assert cluster.committed("g") == {T0: 5, U0: 1}
 
-    def test_is_not_forgotten_again_with_each_partition_that_is_loaded_later(self, cluster: Cluster) -> None:
+    def test_loading_another_partition_does_not_repeat_the_deletion(self, cluster: Cluster) -> None:
         names = next(
             (a, b)
             for a, b in [("g", f"h{n}") for n in range(99)]
@@ -301,8 +301,8 @@ class TestADeletedTopic:
             cluster.commit(names[0], {T0: 5})
         assert [cluster.committed(name) for name in names] == [{T0: 5}, {}]
 
-    def test_of_very_many_partitions_is_forgotten_in_appends_of_a_bounded_size(self, cluster: Cluster) -> None:
-        """One append of all would be refused for its size, and tried again for ever."""
+    def test_offsets_of_very_many_partitions_are_deleted_in_bounded_appends(self, cluster: Cluster) -> None:
+        """One append of all tombstones would be refused for its size at each attempt."""
         many = 2 * MAX_TOMBSTONES_PER_APPEND + 1
         cluster.commit("g", {("t", partition): 1 for partition in range(many)})
         with cluster.log_held():
@@ -311,7 +311,7 @@ class TestADeletedTopic:
         cluster.advance(0)
         assert cluster.core.offset_count == 0
 
-    def test_of_a_group_with_a_long_name_is_forgotten_in_appends_below_message_max_bytes(self) -> None:
+    def test_tombstones_with_a_long_group_id_stay_below_message_max_bytes(self) -> None:
         cluster = Cluster(Config(message_max_bytes=3_000))
         group_id = "g" * 1_000
         for partition in range(20):
@@ -320,15 +320,15 @@ class TestADeletedTopic:
         cluster.advance(0)
         assert cluster.core.offset_count == 0
 
-    def test_of_very_many_groups_is_forgotten_in_several_events(self, cluster: Cluster) -> None:
-        at_once = GROUPS_PER_STEP // (1 + COST_OF_FORGETTING) + 1  # the last may go over the bound
+    def test_offsets_of_very_many_groups_are_deleted_in_several_events(self, cluster: Cluster) -> None:
+        at_once = GROUPS_PER_STEP // (1 + COST_OF_FORGETTING) + 1  # the last one may exceed the bound
         groups = [f"g{number}" for number in range(2 * at_once + 5)]
         for group_id in groups:
             cluster.commit(group_id, {T0: 1})
         cluster.holds_work = True
         with cluster.log_held():
             cluster.delete_topic("t", [0])
-            assert cluster.core.appends_in_flight == 0, "nobody waits for it"
+            assert cluster.core.appends_in_flight == 0, "no request waits for it"
             cluster.step()
             assert cluster.core.appends_in_flight == at_once
             cluster.holds_work = False

@@ -1,4 +1,4 @@
-"""Retention: which offsets expire when, which groups go, and that a scan never holds up other events for long."""
+"""Retention: which offsets and groups expire when, and that a scan never delays other events for long."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ DAY = 24 * 3_600_000
 
 @pytest.fixture
 def cluster() -> Cluster:
-    """Retention of one day, looked for every hour."""
+    """A cluster with a retention of one day and a scan every hour."""
     return Cluster(Config(offsets_retention_minutes=24 * 60, offsets_retention_check_interval_ms=3_600_000))
 
 
-def test_a_simple_groups_offset_expires_one_retention_after_its_commit(cluster: Cluster) -> None:
+def test_offset_of_a_simple_group_expires_a_retention_time_after_its_commit(cluster: Cluster) -> None:
     cluster.advance("30m")
     cluster.commit("g", {T0: 1})
     cluster.advance("24h")
@@ -31,18 +31,18 @@ def test_a_simple_groups_offset_expires_one_retention_after_its_commit(cluster: 
     assert cluster.core.metrics.offset_expirations == 1
 
 
-def test_an_empty_groups_offsets_count_from_when_it_became_empty(cluster: Cluster) -> None:
+def test_offsets_of_an_empty_group_expire_a_retention_time_after_it_became_empty(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1, session_timeout="30m")
     a.commit({T0: 1})
     cluster.advance("40h", heartbeating=[a], every="20m")
     a.leave()
     cluster.advance("23h")
-    cluster.commit("g", {T1: 2})  # by an administrator; it goes with the rest
+    cluster.commit("g", {T1: 2})  # by an administrator; it expires with the rest
     cluster.advance("2h")
     assert cluster.state() == "none"
 
 
-def test_offsets_of_a_live_group_stay_while_it_reads_their_topic(cluster: Cluster) -> None:
+def test_offsets_of_a_live_group_stay_while_it_subscribes_to_their_topic(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1, session_timeout="30m", protocols=[("range", subscription("t"))])
     a.commit({T0: 1, U0: 2})
     cluster.advance("26h", heartbeating=[a], every="20m")
@@ -53,9 +53,9 @@ def test_offsets_of_a_live_group_stay_while_it_reads_their_topic(cluster: Cluste
 @pytest.mark.parametrize(
     ("protocol_type", "metadata"),
     [("connect", subscription("t")), ("consumer", b"\0"), ("consumer", b"")],
-    ids=["not consumers", "a subscription that cannot be read", "an empty one"],
+    ids=["not consumers", "malformed subscription", "empty subscription"],
 )
-def test_where_use_is_unknown_nothing_expires(cluster: Cluster, protocol_type: str, metadata: bytes) -> None:
+def test_no_offset_expires_if_subscriptions_are_unknown(cluster: Cluster, protocol_type: str, metadata: bytes) -> None:
     (a,) = cluster.stable_group(
         members=1, session_timeout="30m", protocol_type=protocol_type, protocols=[("range", metadata)]
     )
@@ -64,7 +64,7 @@ def test_where_use_is_unknown_nothing_expires(cluster: Cluster, protocol_type: s
     assert cluster.committed("g") == {T0: 1, U0: 2}
 
 
-def test_nothing_of_a_group_expires_while_it_rebalances(cluster: Cluster) -> None:
+def test_no_offset_expires_while_the_group_rebalances(cluster: Cluster) -> None:
     a, b = cluster.stable_group(
         session_timeout="30m", rebalance_timeout=2**31 - 1, protocols=[("range", subscription("t"))]
     )
@@ -75,7 +75,7 @@ def test_nothing_of_a_group_expires_while_it_rebalances(cluster: Cluster) -> Non
     assert cluster.committed("g") == {U0: 2}
 
 
-def test_an_offset_in_an_open_transaction_keeps_its_partition_and_its_group(cluster: Cluster) -> None:
+def test_pending_offset_keeps_its_partition_and_its_group(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 1, T1: 1})
     cluster.txn_commit("g", {T0: 2})
     cluster.txn_commit("only-pending", {T0: 2})
@@ -84,7 +84,7 @@ def test_an_offset_in_an_open_transaction_keeps_its_partition_and_its_group(clus
     assert cluster.state("only-pending") == "Empty"
 
 
-def test_a_retention_that_the_client_asked_for_counts_from_the_commit(cluster: Cluster) -> None:
+def test_retention_requested_by_the_client_starts_at_the_commit(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 1}, retention_ms=7_200_000, version=4)
     value = cluster.written("g")[0].value
     assert isinstance(value, OffsetValue)
@@ -96,7 +96,7 @@ def test_a_retention_that_the_client_asked_for_counts_from_the_commit(cluster: C
     assert cluster.committed("g") == {}
 
 
-def test_a_longer_retention_keeps_an_offset_longer(cluster: Cluster) -> None:
+def test_longer_requested_retention_keeps_an_offset_longer(cluster: Cluster) -> None:
     cluster.commit("g", {T0: 1}, retention_ms=2 * DAY, version=4)
     cluster.advance("47h")
     assert cluster.committed("g") == {T0: 1}
@@ -104,7 +104,7 @@ def test_a_longer_retention_keeps_an_offset_longer(cluster: Cluster) -> None:
     assert cluster.committed("g") == {}
 
 
-def test_an_empty_group_without_offsets_goes_at_the_next_scan(cluster: Cluster) -> None:
+def test_empty_group_without_offsets_is_deleted_by_the_next_scan(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     assert cluster.state() == "Empty"
@@ -112,14 +112,14 @@ def test_an_empty_group_without_offsets_goes_at_the_next_scan(cluster: Cluster) 
     assert cluster.state() == "none"
 
 
-def test_a_group_that_waits_for_an_id_to_be_used_is_left_alone(cluster: Cluster) -> None:
+def test_group_with_a_pending_member_id_is_not_deleted(cluster: Cluster) -> None:
     cluster.advance(3_600_000 - 5_000)
     member_id = cluster.join().answer.member_id
     cluster.advance("6s")
     assert cluster.join(member_id=member_id).is_parked
 
 
-def test_expired_offsets_stay_gone_after_a_restart_and_come_back_if_their_tombstones_are_lost(
+def test_offsets_whose_tombstones_fail_stay_until_the_next_scan(
     cluster: Cluster,
 ) -> None:
     cluster.commit("g", {T0: 1})
@@ -134,7 +134,7 @@ def test_expired_offsets_stay_gone_after_a_restart_and_come_back_if_their_tombst
     assert cluster.state() == "none"
 
 
-def test_after_a_restart_an_empty_group_has_been_empty_as_long_as_before(cluster: Cluster) -> None:
+def test_restart_does_not_change_since_when_a_group_is_empty(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.commit({T0: 1})
     a.leave()
@@ -146,7 +146,7 @@ def test_after_a_restart_an_empty_group_has_been_empty_as_long_as_before(cluster
     assert cluster.state() == "none"
 
 
-def test_one_step_walks_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 20)
     for number in range(95):
         cluster.commit(f"group-{number}", {T0: 1})
@@ -166,10 +166,10 @@ def test_one_step_walks_a_bounded_number_of_groups(cluster: Cluster, monkeypatch
 
 
 @pytest.mark.parametrize("when", range(1, 8))
-def test_a_long_scan_leaves_alone_what_is_committed_while_it_runs(
+def test_offsets_committed_during_a_long_scan_stay(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, when: int
 ) -> None:
-    """Before or after any of its steps: what was committed anew stays, and so does the group."""
+    """New commits stay, and so does the group, before or after any of its steps."""
     monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 10)
     cluster.commit("g", {("t", number): 1 for number in range(35)})
     cluster.advance(DAY - 1)
@@ -192,9 +192,7 @@ def test_a_long_scan_leaves_alone_what_is_committed_while_it_runs(
     assert {key: offset for key, offset in cluster.committed("g").items() if offset == 2} == expected
 
 
-def test_a_long_scan_does_not_touch_a_commit_that_is_in_flight(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_scan_ends_when_a_commit_is_in_flight(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 10)
     cluster.commit("g", {("t", number): 1 for number in range(35)})
     cluster.advance(DAY - 1)
@@ -208,7 +206,7 @@ def test_a_long_scan_does_not_touch_a_commit_that_is_in_flight(
         in_flight = cluster.core.appends_in_flight
         while cluster.core.has_work:
             cluster.step()
-        assert cluster.core.appends_in_flight == in_flight, "it stops; the next round goes on"
+        assert cluster.core.appends_in_flight == in_flight, "the scan of the group ends; the next scan continues"
     assert cluster.committed("g")["t", 30] == 2
 
 
@@ -224,7 +222,7 @@ def test_very_many_expired_offsets_of_one_group_take_several_appends(cluster: Cl
     assert cluster.core.offset_count == 0
 
 
-def test_expired_offsets_of_a_group_with_a_long_name_go_in_appends_below_message_max_bytes() -> None:
+def test_tombstones_with_a_long_group_id_stay_below_message_max_bytes() -> None:
     cluster = Cluster(
         Config(
             offsets_retention_minutes=24 * 60, offsets_retention_check_interval_ms=3_600_000, message_max_bytes=3_000

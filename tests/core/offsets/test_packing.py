@@ -1,4 +1,4 @@
-"""Raw records become cold groups, the same as if each had been decoded and put into the store."""
+"""Packing raw records gives the same groups as decoding each record and putting it into the store."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ GROUPS = st.dictionaries(NAMES, st.tuples(st.binary(max_size=5), st.integers(0, 
 PLAIN = encode_offset_value(OffsetValue(offset=5, leader_epoch=1, metadata="", commit_timestamp_ms=9))
 
 
-def thawed(frozen: PackedGroups, offsets: dict[bytes, RawRecord]) -> OffsetStore:
+def unpacked(packed: PackedGroups, offsets: dict[bytes, RawRecord]) -> OffsetStore:
     store = OffsetStore()
-    store.adopt(frozen.data, frozen.positions, frozen.count)
-    for key in frozen.left:
+    store.adopt(packed.data, packed.positions, packed.count)
+    for key in packed.left:
         store.put(*offset_key(key), committed_offset(*offsets[key]))
     return store
 
@@ -57,47 +57,47 @@ def decoded(offsets: dict[bytes, RawRecord]) -> dict[str, GroupOffsets]:
 
 @given(OFFSETS, GROUPS, st.sets(NAMES, max_size=2), st.sampled_from([0, 1, 4, 4096]))
 @example({encode_offset_key("g", "t", 0): (OLD_AND_AS_LONG_AS_A_PLAIN_ONE, 1)}, {}, set(), 9)
-def test_what_is_frozen_is_what_each_record_says(
-    offsets: dict[bytes, RawRecord], groups: dict[str, RawRecord], warm: set[str], at_most: int
+def test_packed_groups_equal_the_decoded_records(
+    offsets: dict[bytes, RawRecord], groups: dict[str, RawRecord], left_unpacked: set[str], at_most: int
 ) -> None:
     records = {encode_group_key(group_id): record for group_id, record in groups.items()}
-    frozen = pack(offsets, records, {raw_text(group_id) for group_id in warm}, at_most)
+    packed = pack(offsets, records, {raw_text(group_id) for group_id in left_unpacked}, at_most)
     wanted = decoded(offsets)
-    cold = {
+    expected = {
         group_id: topics
         for group_id, topics in wanted.items()
-        if group_id not in warm and sum(map(len, topics.values())) <= at_most
+        if group_id not in left_unpacked and sum(map(len, topics.values())) <= at_most
     }
-    assert sorted(frozen.positions) == sorted(cold)
-    assert sorted(frozen.names) == sorted(map(raw_text, cold))
-    assert {offset_key(key).group for key in frozen.left} == wanted.keys() - cold.keys()
+    assert sorted(packed.positions) == sorted(expected)
+    assert sorted(packed.names) == sorted(map(raw_text, expected))
+    assert {offset_key(key).group for key in packed.left} == wanted.keys() - expected.keys()
 
-    blocks = {block.group_id: block for block in read_blocks(frozen.data, 0, len(frozen.data))}
-    assert {group_id: block.position for group_id, block in blocks.items()} == frozen.positions
+    blocks = {block.group_id: block for block in read_blocks(packed.data, 0, len(packed.data))}
+    assert {group_id: block.position for group_id, block in blocks.items()} == packed.positions
     for group_id, block in blocks.items():
         value, record_offset = groups.get(group_id, (None, -1))
-        again = encode_block(group_id, value, record_offset, cold[group_id])
-        assert frozen.data[block.position : block.position + block.size] == again
+        again = encode_block(group_id, value, record_offset, expected[group_id])
+        assert packed.data[block.position : block.position + block.size] == again
 
-    store = thawed(frozen, offsets)
+    store = unpacked(packed, offsets)
     assert store.count == len(offsets)
     assert {group_id: store.of_group(group_id) for group_id in store.group_ids()} == wanted
 
 
-def test_a_key_that_goes_on_behind_its_partition_is_left_alone() -> None:
+def test_key_with_bytes_after_its_partition_is_not_packed() -> None:
     longer = encode_offset_key("g", "t", 0) + b"more"
     offsets = {
         longer: (PLAIN, 1),
         encode_offset_key("g", "t", 1): (PLAIN, 2),
         encode_offset_key("g", "u", 0): (PLAIN, 3),
     }
-    frozen = pack(offsets, {}, (), 4096)
-    assert frozen.left == [longer]
-    assert frozen.names == [raw_text("g")]
-    assert thawed(frozen, offsets).of_group("g") == decoded(offsets)["g"]
+    packed = pack(offsets, {}, (), 4096)
+    assert packed.left == [longer]
+    assert packed.names == [raw_text("g")]
+    assert unpacked(packed, offsets).of_group("g") == decoded(offsets)["g"]
 
 
-@pytest.mark.parametrize("key", [b"\0\1\0\1g", b"\0\1\0\1\xff\0\1t" + bytes(4)], ids=["ends early", "no text"])
-def test_a_key_that_cannot_be_understood_fails_the_load(key: bytes) -> None:
+@pytest.mark.parametrize("key", [b"\0\1\0\1g", b"\0\1\0\1\xff\0\1t" + bytes(4)], ids=["truncated", "not UTF-8"])
+def test_malformed_key_is_a_decode_error(key: bytes) -> None:
     with pytest.raises(DecodeError):
         pack({key: (PLAIN, 1)}, {}, (), 4096)

@@ -1,4 +1,4 @@
-"""Recovery: the log read back, whatever Kafka or we have written into it."""
+"""Recovery: groups and offsets from a log that Kafka or this coordinator has written."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Records = list[tuple[bytes, bytes | None]]
 
 
 def load(cluster: Cluster, *records: tuple[bytes, bytes | None]) -> None:
-    """A coordinator that finds these records in its log, one batch each."""
+    """Load a coordinator from a log with these records, one batch each."""
     log = cluster.log.partitions[cluster.core.partition_for("g")]
     for record in records:
         log.durable.append(bytes(build_batch([record], base_offset=log.next_offset, timestamp_ms=1)))
@@ -69,7 +69,7 @@ def unloaded() -> Cluster:
     return Cluster(loaded=False)
 
 
-def test_a_group_with_members_is_stable_and_its_members_go_on(unloaded: Cluster) -> None:
+def test_group_with_members_is_stable_and_its_members_continue(unloaded: Cluster) -> None:
     load(unloaded, group_record(member("a"), member("b"), leader="b"))
     group = unloaded.group()
     assert (group.state.value, group.generation, group.leader_id) == ("Stable", 3, "b")
@@ -81,43 +81,43 @@ def test_a_group_with_members_is_stable_and_its_members_go_on(unloaded: Cluster)
     assert (described.client_id, described.client_host, described.member_assignment) == ("c", "/h", b"for a")
 
 
-@pytest.mark.parametrize("leader", [None, "nobody"])
-def test_without_a_leader_the_first_member_leads(unloaded: Cluster, leader: str | None) -> None:
+@pytest.mark.parametrize("leader", [None, "unknown"])
+def test_first_member_leads_if_the_leader_is_unknown(unloaded: Cluster, leader: str | None) -> None:
     load(unloaded, group_record(member("a"), member("b"), leader=leader))
     assert unloaded.group().leader_id == "a"
 
 
-def test_a_missing_rebalance_timeout_is_the_session_timeout(unloaded: Cluster) -> None:
+def test_missing_rebalance_timeout_is_the_session_timeout(unloaded: Cluster) -> None:
     load(unloaded, group_record(member("a", rebalance_timeout_ms=-1)))
     assert unloaded.group().members["a"].rebalance_timeout_ms == 10_000
 
 
-def test_a_member_that_offered_two_protocols_counts_as_changed(unloaded: Cluster) -> None:
+def test_member_that_joins_with_two_protocols_counts_as_changed(unloaded: Cluster) -> None:
     load(unloaded, group_record(member("a"), member("b"), leader="a"))
     one, two = ("range", subscription("t")), ("roundrobin", b"")
     assert unloaded.join(member_id="b", protocols=[one]).error is ErrorCode.NONE
     assert unloaded.join(member_id="b", protocols=[one, two]).is_parked
 
 
-def test_the_newest_record_of_a_group_counts_and_offsets_survive_it(unloaded: Cluster) -> None:
+def test_newest_record_of_a_group_wins_and_offsets_are_kept(unloaded: Cluster) -> None:
     load(unloaded, offset_record(7), group_record(member("a")), group_record(generation=4))
     assert (unloaded.state(), unloaded.group().generation) == ("Empty", 4)
     assert unloaded.committed("g") == {T0: 7}
 
 
-def test_a_tombstone_of_a_group_removes_it(unloaded: Cluster) -> None:
+def test_tombstone_removes_a_group(unloaded: Cluster) -> None:
     load(unloaded, group_record(member("a")), (encode_group_key("g"), None))
     assert unloaded.state() == "none"
 
 
-def test_an_offset_without_a_group_makes_a_simple_group(unloaded: Cluster) -> None:
+def test_offset_without_a_group_record_creates_a_simple_group(unloaded: Cluster) -> None:
     load(unloaded, offset_record(7))
     group = unloaded.group()
     assert (group.state.value, group.protocol_type, group.generation, group.is_simple) == ("Empty", None, 0, True)
     assert list(unloaded.list_groups()) == ["g"]
 
 
-def test_a_group_whose_offsets_are_all_gone_is_still_there_until_its_own_tombstone(unloaded: Cluster) -> None:
+def test_group_without_offsets_exists_until_its_own_tombstone(unloaded: Cluster) -> None:
     load(unloaded, offset_record(7), (encode_offset_key("g", "t", 0), None))
     assert unloaded.state() == "Empty"
     assert unloaded.committed("g") == {}
@@ -131,7 +131,7 @@ def test_keys_of_version_0_and_1_are_the_same_offset(unloaded: Cluster) -> None:
     assert other.committed("g") == {}
 
 
-def test_records_of_other_protocols_are_counted_and_left_alone(unloaded: Cluster) -> None:
+def test_records_of_unknown_kinds_are_counted_and_skipped(unloaded: Cluster) -> None:
     load(unloaded, (b"\0\3anything", b"\0\0"), (b"\0\x0f", None), offset_record(7))
     assert unloaded.committed("g") == {T0: 7}
     assert unloaded.core.unknown_records == 2
@@ -150,9 +150,7 @@ def test_records_of_other_protocols_are_counted_and_left_alone(unloaded: Cluster
     ],
     ids=["cut key", "cut value", "unknown value version", "cut group", "half a key", "empty key", "no group name"],
 )
-def test_what_cannot_be_understood_fails_the_partition_alone(
-    unloaded: Cluster, record: tuple[bytes, bytes | None]
-) -> None:
+def test_malformed_record_fails_only_its_partition(unloaded: Cluster, record: tuple[bytes, bytes | None]) -> None:
     unloaded.expects_faults = True
     number = unloaded.core.partition_for("g")
     load(unloaded, record)
@@ -165,27 +163,27 @@ def test_what_cannot_be_understood_fails_the_partition_alone(
     assert unloaded.list_groups() is not None
 
 
-def test_appends_go_on_where_the_log_ends(unloaded: Cluster) -> None:
+def test_appends_continue_at_the_end_of_the_log(unloaded: Cluster) -> None:
     load(unloaded, offset_record(1), offset_record(2))
-    unloaded.commit("g", {T0: 3})  # the log checks the numbers
+    unloaded.commit("g", {T0: 3})  # the log checks the offsets
     unloaded.crash_and_recover()
     assert unloaded.committed("g") == {T0: 3}
 
 
-def test_a_group_of_just_the_right_size_is_left_alone() -> None:
+def test_group_of_the_maximum_size_stays_stable() -> None:
     cluster = Cluster(Config(group_max_size=2), loaded=False)
     load(cluster, group_record(member("a"), member("b")))
     assert cluster.state() == "Stable"
 
 
-def test_two_members_with_one_id_are_not_a_group(unloaded: Cluster) -> None:
+def test_group_record_with_a_duplicate_member_id_fails_the_load(unloaded: Cluster) -> None:
     unloaded.expects_faults = True
     load(unloaded, group_record(member("a"), member("a")))
     assert unloaded.core.partitions_by_state["failed"] == 1
     assert sum(unloaded.core.groups_by_state.values()) == 0
 
 
-def test_an_id_handed_out_before_the_crash_is_unknown_after_it(cluster: Cluster) -> None:
+def test_pending_member_id_is_unknown_after_a_crash(cluster: Cluster) -> None:
     member_id = cluster.join().answer.member_id
     cluster.crash_and_recover()
     assert cluster.join(member_id=member_id).error is ErrorCode.UNKNOWN_MEMBER_ID

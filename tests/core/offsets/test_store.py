@@ -1,4 +1,4 @@
-"""The store keeps no empty shells: what is removed is gone, and the count is right."""
+"""The offset store agrees with flat dicts and keeps no empty entries; groups are hashed to partitions as in Kafka."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def operations(draw: st.DrawFn) -> list[tuple[str, int, str, str, int]]:
 
 
 @given(operations())
-def test_the_store_agrees_with_two_flat_dicts(steps: list[tuple[str, int, str, str, int]]) -> None:
+def test_store_agrees_with_two_flat_dicts(steps: list[tuple[str, int, str, str, int]]) -> None:
     store = OffsetStore()
     committed: dict[tuple[str, str, int], int] = {}
     pending: dict[tuple[int, str, str, int], int] = {}
@@ -64,7 +64,7 @@ def test_the_store_agrees_with_two_flat_dicts(steps: list[tuple[str, int, str, s
 
 
 @given(st.text(max_size=30))
-def test_groups_go_to_partitions_by_the_hash_of_java(group_id: str) -> None:
+def test_partition_of_a_group_comes_from_the_java_hash(group_id: str) -> None:
     number = 0
     encoded = group_id.encode("utf-16-be", "surrogatepass")
     for position in range(0, len(encoded), 2):
@@ -97,5 +97,5 @@ KNOWN = {
 }
 
 
-def test_the_known_groups_go_where_kafka_puts_them() -> None:
+def test_partitions_of_known_groups_are_those_of_kafka() -> None:
     assert {name: (partition_for(name, 50), partition_for(name, 16)) for name in KNOWN} == KNOWN

@@ -1,4 +1,4 @@
-"""Offsets committed in a transaction: pending until its marker, live as after a restart."""
+"""Offsets committed in a transaction are pending until its end marker, live and after a restart."""
 
 from __future__ import annotations
 
@@ -13,78 +13,78 @@ NONE = ErrorCode.NONE
 
 @pytest.fixture(params=["live", "recovered"])
 def recover(request: pytest.FixtureRequest) -> bool:
-    """Whether the process crashes and recovers before anybody looks."""
+    """True if the process crashes and recovers before the offsets are fetched."""
     return bool(request.param == "recovered")
 
 
-def look(cluster: Cluster, recover: bool) -> dict[tuple[str, int], int]:
+def committed_offsets(cluster: Cluster, recover: bool) -> dict[tuple[str, int], int]:
     if recover:
         cluster.crash_and_recover()
     return cluster.committed("g")
 
 
-def test_an_aborted_transaction_leaves_nothing(cluster: Cluster, recover: bool) -> None:
+def test_aborted_transaction_leaves_no_offsets(cluster: Cluster, recover: bool) -> None:
     cluster.commit("g", {T0: 1})
     cluster.txn_commit("g", {T0: 2, T1: 3})
     cluster.end_transaction("g", commit=False)
-    assert look(cluster, recover) == {T0: 1}
+    assert committed_offsets(cluster, recover) == {T0: 1}
     assert not cluster.fetch("g", [T0], require_stable=True).answer.groups[0].topics[0].partitions[0].error_code
 
 
-def test_without_a_marker_offsets_stay_pending(cluster: Cluster, recover: bool) -> None:
+def test_offsets_without_a_marker_stay_pending(cluster: Cluster, recover: bool) -> None:
     cluster.txn_commit("g", {T0: 2})
-    assert look(cluster, recover) == {}
+    assert committed_offsets(cluster, recover) == {}
     (partition,) = cluster.fetch("g", [T0], require_stable=True).answer.groups[0].topics[0].partitions
     assert partition.error_code == ErrorCode.UNSTABLE_OFFSET_COMMIT
     cluster.end_transaction("g", commit=True)
-    assert look(cluster, recover) == {T0: 2}
+    assert committed_offsets(cluster, recover) == {T0: 2}
 
 
-def test_a_transaction_newer_than_a_plain_commit_wins(cluster: Cluster, recover: bool) -> None:
+def test_transactional_offset_newer_than_a_plain_commit_wins(cluster: Cluster, recover: bool) -> None:
     cluster.commit("g", {T0: 7})
     cluster.txn_commit("g", {T0: 5})
     cluster.end_transaction("g", commit=True)
-    assert look(cluster, recover) == {T0: 5}
+    assert committed_offsets(cluster, recover) == {T0: 5}
 
 
-def test_two_transactions_do_not_disturb_each_other(cluster: Cluster, recover: bool) -> None:
+def test_two_transactions_are_independent(cluster: Cluster, recover: bool) -> None:
     cluster.txn_commit("g", {T0: 1, T1: 1}, producer_id=1)
     cluster.txn_commit("g", {T0: 2}, producer_id=2)
     cluster.end_transaction("g", commit=False, producer_id=2)
-    assert look(cluster, recover) == {}
+    assert committed_offsets(cluster, recover) == {}
     cluster.end_transaction("g", commit=True, producer_id=1)
-    assert look(cluster, recover) == {T0: 1, T1: 1}
+    assert committed_offsets(cluster, recover) == {T0: 1, T1: 1}
 
 
-def test_of_two_commits_in_one_transaction_the_last_counts(cluster: Cluster, recover: bool) -> None:
+def test_last_commit_in_a_transaction_wins(cluster: Cluster, recover: bool) -> None:
     cluster.txn_commit("g", {T0: 1})
     cluster.txn_commit("g", {T0: 2})
     cluster.end_transaction("g", commit=True)
-    assert look(cluster, recover) == {T0: 2}
+    assert committed_offsets(cluster, recover) == {T0: 2}
 
 
-def test_a_tombstone_drops_what_is_pending_for_its_partition(cluster: Cluster, recover: bool) -> None:
+def test_tombstone_drops_the_pending_offset_of_its_partition(cluster: Cluster, recover: bool) -> None:
     cluster.commit("g", {T0: 1})
     cluster.txn_commit("g", {T0: 2, T1: 3})
     cluster.delete_offsets("g", T0)
     cluster.end_transaction("g", commit=True)
-    assert look(cluster, recover) == {T1: 3}
+    assert committed_offsets(cluster, recover) == {T1: 3}
 
 
-def test_a_marker_without_pending_offsets_is_ignored(cluster: Cluster, recover: bool) -> None:
+def test_marker_without_pending_offsets_is_ignored(cluster: Cluster, recover: bool) -> None:
     cluster.commit("g", {T0: 1})
     cluster.end_transaction("g", commit=True, producer_id=99)
-    assert look(cluster, recover) == {T0: 1}
+    assert committed_offsets(cluster, recover) == {T0: 1}
 
 
-def test_a_marker_takes_an_offset_of_the_log(cluster: Cluster) -> None:
+def test_marker_takes_a_log_offset(cluster: Cluster) -> None:
     cluster.txn_commit("g", {T0: 1})
     cluster.end_transaction("g", commit=True)
-    cluster.commit("g", {T1: 1})  # the log checks the numbers
+    cluster.commit("g", {T1: 1})  # the log checks the offsets
     assert [record.offset for record in cluster.written("g")] == [0, 2]
 
 
-def test_a_marker_is_applied_when_it_is_durable(cluster: Cluster) -> None:
+def test_marker_is_applied_when_it_is_durable(cluster: Cluster) -> None:
     cluster.txn_commit("g", {T0: 1})
     with cluster.log_held():
         cluster.end_transaction("g", commit=True)
@@ -95,20 +95,20 @@ def test_a_marker_is_applied_when_it_is_durable(cluster: Cluster) -> None:
     assert cluster.committed("g") == {T0: 1}
 
 
-def test_a_marker_for_a_partition_that_cannot_serve_is_not_written() -> None:
+def test_marker_is_not_written_to_a_partition_that_is_not_loaded() -> None:
     cluster = Cluster(loaded=False)
     cluster.end_transaction("g", commit=True)
     assert cluster.log.partitions[cluster.core.partition_for("g")].next_offset == 0
 
 
 @pytest.mark.parametrize("generation", [-1, 0])
-def test_an_unknown_group_is_made_for_a_commit_without_a_generation(cluster: Cluster, generation: int) -> None:
+def test_unknown_group_is_created_for_a_commit_without_a_generation(cluster: Cluster, generation: int) -> None:
     expected = NONE if generation < 0 else ErrorCode.ILLEGAL_GENERATION
     assert cluster.txn_commit("g", {T0: 1}, generation=generation).errors == {T0: expected}
     assert cluster.state() == ("Empty" if generation < 0 else "none")
 
 
-def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
+def test_first_failing_check_decides_the_error(cluster: Cluster) -> None:
     cluster.existing_topics = {"t": 1}
     a, b = cluster.stable_group(instance_ids=["S0", "S1"])
 
@@ -124,7 +124,7 @@ def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
     assert error() is NONE
 
 
-def test_it_is_not_a_sign_of_life(cluster: Cluster) -> None:
+def test_transactional_commit_does_not_restart_the_session(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     cluster.advance("9s", heartbeating=[a])
     cluster.txn_commit("g", {T0: 1}, member_id=b.member_id, generation=1)
@@ -132,7 +132,7 @@ def test_it_is_not_a_sign_of_life(cluster: Cluster) -> None:
     assert b.member_id not in cluster.group().members
 
 
-def test_a_failed_append_is_told_on_every_partition(cluster: Cluster) -> None:
+def test_failed_append_is_an_error_on_every_partition(cluster: Cluster) -> None:
     with cluster.log_held():
         call = cluster.txn_commit("g", {T0: 1, T1: 2})
         cluster.fail_appends()

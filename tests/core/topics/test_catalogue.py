@@ -1,4 +1,4 @@
-"""The document of the catalogue, topic names, and the directories they become."""
+"""The document of the catalogue, topic names, and the names of partition directories."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def catalogue() -> Catalogue:
     st.dictionaries(LEGAL, st.tuples(st.integers(1, 5), CONFIGS), max_size=6),
     st.lists(st.tuples(LEGAL, st.integers(1, 9)), max_size=3),
 )
-def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]], gone: list[tuple[str, int]]) -> None:
+def test_document_holds_the_whole_catalogue(
+    topics: dict[str, tuple[int, dict[str, str]]], gone: list[tuple[str, int]]
+) -> None:
     written = catalogue()
     for number, (name, (partitions, configs)) in enumerate(topics.items()):
         if not names.is_internal(name):
@@ -44,7 +46,7 @@ def test_a_document_says_everything(topics: dict[str, tuple[int, dict[str, str]]
     assert node_configs == written.node_configs
 
 
-def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
+def test_document_with_a_change_leaves_the_catalogue_unchanged() -> None:
     known = catalogue()
     for name in ("a", "b"):
         known.add(known.make(name, name.encode() * 16, 1, {}))
@@ -62,10 +64,10 @@ def test_a_change_is_in_the_document_before_it_is_in_the_catalogue() -> None:
     assert len(document.splitlines()) < 12, "one line for each topic"
 
 
-def test_assignments_are_in_the_document_which_older_servers_must_then_refuse() -> None:
+def test_assignments_are_in_the_document_and_raise_its_format_version() -> None:
     known = catalogue()
     known.add(known.make("a", b"a" * 16, 2, {}))
-    assert '"version": 1' in known.document(), "nothing that an older server does not know"
+    assert '"version": 1' in known.document(), "an older server can read it"
     known.add(known.make("b", b"b" * 16, 2, {}, {0: 3, 1: 1}))
     document = known.document(partitions={"b": 3}, assigned={"b": {0: 3, 1: 1, 2: 2}})
     assert '"version": 2' in document
@@ -74,7 +76,7 @@ def test_assignments_are_in_the_document_which_older_servers_must_then_refuse() 
 
 
 @pytest.mark.parametrize("assigned", [{"2": 1}, {"-1": 1}, {"x": 1}, {"0": "1"}, {"0": None}, [1], 7])
-def test_an_assignment_that_makes_no_sense_is_damage(assigned: object) -> None:
+def test_invalid_assignment_is_a_damaged_document(assigned: object) -> None:
     row = {"name": "a", "id": "61" * 16, "partitions": 2, "configs": {}, "assigned": assigned}
     with pytest.raises(CatalogueError, match="damaged"):
         parse_document(json.dumps({"version": 2, "topics": [row], "deleted": []}))
@@ -113,7 +115,7 @@ GOOD = catalogue().document()
         ),
     ],
 )
-def test_a_damaged_document_is_refused(text: str) -> None:
+def test_damaged_document_is_refused(text: str) -> None:
     with pytest.raises(CatalogueError):
         parse_document(text)
 
@@ -129,12 +131,14 @@ def test_illegal_names(name: str) -> None:
 
 
 @given(LEGAL, st.integers(0, 1 << 31))
-def test_a_directory_name_is_read_back(name: str, partition: int) -> None:
+def test_directory_name_is_parsed_back(name: str, partition: int) -> None:
     assert names.parse_partition_directory(names.partition_directory(name, partition)) == (name, partition)
 
 
 @given(LEGAL, st.integers(0, 1 << 31), st.binary(min_size=16, max_size=16))
-def test_the_name_of_a_deleted_directory_fits_and_is_no_partitions(name: str, partition: int, topic_id: bytes) -> None:
+def test_name_of_a_deleted_directory_fits_and_is_not_that_of_a_partition(
+    name: str, partition: int, topic_id: bytes
+) -> None:
     directory = names.deleted_directory(name, partition, topic_id)
     assert len(directory) <= 255
     assert directory.endswith("-delete")
@@ -143,11 +147,11 @@ def test_the_name_of_a_deleted_directory_fits_and_is_no_partitions(name: str, pa
 
 
 @pytest.mark.parametrize("directory", ["orders", "orders-", "orders-x", "-1", "orders-01", ".lock", "orders-1-delete"])
-def test_other_directories_are_no_partitions(directory: str) -> None:
+def test_other_directory_names_are_not_those_of_partitions(directory: str) -> None:
     assert names.parse_partition_directory(directory) is None
 
 
-def test_collisions_are_found_and_forgotten() -> None:
+def test_collisions_are_found_until_the_topic_is_removed() -> None:
     known = catalogue()
     topic = known.make("a.b_c", b"1" * 16, 1, {})
     known.add(topic)

@@ -1,6 +1,6 @@
-"""ElectLeaders, DescribeTopicPartitions, DescribeLogDirs and ListConfigResources: what consoles ask for.
+"""ElectLeaders, DescribeTopicPartitions, DescribeLogDirs and ListConfigResources, which consoles send.
 
-The expected answers are those of Apache Kafka 4.4.0 with one broker, asked with the same requests.
+The expected responses are those of Apache Kafka 4.4.0 with one broker to the same requests.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def elect(
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_no_election_is_needed_and_what_does_not_exist_is_unknown(world: TopicsWorld, version: int) -> None:
+def test_no_election_is_needed_and_unknown_partitions_are_errors(world: TopicsWorld, version: int) -> None:
     asked = [("t0", [0, 0, 5, -1]), ("nope", [0]), ("t0", [1]), ("t1", []), ("", [0])]
     unknown = UNKNOWN_TOPIC_OR_PARTITION
     assert elect(world, asked, version=version) == (
@@ -71,26 +71,26 @@ def test_no_election_is_needed_and_what_does_not_exist_is_unknown(world: TopicsW
 
 
 @pytest.mark.parametrize("kind", [PREFERRED, UNCLEAN])
-def test_of_all_partitions_those_that_need_no_election_are_left_out(world: TopicsWorld, kind: int) -> None:
+def test_partitions_that_need_no_election_are_omitted_if_all_are_requested(world: TopicsWorld, kind: int) -> None:
     error, results = elect(world, None, kind)
     assert error == 0
     assert sorted(results) == [(OFFSETS_TOPIC, []), ("a.b", []), ("t0", []), ("t1", [])]
 
 
-def test_a_partition_whose_log_cannot_be_used_has_no_leader_to_elect(world: TopicsWorld) -> None:
+def test_offline_partition_has_no_leader_to_elect(world: TopicsWorld) -> None:
     world.topics.went_offline(world.partition("t0", 2))
     assert elect(world, [("t0", [2])], PREFERRED)[1] == [("t0", [(2, PREFERRED_NOT_AVAILABLE)])]
     assert elect(world, [("t0", [2])], UNCLEAN)[1] == [("t0", [(2, ELIGIBLE_NOT_AVAILABLE)])]
     assert ("t0", [(2, PREFERRED_NOT_AVAILABLE)]) in elect(world, None)[1]
 
 
-def test_an_unknown_type_of_election_is_an_invalid_request(world: TopicsWorld) -> None:
+def test_unknown_election_type_is_an_invalid_request(world: TopicsWorld) -> None:
     assert elect(world, [("t0", [0])], 7) == (INVALID_REQUEST, [("t0", [(0, INVALID_REQUEST)])])
     assert elect(world, None, 7) == (INVALID_REQUEST, [])
-    assert elect(world, [], 7) == (0, []), "nothing was asked"
+    assert elect(world, [], 7) == (0, []), "an empty list requests nothing"
 
 
-def test_many_partitions_are_taken_in_steps(world: TopicsWorld) -> None:
+def test_many_partitions_are_handled_in_steps(world: TopicsWorld) -> None:
     _, [(_, results)] = elect(world, [("t0", [0] * 20_000)])
     assert len(results) == 20_000
     assert world.steps > 30
@@ -118,7 +118,7 @@ def page(
 ALL = [(OFFSETS_TOPIC, 0, [0]), ("a.b", 0, [0]), ("t0", 0, [0, 1, 2]), ("t1", 0, [0, 1])]
 
 
-def test_all_topics_come_in_the_order_of_their_names(world: TopicsWorld) -> None:
+def test_all_topics_are_ordered_by_name(world: TopicsWorld) -> None:
     assert page(world) == (ALL, None)
     answer = world.call(partitions_api.API, DescribeTopicPartitionsRequest(), 0)
     first, second = answer.topics[:2]
@@ -131,7 +131,7 @@ def test_all_topics_come_in_the_order_of_their_names(world: TopicsWorld) -> None
     assert (partition.eligible_leader_replicas, partition.last_known_elr) == ([], [])
 
 
-def test_names_asked_for_twice_come_once_and_unknown_ones_with_an_error(world: TopicsWorld) -> None:
+def test_topic_named_twice_is_described_once_and_unknown_topics_are_errors(world: TopicsWorld) -> None:
     topics, following = page(world, "t1", "t0", "nope", "a/b", "t0")
     assert topics == [
         ("a/b", INVALID_TOPIC, []),
@@ -157,13 +157,13 @@ def test_names_asked_for_twice_come_once_and_unknown_ones_with_an_error(world: T
         (9, ("t0", -1), [], None),
     ],
 )
-def test_a_page_begins_at_the_cursor_and_ends_at_the_limit(
+def test_page_begins_at_the_cursor_and_ends_at_the_limit(
     world: TopicsWorld, limit: int, cursor: Any, topics: Any, following: Any
 ) -> None:
     assert page(world, limit=limit, cursor=cursor) == (topics, following)
 
 
-def test_topics_that_do_not_exist_do_not_count(world: TopicsWorld) -> None:
+def test_unknown_topics_do_not_count_for_the_limit(world: TopicsWorld) -> None:
     assert page(world, "nope", "t0", "zope", limit=3) == (
         [("nope", UNKNOWN_TOPIC_OR_PARTITION, []), ("t0", 0, [0, 1, 2])],
         ("zope", 0),
@@ -175,13 +175,13 @@ def test_topics_that_do_not_exist_do_not_count(world: TopicsWorld) -> None:
 
 
 @pytest.mark.parametrize("cursor", [("t1", 0), ("", 1), ("t0", -1)])
-def test_a_cursor_that_is_not_in_the_list_or_negative_is_an_invalid_request(
+def test_cursor_outside_the_request_or_negative_is_an_invalid_request(
     world: TopicsWorld, cursor: tuple[str, int]
 ) -> None:
     assert page(world, "t0", cursor=cursor) == ([("t0", INVALID_REQUEST, [])], None)
 
 
-def test_pages_joined_are_the_whole_and_none_is_over_the_limit_of_the_server(world: TopicsWorld) -> None:
+def test_all_pages_are_complete_and_within_the_servers_limit(world: TopicsWorld) -> None:
     world.create("big", 4500)
     seen: list[tuple[str, int]] = []
     cursor: tuple[str, int] | None = None
@@ -192,10 +192,10 @@ def test_pages_joined_are_the_whole_and_none_is_over_the_limit_of_the_server(wor
         if cursor is None:
             break
     assert len(seen) == len(set(seen)) == 4507
-    assert world.steps > 15, "a page is put together in steps"
+    assert world.steps > 15, "a page is built in steps"
 
 
-def test_an_offline_partition_has_no_leader(world: TopicsWorld) -> None:
+def test_offline_partition_has_no_leader(world: TopicsWorld) -> None:
     world.topics.went_offline(world.partition("a.b"))
     answer = world.call(partitions_api.API, DescribeTopicPartitionsRequest(topics=[TopicRequest("a.b")]), 0)
     [partition] = answer.topics[0].partitions
@@ -218,7 +218,7 @@ def sizes(result: Any) -> dict[str, dict[int, int]]:
 
 
 @pytest.mark.parametrize("version", [1, 2, 3, 4, 5])
-def test_a_log_directory_has_the_sizes_of_the_logs_that_were_asked_for(world: TopicsWorld, version: int) -> None:
+def test_log_directory_has_the_sizes_of_the_requested_logs(world: TopicsWorld, version: int) -> None:
     data = batch(b"one", b"two")
     produce(world, data, topic="t0", partition=1)
     result = log_dirs(world, [("t0", [0, 9]), ("t0", [1]), ("nope", [0])], version)
@@ -228,7 +228,7 @@ def test_a_log_directory_has_the_sizes_of_the_logs_that_were_asked_for(world: To
     assert (result.total_bytes, result.usable_bytes) == ((1000, 400) if version >= 4 else (-1, -1))
 
 
-def test_null_asks_for_all_logs_and_an_empty_list_for_none(world: TopicsWorld) -> None:
+def test_null_requests_all_logs_and_an_empty_list_none(world: TopicsWorld) -> None:
     assert {name: sorted(each) for name, each in sizes(log_dirs(world, None)).items()} == {
         OFFSETS_TOPIC: [0],
         "a.b": [0],
@@ -238,20 +238,20 @@ def test_null_asks_for_all_logs_and_an_empty_list_for_none(world: TopicsWorld) -
     assert log_dirs(world, []).topics == []
 
 
-def test_the_size_of_an_offsets_partition_is_that_of_its_log_now(world: TopicsWorld) -> None:
+def test_size_of_an_offsets_partition_is_the_current_size_of_its_log(world: TopicsWorld) -> None:
     log = world.topics.catalogue.topics[OFFSETS_TOPIC].partitions[0].view
     assert isinstance(log, MemoryLog)
     log.append(batch(b"offset"), 0, 0)
     assert sizes(log_dirs(world, [(OFFSETS_TOPIC, [0])])) == {OFFSETS_TOPIC: {0: log.size_bytes}}
 
 
-def test_a_directory_that_cannot_be_used_is_a_storage_error(world: TopicsWorld) -> None:
+def test_unusable_directory_is_a_storage_error(world: TopicsWorld) -> None:
     world.disk = None
     result = log_dirs(world, None)
     assert (result.error_code, result.topics) == (STORAGE, [])
 
 
-def test_the_disk_is_asked_elsewhere_and_the_answer_waits_for_it(world: TopicsWorld) -> None:
+def test_response_waits_until_the_executor_has_measured_the_disk(world: TopicsWorld) -> None:
     world.hold = {MeasureDisk}
     ticket = world.send(log_dirs_api.API, DescribeLogDirsRequest(topics=None), 5)
     assert ticket not in world.answers
@@ -259,7 +259,7 @@ def test_the_disk_is_asked_elsewhere_and_the_answer_waits_for_it(world: TopicsWo
     assert ticket in world.answers
 
 
-def test_a_node_tells_of_its_own_partitions_and_many_are_taken_in_steps() -> None:
+def test_only_local_partitions_are_described_in_steps() -> None:
     cluster = Cluster.of({1: Address("a", 1), 2: Address("b", 2)}, 2)
     world = TopicsWorld(cluster=cluster)
     world.create("t0", 4000)
@@ -279,19 +279,19 @@ def listed(world: TopicsWorld, *types: int, version: int = 1) -> tuple[int, list
     return answer.error_code, [(each.resource_type, each.resource_name) for each in answer.config_resources]
 
 
-def test_an_empty_list_of_types_asks_for_all(world: TopicsWorld) -> None:
+def test_empty_list_of_types_requests_all(world: TopicsWorld) -> None:
     error, resources = listed(world)
     assert error == 0
     assert resources[:2] == [(BROKER_LOGGER, "1"), (BROKER, "1")]
     assert sorted(resources[2:]) == [(TOPIC, OFFSETS_TOPIC), (TOPIC, "a.b"), (TOPIC, "t0"), (TOPIC, "t1")]
 
 
-def test_types_are_chosen_and_unknown_ones_refuse_the_request(world: TopicsWorld) -> None:
+def test_types_select_resources_and_unknown_types_are_refused(world: TopicsWorld) -> None:
     assert listed(world, BROKER, BROKER) == (0, [(BROKER, "1")])
     assert listed(world, GROUP, CLIENT_METRICS) == (0, [])
     for types in ((0,), (1, TOPIC), (64,)):
         assert listed(world, *types) == (UNSUPPORTED_VERSION, [])
 
 
-def test_version_0_asks_for_metrics_of_clients_which_there_are_none_of(world: TopicsWorld) -> None:
+def test_version_0_requests_client_metrics_and_gets_none(world: TopicsWorld) -> None:
     assert listed(world, version=0) == (0, [])

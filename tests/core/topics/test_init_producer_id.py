@@ -1,4 +1,4 @@
-"""InitProducerId: no id twice, whatever happens in between."""
+"""InitProducerId: no producer id is given twice, also after failures and restarts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def ask(world: TopicsWorld, version: int = 4, **about: object) -> InitProducerId
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_every_producer_gets_an_id_of_its_own(version: int) -> None:
+def test_every_producer_gets_its_own_id(version: int) -> None:
     world = TopicsWorld()
     answers = [ask(world, version) for _ in range(2 * BLOCK_SIZE + 5)]
     assert [answer.producer_id for answer in answers] == list(range(2 * BLOCK_SIZE + 5))
@@ -40,13 +40,13 @@ def test_ids_are_reserved_before_they_are_handed_out() -> None:
     assert ids == list(range(BLOCK_SIZE + 2))
 
 
-def test_a_restart_goes_on_behind_the_last_block() -> None:
+def test_restart_continues_after_the_last_reserved_block() -> None:
     world = TopicsWorld()
     world.topics.producer_ids.restore(3 * BLOCK_SIZE)
     assert ask(world).producer_id == 3 * BLOCK_SIZE
 
 
-def test_a_disk_that_refuses_makes_clients_come_back() -> None:
+def test_failed_reservation_is_a_retriable_error() -> None:
     world = TopicsWorld()
     world.fail_changes = 1
     answer = ask(world)
@@ -66,6 +66,6 @@ def test_a_disk_that_refuses_makes_clients_come_back() -> None:
         ({"producer_id": 5, "producer_epoch": 5}, ErrorCode.NONE),
     ],
 )
-def test_what_may_be_asked(about: dict[str, object], error: ErrorCode) -> None:
+def test_requests_are_validated_and_errors_are_not_retriable(about: dict[str, object], error: ErrorCode) -> None:
     assert ask(TopicsWorld(), **about).error_code == error
     assert not error.retriable

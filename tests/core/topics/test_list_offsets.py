@@ -1,4 +1,4 @@
-"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords: what can be asked about offsets, and how the first one moves."""
+"""ListOffsets, OffsetForLeaderEpoch and DeleteRecords."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ def ask(world: TopicsWorld, timestamp: int, **about: int) -> tuple[int, int, int
     return answer.error_code, answer.offset, answer.timestamp, answer.leader_epoch
 
 
-def test_latest_and_earliest(world: TopicsWorld) -> None:
+def test_latest_and_earliest_offsets(world: TopicsWorld) -> None:
     assert ask(world, LATEST) == (0, 10, -1, 0)
     assert ask(world, EARLIEST) == (0, 0, -1, 0)
     assert ask(world, LOCAL) == (0, 0, -1, 0)
 
 
-def test_by_timestamp_the_first_record_that_is_young_enough(world: TopicsWorld) -> None:
+def test_timestamp_finds_the_first_record_at_or_after_it(world: TopicsWorld) -> None:
     assert ask(world, TIMESTAMP + 41) == (0, 5, TIMESTAMP + 50, 0)
     assert ask(world, TIMESTAMP + 50) == (0, 5, TIMESTAMP + 50, 0)
     assert ask(world, 0) == (0, 0, TIMESTAMP, 0)
 
 
-def test_by_timestamp_beyond_the_newest_record_there_is_none(world: TopicsWorld) -> None:
+def test_timestamp_after_the_newest_record_finds_none(world: TopicsWorld) -> None:
     assert ask(world, TIMESTAMP + 91) == (0, -1, -1, -1)
 
 
-def test_the_record_with_the_newest_timestamp_need_not_be_the_last(world: TopicsWorld) -> None:
+def test_max_timestamp_finds_a_record_that_is_not_the_last(world: TopicsWorld) -> None:
     produce(world, batch(timestamp=TIMESTAMP + 500))
     produce(world, batch(timestamp=TIMESTAMP + 5))
     assert ask(world, MAX) == (0, 10, TIMESTAMP + 500, 0)
 
 
-def test_an_empty_partition_has_no_newest_record() -> None:
+def test_max_timestamp_finds_no_record_in_an_empty_partition() -> None:
     world = TopicsWorld()
     world.create("orders")
     assert ask(world, MAX) == (0, -1, -1, -1)
@@ -72,15 +72,13 @@ def test_an_empty_partition_has_no_newest_record() -> None:
     ("version", "refused"),
     [(1, {MAX, LOCAL, TIERED, -6}), (6, {MAX, LOCAL, TIERED}), (7, {LOCAL, TIERED}), (8, {TIERED, -6, -(1 << 40)})],
 )
-def test_timestamps_that_a_version_does_not_know_are_refused(
-    world: TopicsWorld, version: int, refused: set[int]
-) -> None:
+def test_special_timestamps_of_later_versions_are_refused(world: TopicsWorld, version: int, refused: set[int]) -> None:
     for timestamp in (LATEST, EARLIEST, *refused):
         [answer] = list_offsets(world, [timestamp], version=version)
         assert answer.error_code == (ErrorCode.UNSUPPORTED_VERSION if timestamp in refused else ErrorCode.NONE)
 
 
-def test_unknown_partitions_and_epochs_are_told(world: TopicsWorld) -> None:
+def test_unknown_partitions_and_epochs_are_errors(world: TopicsWorld) -> None:
     known, unknown = list_offsets(world, [LATEST, LATEST])
     assert (known.error_code, unknown.error_code) == (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     assert (unknown.offset, unknown.timestamp) == (-1, -1)
@@ -88,14 +86,14 @@ def test_unknown_partitions_and_epochs_are_told(world: TopicsWorld) -> None:
     assert ask(world, LATEST, leader_epoch=4)[0] == ErrorCode.UNKNOWN_LEADER_EPOCH
 
 
-def test_a_partition_asked_for_twice_is_an_invalid_request(world: TopicsWorld) -> None:
+def test_partition_named_twice_is_an_invalid_request(world: TopicsWorld) -> None:
     asked = ListOffsetsPartition(partition_index=0, timestamp=LATEST)
     request = ListOffsetsRequest(topics=[ListOffsetsTopic(name="orders", partitions=[asked, asked])])
     answer = world.call(list_offsets_api.API, request, 5)
     assert [each.error_code for each in answer.topics[0].partitions] == [ErrorCode.INVALID_REQUEST] * 2
 
 
-def test_the_offsets_log_has_offsets_too(world: TopicsWorld) -> None:
+def test_offsets_of_the_offsets_log_can_be_listed(world: TopicsWorld) -> None:
     log = MemoryLog()
     world.topics.add_internal(OFFSETS_TOPIC, b"i" * 16, [log])
     log.append(batch(), 0, TIMESTAMP)
@@ -119,7 +117,7 @@ def test_the_offsets_log_has_offsets_too(world: TopicsWorld) -> None:
         (5, -1, 0, (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, -1, -1)),
     ],
 )
-def test_the_one_epoch_ends_where_the_partition_ends(
+def test_end_of_the_leader_epoch_is_the_end_of_the_partition(
     world: TopicsWorld, version: int, partition: int, current: int, epoch: int, expected: tuple[int, int, int]
 ) -> None:
     asked = OffsetForLeaderPartition(partition=partition, current_leader_epoch=current, leader_epoch=epoch)
@@ -147,7 +145,7 @@ def delete(world: TopicsWorld, offset: int, version: int = 2, **about: int | str
     return partition.error_code, partition.low_watermark
 
 
-def test_deleted_records_are_gone(world: TopicsWorld) -> None:
+def test_deleted_records_cannot_be_fetched(world: TopicsWorld) -> None:
     assert delete(world, 4) == (0, 4)
     assert fetch(world, 3).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
     answer = fetch(world, 4)
@@ -157,17 +155,17 @@ def test_deleted_records_are_gone(world: TopicsWorld) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_minus_one_deletes_everything(world: TopicsWorld, version: int) -> None:
+def test_offset_minus_one_deletes_all_records(world: TopicsWorld, version: int) -> None:
     assert delete(world, -1, version) == (0, 10)
     assert ask(world, EARLIEST)[1] == ask(world, LATEST)[1] == 10
 
 
-def test_what_is_gone_already_stays_gone(world: TopicsWorld) -> None:
+def test_deletion_before_the_log_start_changes_nothing(world: TopicsWorld) -> None:
     delete(world, 6)
     assert delete(world, 2) == (0, 6)
 
 
-def test_the_answer_waits_until_it_is_true(world: TopicsWorld) -> None:
+def test_response_waits_until_the_records_are_deleted(world: TopicsWorld) -> None:
     world.hold.add(TrimLog)
     ticket = world.send(delete_records_api.API, deletion(4), 2)
     assert world.answer(ticket) is UNANSWERED
@@ -180,7 +178,7 @@ def test_records_of_a_topic_with_an_empty_cleanup_policy_can_be_deleted(world: T
     assert delete(world, 0, topic="kept") == (0, 0)
 
 
-def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
+def test_invalid_deletions_are_refused(world: TopicsWorld) -> None:
     world.create("compacted", cleanup_policy="compact")
     world.topics.add_internal(OFFSETS_TOPIC, b"i" * 16, [MemoryLog()])
     assert delete(world, 11) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
@@ -190,7 +188,7 @@ def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
     assert delete(world, 0, topic=OFFSETS_TOPIC) == (ErrorCode.INVALID_TOPIC_EXCEPTION, -1)
 
 
-def test_a_fetch_waiting_at_an_offset_that_is_deleted_is_told(world: TopicsWorld) -> None:
+def test_fetch_waiting_at_a_deleted_offset_gets_an_error(world: TopicsWorld) -> None:
     ticket = send_fetch(world, 9, min_bytes=1000)
     assert world.answer(ticket) is UNANSWERED
     delete(world, -1)

@@ -1,4 +1,4 @@
-"""Metadata and DescribeCluster: what clients learn about this node, and topics that come to be by being asked for."""
+"""Metadata and DescribeCluster: the cluster and its topics, and automatic creation of topics."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_this_node_leads_every_partition(world: TopicsWorld, version: int) -> No
 
 
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_all_topics_the_offsets_log_among_them(world: TopicsWorld, version: int) -> None:
+def test_all_topics_include_the_offsets_topic(world: TopicsWorld, version: int) -> None:
     found = {topic.name: topic for topic in ask_all(world, version).topics}
     assert list(found) == [OFFSETS_TOPIC, "orders"]
     assert len(found[OFFSETS_TOPIC].partitions) == 8
@@ -74,12 +74,12 @@ def test_all_topics_the_offsets_log_among_them(world: TopicsWorld, version: int)
 
 
 @pytest.mark.parametrize("version", range(1, 13))
-def test_an_empty_list_asks_for_nothing(world: TopicsWorld, version: int) -> None:
+def test_empty_list_requests_no_topics(world: TopicsWorld, version: int) -> None:
     answer = ask(world, version=version)
     assert (len(answer.brokers), answer.topics) == (1, [])
 
 
-def test_topics_can_be_asked_for_by_id_from_version_12_on(world: TopicsWorld) -> None:
+def test_topics_can_be_requested_by_id_since_version_12(world: TopicsWorld) -> None:
     topic_id = world.partition("orders").topic.topic_id
     found, missing = ask(world, version=12, ids=(topic_id, b"\x09" * 16)).topics
     assert (found.name, found.topic_id, found.error_code) == ("orders", topic_id, 0)
@@ -87,27 +87,27 @@ def test_topics_can_be_asked_for_by_id_from_version_12_on(world: TopicsWorld) ->
 
 
 @pytest.mark.parametrize("version", [10, 11])
-def test_versions_10_and_11_carry_ids_that_may_not_be_used(world: TopicsWorld, version: int) -> None:
+def test_topic_ids_in_versions_10_and_11_are_refused(world: TopicsWorld, version: int) -> None:
     [topic] = ask(world, version=version, ids=(world.partition("orders").topic.topic_id,)).topics
     assert (topic.error_code, topic.name) == (ErrorCode.INVALID_REQUEST, "")
 
 
-def test_a_topic_asked_for_twice_is_answered_once(world: TopicsWorld) -> None:
+def test_topic_named_twice_is_described_once(world: TopicsWorld) -> None:
     assert [topic.name for topic in ask(world, "orders", "orders").topics] == ["orders"]
 
 
-# -- topics that come to be --------------------------------------------------------------------------------------
+# -- automatic creation ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", ALL_VERSIONS)
-def test_an_unknown_topic_is_created_and_found_by_the_next_request(world: TopicsWorld, version: int) -> None:
+def test_unknown_topic_is_created_and_found_by_the_next_request(world: TopicsWorld, version: int) -> None:
     [first] = ask(world, "new", version=version).topics
     assert (first.error_code, first.partitions) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
     [second] = ask(world, "new", version=version).topics
     assert (second.error_code, len(second.partitions)) == (0, 4)
 
 
-def test_a_topic_on_its_way_is_unknown_and_not_created_twice(world: TopicsWorld) -> None:
+def test_topic_that_is_being_created_is_unknown_and_not_created_twice(world: TopicsWorld) -> None:
     world.hold.add(ChangeCatalogue)
     for _ in range(3):
         [topic] = ask(world, "new").topics
@@ -119,19 +119,19 @@ def test_a_topic_on_its_way_is_unknown_and_not_created_twice(world: TopicsWorld)
 
 
 @pytest.mark.parametrize("version", range(4, 13))
-def test_a_client_may_ask_without_creating(world: TopicsWorld, version: int) -> None:
+def test_client_can_forbid_automatic_creation(world: TopicsWorld, version: int) -> None:
     for _ in range(2):
         [topic] = ask(world, "new", version=version, allow_auto_topic_creation=False).topics
         assert topic.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_the_server_may_refuse_to_create() -> None:
+def test_server_can_forbid_automatic_creation() -> None:
     world = TopicsWorld(auto_create_topics_enable=False)
     for _ in range(2):
         assert ask(world, "new").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_names_for_which_there_is_no_room_are_told_in_one_line() -> None:
+def test_topics_above_the_limit_are_logged_in_one_line() -> None:
     world = TopicsWorld(max_topics=3)
     ask(world, *(f"new-{number}" for number in range(2_000)))
     ask(world, *(f"more-{number}" for number in range(2_000)))
@@ -141,26 +141,26 @@ def test_names_for_which_there_is_no_room_are_told_in_one_line() -> None:
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "a b", "ü", "x" * 250])
-def test_an_impossible_name_is_told(world: TopicsWorld, name: str) -> None:
+def test_illegal_name_is_an_error(world: TopicsWorld, name: str) -> None:
     [topic] = ask(world, name).topics
     assert (topic.error_code, topic.name) == (ErrorCode.INVALID_TOPIC_EXCEPTION, name)
 
 
-def test_internal_topics_do_not_come_to_be(world: TopicsWorld) -> None:
+def test_internal_topics_are_not_created_automatically(world: TopicsWorld) -> None:
     for _ in range(2):
         [topic] = ask(world, "__transaction_state").topics
         assert (topic.error_code, topic.is_internal) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
     assert not world.notes
 
 
-def test_a_colliding_name_is_not_created_and_the_operator_is_told(world: TopicsWorld) -> None:
+def test_topic_with_a_colliding_name_is_not_created_and_logged(world: TopicsWorld) -> None:
     world.create("a.b")
     for _ in range(2):
         assert ask(world, "a_b").topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert "collides" in world.notes[0]
 
 
-def test_above_the_limit_of_topics_nothing_is_created() -> None:
+def test_no_topic_is_created_above_max_topics() -> None:
     world = TopicsWorld(max_topics=2)
     for _ in range(2):
         ask(world, "a", "b", "c")
@@ -168,17 +168,17 @@ def test_above_the_limit_of_topics_nothing_is_created() -> None:
     assert "max.topics" in world.notes[-1]
 
 
-def test_a_creation_that_the_disk_refused_is_tried_again(world: TopicsWorld) -> None:
+def test_failed_creation_is_retried_by_the_next_request(world: TopicsWorld) -> None:
     world.fail_changes = 1
     ask(world, "new")
     ask(world, "new")
     assert ask(world, "new").topics[0].error_code == 0
 
 
-# -- what one may do, what is wrong ------------------------------------------------------------------------------
+# -- authorized operations and errors ----------------------------------------------------------------------------
 
 
-def test_operations_are_told_to_those_who_ask(world: TopicsWorld) -> None:
+def test_authorized_operations_are_returned_on_request(world: TopicsWorld) -> None:
     assert ask(world, "orders").topics[0].topic_authorized_operations == -2147483648
     answer = ask(world, "orders", include_topic_authorized_operations=True, include_cluster_authorized_operations=True)
     assert answer.topics[0].topic_authorized_operations == 0b1101_1111_1000
@@ -187,7 +187,7 @@ def test_operations_are_told_to_those_who_ask(world: TopicsWorld) -> None:
     assert ask(world, "orders").topics[0].topic_authorized_operations == -2147483648
 
 
-def test_a_partition_without_a_log_has_no_leader(world: TopicsWorld) -> None:
+def test_offline_partition_has_no_leader(world: TopicsWorld) -> None:
     ask(world, "orders")
     world.topics.went_offline(world.partition("orders", 1))
     good, bad, _ = ask(world, "orders").topics[0].partitions
@@ -197,7 +197,7 @@ def test_a_partition_without_a_log_has_no_leader(world: TopicsWorld) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_the_cluster_is_this_node(world: TopicsWorld, version: int) -> None:
+def test_described_cluster_is_this_node(world: TopicsWorld, version: int) -> None:
     answer = world.call(cluster_api.API, DescribeClusterRequest(), version)
     assert isinstance(answer, DescribeClusterResponse)
     assert (answer.error_code, answer.cluster_id, answer.controller_id) == (0, "test-cluster", 1)
@@ -205,7 +205,7 @@ def test_the_cluster_is_this_node(world: TopicsWorld, version: int) -> None:
     assert answer.cluster_authorized_operations == -2147483648
 
 
-def test_operations_on_the_cluster_are_told_to_those_who_ask(world: TopicsWorld) -> None:
+def test_authorized_operations_on_the_cluster_are_returned_on_request(world: TopicsWorld) -> None:
     request = DescribeClusterRequest(include_cluster_authorized_operations=True)
     assert world.call(cluster_api.API, request, 0).cluster_authorized_operations == 0b1_1111_1010_0000
 
@@ -213,10 +213,10 @@ def test_operations_on_the_cluster_are_told_to_those_who_ask(world: TopicsWorld)
 @pytest.mark.parametrize(
     ("endpoint", "error"), [(2, ErrorCode.MISMATCHED_ENDPOINT_TYPE), (7, ErrorCode.UNSUPPORTED_ENDPOINT_TYPE)]
 )
-def test_other_endpoints_are_not_here(world: TopicsWorld, endpoint: int, error: ErrorCode) -> None:
+def test_other_endpoint_types_are_refused(world: TopicsWorld, endpoint: int, error: ErrorCode) -> None:
     answer = world.call(cluster_api.API, DescribeClusterRequest(endpoint_type=endpoint), 1)
     assert (answer.error_code, answer.brokers, answer.controller_id) == (error, [], -1)
 
 
-def test_topics_without_an_id_have_the_zero_id(world: TopicsWorld) -> None:
+def test_unknown_topic_has_the_zero_id(world: TopicsWorld) -> None:
     assert ask(world, "new", version=12).topics[0].topic_id == ZERO_UUID

@@ -1,6 +1,7 @@
-"""Settings of nodes that are changed while they run: IncrementalAlterConfigs and DescribeConfigs of type BROKER.
+"""Settings of nodes that are changed at run time: IncrementalAlterConfigs and DescribeConfigs of type BROKER.
 
-Codes and sources are those of Apache Kafka 4.4.0, asked with the same requests; what differs is in docs/differences.md.
+Error codes and sources are those that Apache Kafka 4.4.0 returned to the same requests; docs/differences.md lists the
+differences.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def alter(
 
 
 def described(world: TopicsWorld, name: str, resource: int = BROKER, of: str = "1") -> list[tuple[str, str, int]]:
-    """The levels of a setting, the one that holds first, after it was held against the setting itself."""
+    """Return the levels of a setting, the effective one first, after checking it against the setting itself."""
     asked = DescribeConfigsResource(resource_type=resource, resource_name=of, configuration_keys=[name])
     request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
     [result] = world.call(describe_api.API, request, 4).results
@@ -70,7 +71,7 @@ def described(world: TopicsWorld, name: str, resource: int = BROKER, of: str = "
     return [(each.name, each.value, each.source) for each in config.synonyms]
 
 
-def test_a_setting_holds_at_once_and_shows_where_it_comes_from(world: TopicsWorld) -> None:
+def test_setting_takes_effect_at_once_and_shows_its_source(world: TopicsWorld) -> None:
     assert alter(world, ("group.max.size", SET, "7")) == (0, "")
     assert world.config.group_max_size == 7
     assert described(world, "group.max.size") == [
@@ -80,7 +81,7 @@ def test_a_setting_holds_at_once_and_shows_where_it_comes_from(world: TopicsWorl
     ]
 
 
-def test_what_is_set_for_a_node_comes_before_what_is_set_for_all(world: TopicsWorld) -> None:
+def test_setting_of_a_node_overrides_the_setting_of_all_nodes(world: TopicsWorld) -> None:
     assert alter(world, ("group.max.size", SET, "9"), node="")[0] == 0
     assert world.config.group_max_size == 9
     assert alter(world, ("group.max.size", SET, "7"))[0] == 0
@@ -99,7 +100,7 @@ def test_what_is_set_for_a_node_comes_before_what_is_set_for_all(world: TopicsWo
     assert described(world, "group.max.size", of="") == []
 
 
-def test_topics_inherit_it_unless_they_say_otherwise(world: TopicsWorld) -> None:
+def test_topics_inherit_a_setting_unless_they_override_it(world: TopicsWorld) -> None:
     world.create("short", retention_ms="5000")
     assert alter(world, (RETENTION, SET, "123456"))[0] == 0
     settings = {name: topic.settings.retention_ms for name, topic in world.topics.catalogue.topics.items()}
@@ -138,7 +139,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("change", "error", "reason"), REFUSED)
-def test_what_cannot_be_done_is_refused_and_nothing_changes(
+def test_refused_change_changes_nothing(
     world: TopicsWorld, change: tuple[str, int, str | None], error: ErrorCode, reason: str
 ) -> None:
     code, text = alter(world, ("group.max.size", SET, "7"), change)
@@ -148,7 +149,7 @@ def test_what_cannot_be_done_is_refused_and_nothing_changes(
     assert world.topics.catalogue.node_configs == {}
 
 
-def test_a_setting_that_is_not_set_can_be_removed(world: TopicsWorld) -> None:
+def test_unset_setting_can_be_deleted(world: TopicsWorld) -> None:
     assert alter(world, ("node.id", DELETE, None), ("nope", DELETE, None), (RETENTION, DELETE, "x"))[0] == 0
 
 
@@ -156,29 +157,27 @@ def test_a_setting_that_is_not_set_can_be_removed(world: TopicsWorld) -> None:
     ("node", "reason"),
     [("2", "Unexpected broker id, expected 1, but received 2"), ("x", "Node id must be an integer, but it is: x")],
 )
-def test_the_settings_of_a_node_that_does_not_exist_cannot_be_changed(
-    world: TopicsWorld, node: str, reason: str
-) -> None:
+def test_settings_of_an_unknown_node_are_refused(world: TopicsWorld, node: str, reason: str) -> None:
     assert alter(world, (RETENTION, SET, "5"), node=node) == (ErrorCode.INVALID_REQUEST, reason)
 
 
-def test_two_settings_that_fit_together_may_come_together(world: TopicsWorld) -> None:
+def test_two_settings_that_depend_on_each_other_can_change_together(world: TopicsWorld) -> None:
     changes = ("group.min.session.timeout.ms", SET, "1"), ("group.max.session.timeout.ms", SET, "5")
     assert alter(world, *changes)[0] == 0
     assert (world.config.group_min_session_timeout_ms, world.config.group_max_session_timeout_ms) == (1, 5)
 
 
-def test_a_setting_named_twice_is_refused(world: TopicsWorld) -> None:
+def test_setting_named_twice_is_refused(world: TopicsWorld) -> None:
     assert alter(world, (RETENTION, SET, "5"), (RETENTION, SET, "6"))[0] == ErrorCode.INVALID_REQUEST
 
 
-def test_with_validate_only_nothing_changes(world: TopicsWorld) -> None:
+def test_validate_only_changes_nothing(world: TopicsWorld) -> None:
     assert alter(world, ("group.max.size", SET, "7"), validate_only=True) == (0, "")
     assert alter(world, ("node.id", SET, "7"), validate_only=True)[0] == ErrorCode.INVALID_REQUEST
     assert world.config.group_max_size == 50
 
 
-def test_it_is_durable_before_it_holds_and_does_not_hold_if_it_cannot_be_written(world: TopicsWorld) -> None:
+def test_setting_takes_effect_when_it_is_durable_and_not_if_the_write_fails(world: TopicsWorld) -> None:
     world.hold = {ChangeCatalogue}
     configs = [AlterableConfig(name="group.max.size", config_operation=SET, value="7")]
     resource = AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=configs)
@@ -193,7 +192,7 @@ def test_it_is_durable_before_it_holds_and_does_not_hold_if_it_cannot_be_written
     assert world.config.group_max_size == 7
 
 
-def test_topics_and_a_node_may_be_in_one_request(world: TopicsWorld) -> None:
+def test_one_request_can_change_topics_and_a_node(world: TopicsWorld) -> None:
     resources = [
         AlterConfigsResource(
             resource_type=kind, resource_name=name, configs=[AlterableConfig(name=key, config_operation=SET, value="6")]
@@ -205,7 +204,7 @@ def test_topics_and_a_node_may_be_in_one_request(world: TopicsWorld) -> None:
     assert (world.config.group_max_size, world.partition("orders").topic.settings.retention_ms) == (6, 6)
 
 
-def test_other_changes_of_the_catalogue_keep_what_was_set(world: TopicsWorld) -> None:
+def test_other_changes_of_the_catalogue_keep_the_settings_of_nodes(world: TopicsWorld) -> None:
     alter(world, ("group.max.size", SET, "7"))
     world.create("more")
     resource = AlterConfigsResource(
@@ -215,7 +214,7 @@ def test_other_changes_of_the_catalogue_keep_what_was_set(world: TopicsWorld) ->
     assert parse_document(world.document).node_configs == {"1": {"group.max.size": "7"}}
 
 
-def test_a_node_follows_what_the_controller_stored(world: TopicsWorld) -> None:
+def test_node_applies_the_settings_stored_by_the_controller(world: TopicsWorld) -> None:
     cluster = {1: Address("a", 1), 2: Address("b", 2)}
     controller = TopicsWorld(cluster=Cluster.of(cluster, 1))
     controller.topics.begin({})
@@ -233,7 +232,7 @@ def test_a_node_follows_what_the_controller_stored(world: TopicsWorld) -> None:
     assert parse_document(follower.document).node_configs == received.node_configs
 
 
-def test_a_node_that_is_not_the_controller_passes_the_request_on() -> None:
+def test_node_that_is_not_the_controller_forwards_the_request() -> None:
     world = TopicsWorld(cluster=Cluster.of({1: Address("a", 1), 2: Address("b", 2)}, 2), node_id=2)
     resource = AlterConfigsResource(resource_type=BROKER, resource_name="2", configs=[])
     world.send(alter_api.API, IncrementalAlterConfigsRequest(resources=[resource]), 1)
@@ -258,7 +257,7 @@ def alter_logger(world: TopicsWorld, *changes: tuple[str, int, str | None], node
     return result.error_code, result.error_message or ""
 
 
-def test_the_level_of_a_logger_is_shown_and_changed(world: TopicsWorld, logger: logging.Logger) -> None:
+def test_level_of_a_logger_is_shown_and_changed(world: TopicsWorld, logger: logging.Logger) -> None:
     logging.root.setLevel(logging.INFO)
     asked = DescribeConfigsResource(
         resource_type=BROKER_LOGGER, resource_name="1", configuration_keys=["root", logger.name]
@@ -293,7 +292,7 @@ def test_the_level_of_a_logger_is_shown_and_changed(world: TopicsWorld, logger: 
         (("root", SET, "WARN"), "2", 42, "Unexpected node id. Expected 1, but received 2"),
     ],
 )
-def test_levels_that_cannot_be_set_change_nothing(
+def test_refused_log_level_changes_nothing(
     world: TopicsWorld, logger: logging.Logger, change: Any, node: str, error: int, reason: str
 ) -> None:
     code, text = alter_logger(world, (logger.name, SET, "ERROR"), change, node=node)
@@ -304,7 +303,7 @@ def test_levels_that_cannot_be_set_change_nothing(
 # -- DynamicConfig -----------------------------------------------------------------------------------------------
 
 
-def test_what_was_stored_and_no_longer_fits_the_configuration_is_ignored_as_a_whole() -> None:
+def test_stored_settings_that_conflict_with_the_configuration_are_all_ignored() -> None:
     config = Config(group_max_session_timeout_ms=10_000)
     dynamic = DynamicConfig(config)
     reason = dynamic.apply({"1": {"group.min.session.timeout.ms": "20000", "max.groups": "5"}})
@@ -313,7 +312,7 @@ def test_what_was_stored_and_no_longer_fits_the_configuration_is_ignored_as_a_wh
     assert config == Config(group_max_session_timeout_ms=10_000)
 
 
-def test_what_another_version_stored_does_no_harm() -> None:
+def test_unknown_stored_settings_are_ignored() -> None:
     config = Config()
     assert DynamicConfig(config).apply({"1": {"of.another.version": "x", "node.id": "9", "max.groups": "5"}}) is None
     assert (config.node_id, config.max_groups) == (1, 5)
@@ -327,7 +326,7 @@ def test_every_dynamic_setting_exists_and_its_default_can_be_set() -> None:
     assert config == Config()
 
 
-def test_nothing_copies_a_dynamic_setting_at_start() -> None:
+def test_no_object_copies_a_dynamic_setting_at_start() -> None:
     copied = re.compile(r"self\.(\w+)\s*=[^=\n]*\bconfig\.(\w+)")
     attributes = {keys()[name].attribute for name in DYNAMIC}
     found = {
@@ -337,6 +336,6 @@ def test_nothing_copies_a_dynamic_setting_at_start() -> None:
         if attribute in attributes
     }
     assert found == {
-        ("topics.py", "_scan_at_ms", "log_retention_check_interval_ms"),  # when the next round is due
-        ("fetch.py", "max_bytes", "fetch_max_bytes"),  # of one request
+        ("topics.py", "_scan_at_ms", "log_retention_check_interval_ms"),  # when the next scan is due
+        ("fetch.py", "max_bytes", "fetch_max_bytes"),  # the limit of one request
     }

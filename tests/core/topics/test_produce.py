@@ -1,4 +1,4 @@
-"""Produce: what is accepted, what is refused and in which order, and when it is answered."""
+"""Produce: which batches are accepted, the order of the checks, and when the response is sent."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def world() -> TopicsWorld:
 
 
 def resealed(records: bytes) -> bytes:
-    """The same batch with the checksum that fits what was changed in it."""
+    """Return a modified batch with its checksum corrected."""
     import google_crc32c
 
     return records[:CRC_AT] + struct.pack(">I", google_crc32c.value(records[21:])) + records[21:]
 
 
-def test_a_batch_gets_the_next_offsets_and_can_be_fetched(world: TopicsWorld) -> None:
+def test_batch_gets_the_next_offsets_and_can_be_fetched(world: TopicsWorld) -> None:
     first = produce(world, batch(b"a", b"b"))
     second = produce(world, batch(b"c"))
     assert (first.error_code, first.base_offset, first.log_start_offset) == (0, 0, 0)
@@ -42,7 +42,7 @@ def test_a_batch_gets_the_next_offsets_and_can_be_fetched(world: TopicsWorld) ->
     assert answer.high_watermark == 3
 
 
-def test_what_is_stored_differs_from_what_came_in_offset_and_epoch_only(world: TopicsWorld) -> None:
+def test_stored_batch_differs_from_the_sent_one_only_in_offset_and_epoch(world: TopicsWorld) -> None:
     produce(world)
     sent = batch(b"x", codec=Codec.GZIP)
     produce(world, sent)
@@ -54,16 +54,16 @@ def test_what_is_stored_differs_from_what_came_in_offset_and_epoch_only(world: T
 
 
 @pytest.mark.parametrize("acks", [1, -1])
-def test_the_answer_waits_until_the_batch_is_as_safe_as_promised(world: TopicsWorld, acks: int) -> None:
+def test_response_waits_until_the_batch_is_durable(world: TopicsWorld, acks: int) -> None:
     world.hold.add(TopicAppend)
     ticket = send_batch(world, acks=acks)
     assert world.answer(ticket) is UNANSWERED
-    assert fetch(world).records == b""  # and nobody reads it before
+    assert fetch(world).records == b""  # not visible before
     world.release(TopicAppend)
     assert produced(world.answer(ticket)).base_offset == 0
 
 
-def test_an_answer_for_several_partitions_waits_for_the_last_of_them(world: TopicsWorld) -> None:
+def test_response_waits_for_the_last_of_several_partitions(world: TopicsWorld) -> None:
     world.create("payments")
     world.hold.add(TopicAppend)
     request = ProduceRequest(
@@ -89,7 +89,7 @@ def test_an_answer_for_several_partitions_waits_for_the_last_of_them(world: Topi
     assert codes == [0, 0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0]
 
 
-def test_acks_zero_gets_no_answer_and_does_not_wait(world: TopicsWorld) -> None:
+def test_acks_zero_gets_no_response_and_does_not_wait(world: TopicsWorld) -> None:
     world.hold.add(TopicAppend)
     assert world.answer(send_batch(world, acks=0)) is None
     world.release(TopicAppend)
@@ -97,13 +97,13 @@ def test_acks_zero_gets_no_answer_and_does_not_wait(world: TopicsWorld) -> None:
     assert not world.disconnects
 
 
-def test_a_refused_batch_with_acks_zero_ends_the_connection(world: TopicsWorld) -> None:
+def test_refused_batch_with_acks_zero_closes_the_connection(world: TopicsWorld) -> None:
     ticket = send_batch(world, topic="nowhere", acks=0)
     assert world.answer(ticket) is None
     assert [disconnect.ticket for disconnect in world.disconnects] == [ticket]
 
 
-def test_a_lost_batch_with_acks_zero_ends_the_connection(world: TopicsWorld) -> None:
+def test_lost_batch_with_acks_zero_closes_the_connection(world: TopicsWorld) -> None:
     world.fail_appends = True
     ticket = send_batch(world, acks=0)
     assert [disconnect.ticket for disconnect in world.disconnects] == [ticket]
@@ -122,23 +122,23 @@ def with_bytes(position: int, data: bytes) -> bytes:
 
 
 REFUSALS = {
-    "nothing at all": (b"", ErrorCode.INVALID_RECORD),
+    "empty": (b"", ErrorCode.INVALID_RECORD),
     "null": (None, ErrorCode.INVALID_RECORD),
     "too short for a batch": (batch()[:40], ErrorCode.INVALID_RECORD),
     "two batches": (batch() + batch(), ErrorCode.INVALID_RECORD),
     "an old message set": (with_bytes(16, b"\x01"), ErrorCode.INVALID_RECORD),
     "an unknown magic": (with_bytes(16, b"\x03"), ErrorCode.CORRUPT_MESSAGE),
-    "a length that is none": (with_bytes(8, struct.pack(">i", 5)), ErrorCode.CORRUPT_MESSAGE),
+    "too short a length": (with_bytes(8, struct.pack(">i", 5)), ErrorCode.CORRUPT_MESSAGE),
     "a negative length": (with_bytes(8, struct.pack(">i", -5)), ErrorCode.CORRUPT_MESSAGE),
     "a length shorter than the header": (with_bytes(8, struct.pack(">i", 20)), ErrorCode.CORRUPT_MESSAGE),
     "a length beyond the end": (with_bytes(8, struct.pack(">i", 1 << 30)), ErrorCode.INVALID_RECORD),
-    "garbage behind the batch": (batch() + b"\xff" * 40, ErrorCode.CORRUPT_MESSAGE),
+    "garbage after the batch": (batch() + b"\xff" * 40, ErrorCode.CORRUPT_MESSAGE),
     "a wrong checksum": (corrupted(), ErrorCode.CORRUPT_MESSAGE),
     "a base offset": (with_bytes(0, struct.pack(">q", 5)), ErrorCode.INVALID_RECORD),
     "a count that does not fit": (resealed(with_bytes(57, struct.pack(">i", 2))), ErrorCode.INVALID_RECORD),
     "no records": (resealed(with_bytes(57, struct.pack(">i", 0))), ErrorCode.INVALID_RECORD),
     "a negative last offset": (resealed(with_bytes(23, struct.pack(">i", -1))), ErrorCode.INVALID_RECORD),
-    "a codec that is none": (resealed(with_bytes(21, struct.pack(">h", 5))), ErrorCode.INVALID_RECORD),
+    "an unknown codec": (resealed(with_bytes(21, struct.pack(">h", 5))), ErrorCode.INVALID_RECORD),
     "a control batch": (
         bytes(build_control_batch(ControlType.COMMIT, producer_id=4, producer_epoch=0, timestamp_ms=1)),
         None,
@@ -149,7 +149,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize("case", REFUSALS)
-def test_what_is_not_one_sound_batch_is_refused(world: TopicsWorld, case: str) -> None:
+def test_records_that_are_not_one_valid_batch_are_refused(world: TopicsWorld, case: str) -> None:
     records, error = REFUSALS[case]
     ticket = world.send(produce_api.API, produce_request(records), 9)
     answer = produced(world.answer(ticket))
@@ -159,7 +159,7 @@ def test_what_is_not_one_sound_batch_is_refused(world: TopicsWorld, case: str) -
     assert fetch(world).high_watermark == 0
 
 
-def test_a_torn_batch_behind_a_whole_one_is_dropped(world: TopicsWorld) -> None:
+def test_incomplete_batch_after_a_whole_one_is_dropped(world: TopicsWorld) -> None:
     assert produce(world, batch(b"whole") + batch()[:30]).error_code == ErrorCode.NONE
     assert values(fetch(world).records) == [b"whole"]
 
@@ -170,14 +170,14 @@ def test_zstd_needs_version_7(world: TopicsWorld) -> None:
     assert produce(world, records, version=7).error_code == ErrorCode.NONE
 
 
-def test_a_batch_above_the_topics_limit_is_too_large(world: TopicsWorld) -> None:
+def test_batch_above_max_message_bytes_is_refused(world: TopicsWorld) -> None:
     world.create("small", max_message_bytes="100")
     assert produce(world, batch(b"x" * 200), topic="small").error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert produce(world, batch(b"x"), topic="small").error_code == ErrorCode.NONE
 
 
 @pytest.mark.parametrize("acks", [2, -2, 32767])
-def test_other_acks_are_refused_after_the_form_of_the_batch(world: TopicsWorld, acks: int) -> None:
+def test_other_acks_are_refused_after_the_check_of_the_batch(world: TopicsWorld, acks: int) -> None:
     assert produce(world, acks=acks).error_code == ErrorCode.INVALID_REQUIRED_ACKS
     assert produce(world, b"", acks=acks).error_code == ErrorCode.INVALID_RECORD
     assert produce(world, acks=acks, topic="nowhere").error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -200,7 +200,7 @@ def test_an_unknown_partition_is_refused(world: TopicsWorld, partition: int) -> 
     assert produce(world, partition=partition).error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-def test_a_failed_append_never_happened(world: TopicsWorld) -> None:
+def test_failed_append_is_taken_back(world: TopicsWorld) -> None:
     produce(world, batch(b"kept"))
     world.fail_appends = True
     answer = produce(world, batch(b"lost"))
@@ -210,13 +210,13 @@ def test_a_failed_append_never_happened(world: TopicsWorld) -> None:
     assert values(fetch(world).records) == [b"kept", b"next"]
 
 
-def test_clients_before_version_4_do_not_know_storage_errors(world: TopicsWorld) -> None:
+def test_storage_error_is_not_leader_or_follower_before_version_4(world: TopicsWorld) -> None:
     world.fail_appends = True
     assert produce(world, version=3).error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert produce(world, version=4).error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
 
-def test_everything_behind_a_failed_append_fails_with_it(world: TopicsWorld) -> None:
+def test_appends_after_a_failed_one_fail_too(world: TopicsWorld) -> None:
     world.hold.add(TopicAppend)
     tickets = [send_batch(world, batch(value)) for value in (b"a", b"b", b"c")]
     first = world.held.popleft()
@@ -231,7 +231,7 @@ def test_everything_behind_a_failed_append_fails_with_it(world: TopicsWorld) -> 
     assert world.topics.producing.in_flight_bytes == 0
 
 
-def test_what_waits_for_the_disk_is_bounded() -> None:
+def test_bytes_that_wait_for_the_disk_are_bounded() -> None:
     world = TopicsWorld(log_max_queued_bytes=1_048_576)
     world.create("orders")
     world.hold.add(TopicAppend)
@@ -243,7 +243,7 @@ def test_what_waits_for_the_disk_is_bounded() -> None:
     assert produce(world, big).base_offset == 1
 
 
-def test_an_offline_partition_takes_nothing(world: TopicsWorld) -> None:
+def test_offline_partition_refuses_batches(world: TopicsWorld) -> None:
     world.topics.went_offline(world.partition("orders"))
     assert produce(world).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert produce(world, partition=1).error_code == ErrorCode.NONE
@@ -257,28 +257,28 @@ def idempotent(world: TopicsWorld, sequence: int, *values: bytes, epoch: int = 0
     return answer.error_code, answer.base_offset
 
 
-def test_a_repeated_batch_is_answered_with_its_first_offset(world: TopicsWorld) -> None:
+def test_repeated_batch_gets_its_first_offset(world: TopicsWorld) -> None:
     for sequence in range(5):
         assert idempotent(world, sequence) == (0, sequence)
     for sequence in range(5):
-        assert idempotent(world, sequence) == (0, sequence), "one of the last five is remembered"
+        assert idempotent(world, sequence) == (0, sequence), "the last five batches are kept"
     assert fetch(world).high_watermark == 5
 
 
-def test_older_than_the_last_five_is_out_of_order(world: TopicsWorld) -> None:
+def test_batch_older_than_the_last_five_is_out_of_order(world: TopicsWorld) -> None:
     for sequence in range(6):
         idempotent(world, sequence)
     assert idempotent(world, 0) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert idempotent(world, 1) == (0, 1)
 
 
-def test_a_gap_is_out_of_order(world: TopicsWorld) -> None:
+def test_gap_in_sequence_numbers_is_out_of_order(world: TopicsWorld) -> None:
     assert idempotent(world, 0, b"a", b"b") == (0, 0)
     assert idempotent(world, 3) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert idempotent(world, 2) == (0, 2)
 
 
-def test_a_new_epoch_begins_at_zero_and_ends_the_old_one(world: TopicsWorld) -> None:
+def test_new_epoch_begins_at_zero_and_ends_the_old_one(world: TopicsWorld) -> None:
     idempotent(world, 0)
     assert idempotent(world, 1, epoch=1) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
     assert idempotent(world, 0, epoch=1) == (0, 1)
@@ -287,7 +287,7 @@ def test_a_new_epoch_begins_at_zero_and_ends_the_old_one(world: TopicsWorld) -> 
 
 def test_sequences_wrap_around(world: TopicsWorld) -> None:
     last = 2**31 - 1
-    assert idempotent(world, last - 1, b"a", b"b") == (0, 0)  # an unknown producer may begin anywhere
+    assert idempotent(world, last - 1, b"a", b"b") == (0, 0)  # an unknown producer can begin with any sequence number
     assert idempotent(world, 0, b"c") == (0, 2)
     assert idempotent(world, last - 1, b"a", b"b") == (0, 0)
     assert idempotent(world, last, b"x", b"y", producer=8) == (0, 3)  # the batch itself wraps: last, 0
@@ -304,7 +304,7 @@ def test_pipelined_batches_follow_each_other_before_they_are_durable(world: Topi
     assert produced(world.answer(again)).base_offset == 4
 
 
-def test_sequences_of_a_failed_append_are_taken_back(world: TopicsWorld) -> None:
+def test_sequence_numbers_of_a_failed_append_are_taken_back(world: TopicsWorld) -> None:
     for sequence in range(6):
         idempotent(world, sequence)
     world.hold.add(TopicAppend)
@@ -319,11 +319,11 @@ def test_sequences_of_a_failed_append_are_taken_back(world: TopicsWorld) -> None
     for ticket in (*tickets, repeated, fresh):
         assert produced(world.answer(ticket)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert idempotent(world, 7) == (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, -1)
-    assert idempotent(world, 1) == (0, 1), "the five batches before are known as before"
+    assert idempotent(world, 1) == (0, 1), "the five batches before are kept"
     assert idempotent(world, 6) == (0, 6)
 
 
-def test_a_silent_producer_is_forgotten() -> None:
+def test_silent_producer_expires() -> None:
     world = TopicsWorld(producer_id_expiration_ms=60_000, log_retention_check_interval_ms=10_000)
     world.create("orders")
     idempotent(world, 0)
@@ -333,6 +333,6 @@ def test_a_silent_producer_is_forgotten() -> None:
     assert idempotent(world, 5) == (0, 1)
 
 
-def test_producers_of_different_partitions_do_not_meet(world: TopicsWorld) -> None:
+def test_sequence_numbers_are_counted_for_each_partition(world: TopicsWorld) -> None:
     idempotent(world, 0)
     assert produce(world, batch(producer=(7, 0, 3)), partition=1).error_code == ErrorCode.NONE

@@ -1,4 +1,4 @@
-"""AlterConfigs (33): the settings of a topic are replaced. Every outcome was compared with Apache Kafka 4.4.0."""
+"""AlterConfigs (33) replaces the settings of a topic. Every outcome was compared with Apache Kafka 4.4.0."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def configs(world: TopicsWorld) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_what_is_not_named_goes_back_to_the_servers_value(world: TopicsWorld, version: int) -> None:
+def test_omitted_setting_returns_to_the_servers_value(world: TopicsWorld, version: int) -> None:
     assert replace(world, resource(("retention.bytes", "88")), version=version) == [("orders", ErrorCode.NONE)]
     settings = world.partition("orders").topic.settings
     assert (settings.retention_bytes, settings.retention_ms, settings.deletes) == (88, 604800000, True)
 
 
-def test_a_setting_that_cannot_be_changed_stays(world: TopicsWorld) -> None:
+def test_setting_that_cannot_be_changed_stays(world: TopicsWorld) -> None:
     assert replace(world, resource()) == [("orders", ErrorCode.NONE)]
     assert configs(world) == {"segment.bytes": "2000000"}
     assert replace(world, resource(("segment.bytes", "2000000"), ("retention.ms", "1")))[0][1] is ErrorCode.NONE
@@ -56,7 +56,7 @@ def test_a_setting_that_cannot_be_changed_stays(world: TopicsWorld) -> None:
     assert configs(world) == {"segment.bytes": "2000000", "retention.ms": "1"}
 
 
-def test_a_list_that_is_left_out_does_not_count_any_more(world: TopicsWorld) -> None:
+def test_omitted_list_setting_returns_to_the_servers_value(world: TopicsWorld) -> None:
     replace(world, resource(("cleanup.policy", "")))
     assert configs(world) == {"segment.bytes": "2000000", "cleanup.policy": ""}
 
@@ -80,7 +80,9 @@ def test_a_list_that_is_left_out_does_not_count_any_more(world: TopicsWorld) -> 
         (resource(("metrics", "x"), name="m", kind=CLIENT_METRICS), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_what_is_refused_changes_nothing(world: TopicsWorld, asked: AlterConfigsResource, expected: ErrorCode) -> None:
+def test_refused_replacement_changes_nothing(
+    world: TopicsWorld, asked: AlterConfigsResource, expected: ErrorCode
+) -> None:
     before = dict(configs(world))
     assert replace(world, asked) == [(asked.resource_name, expected)]
     assert configs(world) == before
@@ -95,19 +97,19 @@ def test_each_resource_is_replaced_or_refused_alone(world: TopicsWorld) -> None:
     assert configs(world)["retention.ms"] == "7"
 
 
-def test_a_resource_twice_in_a_request_is_not_changed(world: TopicsWorld) -> None:
-    """Kafka 4.4.0 does not answer this at all."""
+def test_resource_named_twice_is_not_changed(world: TopicsWorld) -> None:
+    """Kafka 4.4.0 sends no response to such a request."""
     asked = resource(("retention.ms", "1"))
     assert replace(world, asked, asked) == [("orders", ErrorCode.INVALID_REQUEST)]
     assert configs(world)["retention.ms"] == "5000"
 
 
-def test_validation_only_changes_nothing(world: TopicsWorld) -> None:
+def test_validate_only_changes_nothing(world: TopicsWorld) -> None:
     assert replace(world, resource(("retention.ms", "1")), validate_only=True) == [("orders", ErrorCode.NONE)]
     assert configs(world)["retention.ms"] == "5000"
 
 
-def test_a_replacement_holds_when_it_is_durable(world: TopicsWorld) -> None:
+def test_replacement_takes_effect_when_it_is_durable(world: TopicsWorld) -> None:
     world.fail_changes = 1
     assert replace(world, resource(("retention.ms", "1"))) == [("orders", ErrorCode.KAFKA_STORAGE_ERROR)]
     assert configs(world)["retention.ms"] == "5000"

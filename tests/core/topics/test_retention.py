@@ -1,4 +1,4 @@
-"""Retention: the rule, and that the topics apply it, a slice at a time, to what the settings say now."""
+"""Retention: the rule for segments, and the periodic scan that applies it by the current settings."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ THREE = segments((10, 100, NOW - 500), (20, 100, NOW - 300), (25, 50, NOW - 100)
         (Policy(299, 150), 25, 20),
     ],
 )
-def test_which_segments_go(policy: Policy, high_watermark: int, expected: int | None) -> None:
+def test_segments_past_their_retention_are_dropped(policy: Policy, high_watermark: int, expected: int | None) -> None:
     assert delete_up_to(THREE, policy, high_watermark, NOW) == expected
 
 
-def test_segments_go_from_the_start_without_a_gap() -> None:
+def test_segments_are_dropped_from_the_start_without_a_gap() -> None:
     young_first = segments((10, 100, NOW), (20, 100, NOW - 900), (30, 10, NOW))
     assert delete_up_to(young_first, Policy(500, -1), 30, NOW) is None
 
@@ -65,7 +65,7 @@ def world() -> TopicsWorld:
     return TopicsWorld(segment_bytes=2 * SIZE, log_retention_check_interval_ms=60_000, log_retention_ms=-1)
 
 
-def test_old_records_go_by_time(world: TopicsWorld) -> None:
+def test_old_records_are_dropped_by_time(world: TopicsWorld) -> None:
     world.create("orders", retention_ms="120000")
     for _ in range(5):
         produce(world, batch(timestamp=world.wall_ms))
@@ -80,7 +80,7 @@ def test_old_records_go_by_time(world: TopicsWorld) -> None:
     assert fetch(world, 6).log_start_offset == 6
 
 
-def test_old_records_go_by_size(world: TopicsWorld) -> None:
+def test_old_records_are_dropped_by_size(world: TopicsWorld) -> None:
     world.create("orders", retention_bytes=str(4 * SIZE))
     for _ in range(9):
         produce(world)
@@ -89,7 +89,7 @@ def test_old_records_go_by_size(world: TopicsWorld) -> None:
     assert world.partition("orders").size_bytes == 5 * SIZE
 
 
-def test_a_changed_setting_holds_at_the_next_round(world: TopicsWorld) -> None:
+def test_changed_setting_is_used_by_the_next_scan(world: TopicsWorld) -> None:
     world.create("orders")
     for _ in range(4):
         produce(world)
@@ -101,7 +101,7 @@ def test_a_changed_setting_holds_at_the_next_round(world: TopicsWorld) -> None:
 
 
 @pytest.mark.parametrize("policy", ["compact", ""])
-def test_a_topic_that_deletes_nothing_keeps_everything(world: TopicsWorld, policy: str) -> None:
+def test_topic_without_delete_policy_keeps_all_records(world: TopicsWorld, policy: str) -> None:
     world.create("orders", cleanup_policy=policy, retention_bytes="1", retention_ms="1")
     for _ in range(4):
         produce(world)
@@ -109,7 +109,7 @@ def test_a_topic_that_deletes_nothing_keeps_everything(world: TopicsWorld, polic
     assert fetch(world).log_start_offset == 0
 
 
-def test_partitions_are_looked_at_in_slices_one_job_at_a_time(world: TopicsWorld) -> None:
+def test_partitions_are_scanned_in_slices_one_job_at_a_time(world: TopicsWorld) -> None:
     world.create("orders", 2 * SCAN_SLICE + 1, retention_ms="1")
     for index in range(2 * SCAN_SLICE + 1):
         produce(world, batch(timestamp=1), partition=index)
@@ -123,7 +123,7 @@ def test_partitions_are_looked_at_in_slices_one_job_at_a_time(world: TopicsWorld
     assert all(partition.log_start_offset == 1 for partition in world.partition("orders").topic.partitions)
 
 
-def test_a_fetch_that_waits_where_records_go_is_told(world: TopicsWorld) -> None:
+def test_fetch_waiting_at_a_dropped_offset_gets_an_error(world: TopicsWorld) -> None:
     world.create("orders", retention_bytes="1")
     for _ in range(4):
         produce(world)

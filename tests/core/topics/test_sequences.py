@@ -1,4 +1,4 @@
-"""Idempotent producers against a model: what is accepted is exactly what continues, what repeats is found again."""
+"""Sequence numbers of idempotent producers, compared with a model."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def header(sequence: int, count: int = 1, *, producer: int = 7, epoch: int = 0, 
     return read_header(batch)
 
 
-def test_numbers_wrap() -> None:
+def test_sequence_numbers_wrap() -> None:
     assert sequence_after(LAST, 1) == 0
     assert sequence_after(LAST - 1, 3) == 1
     assert sequence_after(5, 2) == 7
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.booleans()), max_size=60), st.integers(0, LAST))
-def test_against_a_model(steps: list[tuple[int, int, bool]], start: int) -> None:
+def test_sequences_agree_with_a_model(steps: list[tuple[int, int, bool]], start: int) -> None:
     sequences = Sequences()
     written: list[tuple[int, int, int]] = []  # first sequence, count, base offset
     undos: list[Any] = []
@@ -70,7 +70,7 @@ def test_against_a_model(steps: list[tuple[int, int, bool]], start: int) -> None
             assert verdict.reason
 
 
-def test_several_batches_are_taken_back_in_reverse_order() -> None:
+def test_batches_are_undone_in_reverse_order() -> None:
     sequences = Sequences()
     for number in range(6):
         sequences.record(header(number), number, 0)
@@ -83,7 +83,7 @@ def test_several_batches_are_taken_back_in_reverse_order() -> None:
     assert sequences.to_rows(1 << 40) == before
 
 
-def test_a_checkpoint_holds_what_is_durable_only() -> None:
+def test_checkpoint_holds_only_durable_batches() -> None:
     sequences = Sequences()
     for number in range(3):
         sequences.record(header(number), number, 0)
@@ -96,7 +96,7 @@ def test_a_checkpoint_holds_what_is_durable_only() -> None:
 
 
 @pytest.mark.parametrize("rows", [[[1]], [["a", 0, []]], [[1, 0, [[1, 2]]]], 5, [None]])
-def test_a_damaged_checkpoint_is_an_error_and_changes_nothing(rows: Any) -> None:
+def test_damaged_checkpoint_is_an_error_and_changes_nothing(rows: Any) -> None:
     sequences = Sequences()
     sequences.record(header(0), 0, 0)
     with pytest.raises((ValueError, TypeError)):
@@ -105,7 +105,7 @@ def test_a_damaged_checkpoint_is_an_error_and_changes_nothing(rows: Any) -> None
     assert len(sequences) == 1
 
 
-def test_replay_leaves_out_what_is_not_a_producers_batch() -> None:
+def test_replay_skips_batches_without_a_producer() -> None:
     sequences = Sequences()
     sequences.replay(read_header(build_batch([(None, b"v")], timestamp_ms=1)), 0)
     sequences.replay(

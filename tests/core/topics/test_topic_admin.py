@@ -1,4 +1,4 @@
-"""CreateTopics, DeleteTopics, CreatePartitions: the checks, and that nothing holds before it is durable."""
+"""CreateTopics, DeleteTopics and CreatePartitions: the checks, and that a change takes effect when it is durable."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def replicas(*brokers: list[int]) -> list[CreatableReplicaAssignment]:
 
 
 @pytest.mark.parametrize("version", range(8))
-def test_a_topic_is_created(world: TopicsWorld, version: int) -> None:
+def test_topic_is_created(world: TopicsWorld, version: int) -> None:
     [result] = create(world, topic(), version=version)
     assert (result.name, result.error_code) == ("orders", 0)
     if version >= 1:
@@ -83,12 +83,12 @@ def test_a_topic_is_created(world: TopicsWorld, version: int) -> None:
     assert produce(world).error_code == 0
 
 
-def test_defaults_are_the_servers(world: TopicsWorld) -> None:
+def test_defaults_are_those_of_the_server(world: TopicsWorld) -> None:
     [result] = create(world, topic(partitions=-1, factor=-1))
     assert (result.num_partitions, result.replication_factor) == (2, 1)
 
 
-def test_the_answer_waits_until_the_topic_is_durable(world: TopicsWorld) -> None:
+def test_response_waits_until_the_topic_is_durable(world: TopicsWorld) -> None:
     world.hold.add(ChangeCatalogue)
     ticket = send_create(world, topic())
     assert world.answer(ticket) is UNANSWERED
@@ -98,13 +98,13 @@ def test_the_answer_waits_until_the_topic_is_durable(world: TopicsWorld) -> None
     assert world.answer(ticket).topics[0].error_code == 0
 
 
-def test_a_creation_that_the_disk_refused_did_not_happen(world: TopicsWorld) -> None:
+def test_failed_creation_leaves_no_topic(world: TopicsWorld) -> None:
     world.fail_changes = 1
     assert error(world, topic()) is ErrorCode.KAFKA_STORAGE_ERROR
     assert error(world, topic()) is ErrorCode.NONE
 
 
-def test_validation_only_creates_nothing(world: TopicsWorld) -> None:
+def test_validate_only_creates_nothing(world: TopicsWorld) -> None:
     good, bad = create(world, topic("good"), topic("bad", 0), validate_only=True)
     assert (good.error_code, good.num_partitions, good.topic_id) == (0, 3, bytes(16))
     assert bad.error_code == ErrorCode.INVALID_PARTITIONS
@@ -142,11 +142,11 @@ def test_validation_only_creates_nothing(world: TopicsWorld) -> None:
         (topic(partitions=-1, factor=-1, assignments=replicas([1]) * 2), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
     ],
 )
-def test_what_may_be_created(world: TopicsWorld, asked: CreatableTopic, expected: ErrorCode) -> None:
+def test_topics_are_validated_at_creation(world: TopicsWorld, asked: CreatableTopic, expected: ErrorCode) -> None:
     assert error(world, asked) is expected
 
 
-def test_a_topic_exists_once(world: TopicsWorld) -> None:
+def test_existing_topic_is_not_created_again(world: TopicsWorld) -> None:
     assert error(world, topic()) is ErrorCode.NONE
     assert error(world, topic(partitions=0)) is ErrorCode.TOPIC_ALREADY_EXISTS
 
@@ -158,19 +158,19 @@ def test_names_that_differ_in_dots_and_underscores_collide(world: TopicsWorld) -
     assert error(world, topic("a-b")) is ErrorCode.NONE
 
 
-def test_a_topic_twice_in_a_request_is_not_created(world: TopicsWorld) -> None:
+def test_topic_named_twice_is_not_created(world: TopicsWorld) -> None:
     twice, once = create(world, topic(), topic("payments"), topic(partitions=5))
     assert (twice.name, twice.error_code) == ("orders", ErrorCode.INVALID_REQUEST)
     assert (once.name, once.error_code) == ("payments", 0)
 
 
-def test_there_is_a_limit_of_topics_and_of_partitions(world: TopicsWorld) -> None:
+def test_topics_and_partitions_are_limited(world: TopicsWorld) -> None:
     results = create(world, *(topic(f"t{number}", 1) for number in range(12)))
     assert [result.error_code for result in results] == [0] * 10 + [ErrorCode.POLICY_VIOLATION] * 2
     assert "max.topics=10" in results[-1].error_message
 
 
-def test_settings_of_a_topic_are_kept(world: TopicsWorld) -> None:
+def test_settings_of_a_new_topic_are_stored(world: TopicsWorld) -> None:
     create(
         world,
         topic(configs=[CreatableTopicConfig(name="retention.ms", value="5000")]),
@@ -180,7 +180,7 @@ def test_settings_of_a_topic_are_kept(world: TopicsWorld) -> None:
     assert facts.configs == {"retention.ms": "5000"}
 
 
-def test_changes_run_one_after_another_each_on_what_the_last_one_left(world: TopicsWorld) -> None:
+def test_changes_run_one_after_another(world: TopicsWorld) -> None:
     world.hold.add(ChangeCatalogue)
     first = send_create(world, topic("a"))
     second = send_create(world, topic("a"), topic("b"))
@@ -206,7 +206,7 @@ def by_name(name: str) -> DeleteTopicState:
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_a_topic_is_deleted(world: TopicsWorld, version: int) -> None:
+def test_topic_is_deleted(world: TopicsWorld, version: int) -> None:
     create(world, topic("orders", 2))
     [result] = delete(world, by_name("orders"), version=version)
     assert (result.name, result.error_code) == ("orders", 0)
@@ -217,7 +217,7 @@ def test_a_topic_is_deleted(world: TopicsWorld, version: int) -> None:
     assert fetch(world).high_watermark == 0
 
 
-def test_a_topic_is_deleted_by_id(world: TopicsWorld) -> None:
+def test_topic_is_deleted_by_id(world: TopicsWorld) -> None:
     [made] = create(world, topic())
     [result] = delete(world, DeleteTopicState(topic_id=made.topic_id))
     assert (result.name, result.topic_id, result.error_code) == ("orders", made.topic_id, 0)
@@ -225,7 +225,7 @@ def test_a_topic_is_deleted_by_id(world: TopicsWorld) -> None:
     assert (again.name, again.error_code) == (None, ErrorCode.UNKNOWN_TOPIC_ID)
 
 
-def test_the_document_remembers_a_deleted_topic_until_it_is_cleaned_up(world: TopicsWorld) -> None:
+def test_document_lists_a_deleted_topic_until_its_directories_are_removed(world: TopicsWorld) -> None:
     create(world, topic("orders", 2))
     delete(world, by_name("orders"))
     topics, deleted, *_ = parse_document(world.document)
@@ -234,7 +234,7 @@ def test_the_document_remembers_a_deleted_topic_until_it_is_cleaned_up(world: To
     assert parse_document(world.document)[1] == []
 
 
-def test_a_directory_that_could_not_be_renamed_stays_in_the_document(world: TopicsWorld) -> None:
+def test_topic_stays_in_the_document_if_its_directory_cannot_be_renamed(world: TopicsWorld) -> None:
     create(world, topic("orders", 2))
     world.hold.add(ChangeCatalogue)
     request = DeleteTopicsRequest(topic_names=["orders"])
@@ -248,7 +248,7 @@ def test_a_directory_that_could_not_be_renamed_stays_in_the_document(world: Topi
     assert parse_document(world.document)[1] == []
 
 
-def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
+def test_invalid_deletions_are_refused(world: TopicsWorld) -> None:
     [made] = create(world, topic())
     results = delete(
         world,
@@ -268,7 +268,7 @@ def test_deletions_that_make_no_sense_are_refused(world: TopicsWorld) -> None:
     assert world.topics.partition_exists("orders", 0)
 
 
-def test_a_topic_twice_in_a_deletion_stays(world: TopicsWorld) -> None:
+def test_topic_named_twice_is_not_deleted(world: TopicsWorld) -> None:
     [made] = create(world, topic())
     assert [each.error_code for each in delete(world, by_name("orders"), by_name("orders"))] == [42]
     both = delete(world, by_name("orders"), DeleteTopicState(topic_id=made.topic_id))
@@ -276,7 +276,7 @@ def test_a_topic_twice_in_a_deletion_stays(world: TopicsWorld) -> None:
     assert world.topics.partition_exists("orders", 0)
 
 
-def test_producers_that_wait_for_a_deleted_topic_are_told(world: TopicsWorld) -> None:
+def test_produce_waiting_for_a_deleted_topic_gets_an_error(world: TopicsWorld) -> None:
     create(world, topic("orders", 1))
     world.hold.add(TopicAppend)
     ticket = send_batch(world)
@@ -285,7 +285,7 @@ def test_producers_that_wait_for_a_deleted_topic_are_told(world: TopicsWorld) ->
     assert world.topics.producing.in_flight_bytes == 0
 
 
-def test_a_deletion_that_the_disk_refused_did_not_happen(world: TopicsWorld) -> None:
+def test_failed_deletion_keeps_the_topic(world: TopicsWorld) -> None:
     create(world, topic("orders", 1))
     world.fail_changes = 1
     [result] = delete(world, by_name("orders"))
@@ -306,7 +306,7 @@ def grow(
 
 
 @pytest.mark.parametrize("version", range(4))
-def test_a_topic_grows(world: TopicsWorld, version: int) -> None:
+def test_partitions_are_added(world: TopicsWorld, version: int) -> None:
     create(world, topic("orders", 1))
     produce(world)
     assert grow(world, 3, version=version) == (0, None)
@@ -315,7 +315,7 @@ def test_a_topic_grows(world: TopicsWorld, version: int) -> None:
     assert parse_document(world.document)[0][0].partitions == 3
 
 
-def test_growth_that_makes_no_sense_is_refused(world: TopicsWorld) -> None:
+def test_invalid_partition_counts_are_refused(world: TopicsWorld) -> None:
     create(world, topic("orders", 3))
     one = [CreatePartitionsAssignment(broker_ids=[1])]
     assert grow(world, 3)[0] == ErrorCode.INVALID_PARTITIONS
@@ -333,14 +333,14 @@ def test_growth_that_makes_no_sense_is_refused(world: TopicsWorld) -> None:
     assert grow(world, 4, assignments=one) == (0, None)
 
 
-def test_a_topic_twice_in_a_request_does_not_grow(world: TopicsWorld) -> None:
+def test_topic_named_twice_gets_no_partitions(world: TopicsWorld) -> None:
     create(world, topic("orders", 1))
     asked = CreatePartitionsTopic(name="orders", count=4, assignments=None)
     answer = world.call(create_partitions_api.API, CreatePartitionsRequest(topics=[asked, asked]), 3)
     assert [result.error_code for result in answer.results] == [ErrorCode.INVALID_REQUEST]
 
 
-def test_growth_that_the_disk_refused_did_not_happen(world: TopicsWorld) -> None:
+def test_failed_growth_adds_no_partitions(world: TopicsWorld) -> None:
     create(world, topic("orders", 1))
     world.fail_changes = 1
     assert grow(world, 2)[0] == ErrorCode.KAFKA_STORAGE_ERROR

@@ -1,4 +1,4 @@
-"""DescribeConfigs and IncrementalAlterConfigs: what tools see, and what may be changed while a topic is in use."""
+"""DescribeConfigs and IncrementalAlterConfigs for topics: sources, checks, and changes at run time."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def alter(
 # -- DescribeConfigs ---------------------------------------------------------------------------------------------
 
 
-def test_a_resource_that_is_named_often_is_described_once(world: TopicsWorld) -> None:
-    """Kafka repeats it; the settings of a broker are 20 KB for the few bytes of its name."""
+def test_resource_named_repeatedly_is_described_once(world: TopicsWorld) -> None:
+    """Kafka describes it each time: 20 KB of broker settings for the few bytes of its name."""
     broker = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=None)
     orders = DescribeConfigsResource(resource_type=TOPIC, resource_name="orders", configuration_keys=None)
     request = DescribeConfigsRequest(resources=[broker, orders] * 500)
@@ -76,7 +76,7 @@ def test_a_resource_that_is_named_often_is_described_once(world: TopicsWorld) ->
 
 
 @pytest.mark.parametrize("version", range(1, 5))
-def test_a_topics_settings_with_where_they_come_from(world: TopicsWorld, version: int) -> None:
+def test_settings_of_a_topic_have_a_source(world: TopicsWorld, version: int) -> None:
     error, configs = describe(world, TOPIC, "orders", version=version, include_synonyms=True)
     assert error == 0
     assert set(configs) == set(TOPIC_KEYS)
@@ -93,20 +93,20 @@ def test_a_topics_settings_with_where_they_come_from(world: TopicsWorld, version
         assert configs["retention.ms"].config_type == 5
 
 
-def test_only_the_settings_asked_for(world: TopicsWorld) -> None:
+def test_only_requested_settings_are_returned(world: TopicsWorld) -> None:
     _, configs = describe(world, TOPIC, "orders", "retention.ms", "no.such")
     assert list(configs) == ["retention.ms"]
     assert configs["retention.ms"].synonyms == []
     assert configs["retention.ms"].documentation is None
 
 
-def test_the_meaning_is_told_to_those_who_ask(world: TopicsWorld) -> None:
+def test_documentation_is_returned_on_request(world: TopicsWorld) -> None:
     _, configs = describe(world, TOPIC, "orders", include_documentation=True)
     assert all(config.documentation for config in configs.values())
     assert "without effect" in configs["min.insync.replicas"].documentation
 
 
-def test_the_brokers_settings(world: TopicsWorld) -> None:
+def test_settings_of_the_broker_are_described(world: TopicsWorld) -> None:
     error, configs = describe(world, BROKER, "1", include_synonyms=True)
     assert error == 0
     assert set(keys()) <= set(configs)
@@ -118,7 +118,7 @@ def test_the_brokers_settings(world: TopicsWorld) -> None:
     assert len([synonym.value for synonym in configs["log.retention.bytes"].synonyms]) == 2
 
 
-def test_there_are_no_defaults_for_all_brokers(world: TopicsWorld) -> None:
+def test_settings_for_all_brokers_are_empty_by_default(world: TopicsWorld) -> None:
     assert describe(world, BROKER, "") == (0, {})
 
 
@@ -133,7 +133,7 @@ def test_there_are_no_defaults_for_all_brokers(world: TopicsWorld) -> None:
         (TOPIC, OFFSETS_TOPIC, ErrorCode.NONE),
     ],
 )
-def test_what_can_be_described(world: TopicsWorld, resource: int, name: str, expected: ErrorCode) -> None:
+def test_described_resources_are_validated(world: TopicsWorld, resource: int, name: str, expected: ErrorCode) -> None:
     assert describe(world, resource, name)[0] == expected
 
 
@@ -149,12 +149,12 @@ def test_retention_can_be_changed_and_reset(world: TopicsWorld, version: int) ->
     assert (settings().retention_ms, settings().retention_bytes) == (604800000, 88)
 
 
-def test_the_largest_message_can_be_changed(world: TopicsWorld) -> None:
+def test_max_message_bytes_can_be_changed(world: TopicsWorld) -> None:
     assert alter(world, ("max.message.bytes", SET, "100")) == 0
     assert produce(world, batch(b"x" * 100)).error_code == ErrorCode.MESSAGE_TOO_LARGE
 
 
-def test_entries_of_a_list_can_be_added_and_taken_away(world: TopicsWorld) -> None:
+def test_entries_of_a_list_can_be_added_and_removed(world: TopicsWorld) -> None:
     assert alter(world, ("cleanup.policy", APPEND, "compact")) == 0
     assert world.partition("orders").topic.configs["cleanup.policy"] == "delete,compact"
     assert alter(world, ("cleanup.policy", SUBTRACT, "delete")) == 0
@@ -163,8 +163,8 @@ def test_entries_of_a_list_can_be_added_and_taken_away(world: TopicsWorld) -> No
 
 
 @pytest.mark.parametrize("way", [("cleanup.policy", SET, ""), ("cleanup.policy", SUBTRACT, "delete")])
-def test_the_cleanup_policy_may_be_empty(world: TopicsWorld, way: tuple[str, int, str]) -> None:
-    """KIP-1161: nothing is deleted and nothing compacted; it can be appended to, and reset."""
+def test_cleanup_policy_can_be_empty(world: TopicsWorld, way: tuple[str, int, str]) -> None:
+    """An empty policy neither deletes nor compacts (KIP-1161). It can be appended to, and reset."""
     assert alter(world, way) == 0
     assert describe(world, TOPIC, "orders", "cleanup.policy")[1]["cleanup.policy"].value == ""
     settings = world.partition("orders").topic.settings
@@ -175,14 +175,14 @@ def test_the_cleanup_policy_may_be_empty(world: TopicsWorld, way: tuple[str, int
     assert world.partition("orders").topic.settings.deletes
 
 
-def test_a_value_is_kept_in_kafkas_form(world: TopicsWorld) -> None:
+def test_value_is_stored_as_kafka_normalises_it(world: TopicsWorld) -> None:
     assert alter(world, ("cleanup.policy", SET, " compact , delete,compact "), ("retention.ms", SET, " 12 ")) == 0
     assert world.partition("orders").topic.configs == {"cleanup.policy": "compact,delete", "retention.ms": "12"}
 
 
 @pytest.mark.parametrize(("name", "value"), [("min.insync.replicas", "1"), ("segment.bytes", "104857600")])
-def test_a_fixed_setting_may_be_sent_with_the_value_it_has(world: TopicsWorld, name: str, value: str) -> None:
-    """Tools send back what they have read, with one setting changed."""
+def test_fixed_setting_is_accepted_with_its_present_value(world: TopicsWorld, name: str, value: str) -> None:
+    """Tools send back the settings they have read, with one of them changed."""
     assert alter(world, (name, SET, value), ("retention.ms", SET, "7")) == 0
     assert world.partition("orders").topic.configs == {name: value, "retention.ms": "7"}
     assert alter(world, (name, DELETE, None)) == 0
@@ -204,14 +204,14 @@ def test_a_fixed_setting_may_be_sent_with_the_value_it_has(world: TopicsWorld, n
         (("retention.ms", 9, "1"), ErrorCode.INVALID_REQUEST),
     ],
 )
-def test_changes_that_are_refused_change_nothing(
+def test_refused_change_changes_nothing(
     world: TopicsWorld, change: tuple[str, int, str | None], expected: ErrorCode
 ) -> None:
     assert alter(world, ("retention.bytes", SET, "5"), change) == expected
     assert world.partition("orders").topic.configs == {"retention.ms": "5000"}
 
 
-def test_resources_that_cannot_be_changed(world: TopicsWorld) -> None:
+def test_changes_of_other_resources_are_refused(world: TopicsWorld) -> None:
     change = ("retention.ms", SET, "1")
     assert alter(world, change, name="nowhere") == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert alter(world, ("no.such", SET, "1"), name="nowhere") == ErrorCode.INVALID_CONFIG
@@ -223,14 +223,14 @@ def test_resources_that_cannot_be_changed(world: TopicsWorld) -> None:
     assert alter(world, change, change) == ErrorCode.INVALID_REQUEST
 
 
-def test_a_resource_twice_in_a_request_is_not_changed(world: TopicsWorld) -> None:
+def test_resource_named_twice_is_not_changed(world: TopicsWorld) -> None:
     config = AlterableConfig(name="retention.ms", config_operation=SET, value="1")
     asked = AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
     answer = world.call(alter_api.API, IncrementalAlterConfigsRequest(resources=[asked, asked]), 1)
     assert [each.error_code for each in answer.responses] == [ErrorCode.INVALID_REQUEST]
 
 
-def test_validation_only_changes_nothing(world: TopicsWorld) -> None:
+def test_validate_only_changes_nothing(world: TopicsWorld) -> None:
     config = AlterableConfig(name="retention.ms", config_operation=SET, value="1")
     asked = AlterConfigsResource(resource_type=TOPIC, resource_name="orders", configs=[config])
     answer = world.call(alter_api.API, IncrementalAlterConfigsRequest(resources=[asked], validate_only=True), 1)
@@ -238,7 +238,7 @@ def test_validation_only_changes_nothing(world: TopicsWorld) -> None:
     assert world.partition("orders").topic.settings.retention_ms == 5000
 
 
-def test_a_change_holds_when_it_is_durable(world: TopicsWorld) -> None:
+def test_change_takes_effect_when_it_is_durable(world: TopicsWorld) -> None:
     world.fail_changes = 1
     assert alter(world, ("retention.ms", SET, "1")) == ErrorCode.KAFKA_STORAGE_ERROR
     assert world.partition("orders").topic.settings.retention_ms == 5000
@@ -251,7 +251,7 @@ def test_a_change_holds_when_it_is_durable(world: TopicsWorld) -> None:
     assert world.partition("orders").topic.settings.retention_ms == 1
 
 
-# -- the table ---------------------------------------------------------------------------------------------------
+# -- the table of settings ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", TOPIC_KEYS)
@@ -292,5 +292,5 @@ def test_every_default_is_valid_and_known_to_the_server(name: str, world: Topics
         ("remote.storage.enable", "true", False),
     ],
 )
-def test_values_are_checked(name: str, value: str, is_valid: bool) -> None:
+def test_values_of_settings_are_checked(name: str, value: str, is_valid: bool) -> None:
     assert (why_invalid(name, value) is None) == is_valid
