@@ -36,7 +36,7 @@ from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
 from coordinator.core.group.sync import sync
 from coordinator.core.loading import LoadedState, start_sessions
-from coordinator.core.offsets.commit import EndTransaction, commit, commit_pending
+from coordinator.core.offsets.commit import EndTransaction, commit
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.core.offsets.fetch import fetch_offsets
@@ -114,7 +114,7 @@ class GroupCoordinator:
             LeaveGroupRequest: self._leave,
             OffsetCommitRequest: self._offset_commit,
             RepeatedCommit: commit_repeated,
-            TxnOffsetCommitRequest: self._txn_offset_commit,
+            TxnOffsetCommitRequest: self._offset_commit,
             OffsetFetchRequest: self._offset_fetch,
             OffsetDeleteRequest: self._offset_delete,
             DeleteGroupsRequest: self._delete_groups,
@@ -440,11 +440,10 @@ class GroupCoordinator:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._registry.refusal(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
 
-    def _offset_commit(self, request: OffsetCommitRequest, ticket: Ticket, context: Context) -> None:
+    def _offset_commit(
+        self, request: OffsetCommitRequest | TxnOffsetCommitRequest, ticket: Ticket, context: Context
+    ) -> None:
         commit(self._registry, request, self._topic_check, ticket, context)
-
-    def _txn_offset_commit(self, request: TxnOffsetCommitRequest, ticket: Ticket, context: Context) -> None:
-        commit_pending(self._registry, request, self._topic_check, ticket, context)
 
     def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, context: Context) -> None:
         # A lambda: compiled, a function within a function that has a name refers to itself, which makes a cycle.

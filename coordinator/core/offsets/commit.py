@@ -22,6 +22,7 @@ from coordinator.core.group.state import EMPTY
 from coordinator.core.offsets.store import NO_TIMESTAMP, CommittedOffset
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
+    OffsetCommitRequest,
     OffsetCommitResponse,
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
-    from protocol.messages.offset_commit import OffsetCommitRequest
     from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
 # topic, partition, error, the offset to commit if there is no error, and the topic's index in the request
@@ -48,7 +48,8 @@ Accepted = tuple[str, Any, int]
 REFUSED: Final = -1  # instead of the topic's index in the request
 NO_PARTITION: Final = -(2**40)  # stands for a topic that does not exist and is named without partitions
 MAX_TIMESTAMP_MS: Final = 2**63 - 1  # the expiry of an offset with a very long retention: never
-_NONE: Final = int(ErrorCode.NONE)
+_NONE: Final = ErrorCode.NONE  # a lookup in an enum is slow
+_NONE_CODE: Final = int(_NONE)
 _TOO_LARGE: Final = int(ErrorCode.OFFSET_METADATA_TOO_LARGE)
 _UNKNOWN_PARTITION: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
 
@@ -67,7 +68,7 @@ TXN_OFFSET_COMMIT: Final = ResponseTypes(
 )
 
 
-def build_response(response_types: ResponseTypes, outcomes: Sequence[Outcome], error: int = _NONE) -> Any:
+def build_response(response_types: ResponseTypes, outcomes: Sequence[Outcome], error: int = _NONE_CODE) -> Any:
     """Return a response with one entry for each topic of the request, even if it names a topic twice.
 
     If any partition is refused because it does not exist, there is one entry for each topic name, the refused ones
@@ -75,7 +76,7 @@ def build_response(response_types: ResponseTypes, outcomes: Sequence[Outcome], e
     """
     if len(outcomes) == 1 and outcomes[0][1] != NO_PARTITION:  # most commits are of one partition
         name, index, own_error, _, _ = outcomes[0]
-        if error != _NONE and own_error != _UNKNOWN_PARTITION:
+        if error != _NONE_CODE and own_error != _UNKNOWN_PARTITION:
             own_error = error
         partition = response_types.partition(partition_index=index, error_code=own_error)
         return response_types.response(topics=[response_types.topic(name=name, partitions=[partition])])
@@ -86,7 +87,7 @@ def build_response(response_types: ResponseTypes, outcomes: Sequence[Outcome], e
         topic = topics.get(name if merges else topic_index)
         if topic is None:
             topic = topics[name if merges else topic_index] = response_types.topic(name=name, partitions=[])
-        if error != _NONE and own_error != _UNKNOWN_PARTITION:
+        if error != _NONE_CODE and own_error != _UNKNOWN_PARTITION:
             own_error = error
         if index != NO_PARTITION:
             topic.partitions.append(response_types.partition(partition_index=index, error_code=own_error))
@@ -155,7 +156,7 @@ def offset_records(
         if name != prefix_of:
             prefix_of, prefix = name, offset_key_prefix(group_id, name)
         records.append((prefix + encode_partition(index), value))
-        outcomes.append((name, index, _NONE, committed, topic_index))
+        outcomes.append((name, index, _NONE_CODE, committed, topic_index))
     return outcomes, records
 
 
@@ -217,57 +218,39 @@ class CommitPendingOffsets(CommitOffsets):
 
 def commit(
     registry: GroupRegistry,
-    request: OffsetCommitRequest,
+    request: OffsetCommitRequest | TxnOffsetCommitRequest,
     exists: Callable[[str, int], bool] | None,
     ticket: Ticket,
     context: Context,
 ) -> None:
-    """Handle OffsetCommit. `exists` checks topics; None accepts any. The member's session timer is restarted."""
-    retention_ms = request.retention_time_ms
-    expire_ms = NO_TIMESTAMP if retention_ms == -1 else min(context.wall_ms + retention_ms, MAX_TIMESTAMP_MS)
-    _commit(registry, request, request.generation_id_or_member_epoch, expire_ms, None, exists, ticket, context)
+    """Handle OffsetCommit, or TxnOffsetCommit once its transaction is verified. `exists` None accepts any topic.
 
-
-def commit_pending(
-    registry: GroupRegistry,
-    request: TxnOffsetCommitRequest,
-    exists: Callable[[str, int], bool] | None,
-    ticket: Ticket,
-    context: Context,
-) -> None:
-    """Handle TxnOffsetCommit, once the producer and its transaction have been verified."""
-    producer = Producer(request.producer_id, request.producer_epoch)
-    _commit(registry, request, request.generation_id, NO_TIMESTAMP, producer, exists, ticket, context)
-
-
-def _commit(
-    registry: GroupRegistry,
-    request: Any,
-    generation: int,
-    expire_ms: int,
-    producer: Producer | None,
-    exists: Callable[[str, int], bool] | None,
-    ticket: Ticket,
-    context: Context,
-) -> None:
-    """Check a commit and append what is accepted. `producer` is that of the transaction; None for an OffsetCommit.
-
-    Within a transaction a commit is checked less strictly, does not restart the member's session timer, and stays
-    pending until the transaction's end marker.
+    A transactional commit has a `producer`. It is checked less strictly, does not restart the member's session timer,
+    and stays pending until the transaction's end marker.
     """
-    response_types = OFFSET_COMMIT if producer is None else TXN_OFFSET_COMMIT
+    expire_ms = NO_TIMESTAMP
+    if isinstance(request, OffsetCommitRequest):
+        producer = None
+        response_types = OFFSET_COMMIT
+        generation = request.generation_id_or_member_epoch
+        if request.retention_time_ms != -1:
+            expire_ms = min(context.wall_ms + request.retention_time_ms, MAX_TIMESTAMP_MS)
+    else:
+        producer = Producer(request.producer_id, request.producer_epoch)
+        response_types = TXN_OFFSET_COMMIT
+        generation = request.generation_id
     refused, accepted = split(request.topics, exists)
     if not accepted:
         context.reply(ticket, build_response(response_types, refused))
         return
     group_id = request.group_id
     group = registry.groups.get(group_id)
-    error = ErrorCode.NONE
+    error = _NONE
     if producer is not None and group_id == "" and not registry.is_down:
         error = ErrorCode.INVALID_GROUP_ID
     elif producer is not None or group is None:
         error = registry.refusal(group_id)
-    if error is ErrorCode.NONE:
+    if error is _NONE:
         if group is None:
             if generation >= 0:
                 error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
@@ -275,13 +258,11 @@ def _commit(
             error = check_offset_commit(group, request.member_id, request.group_instance_id, generation)
         else:
             error = check_txn_offset_commit(group, request.member_id, request.group_instance_id, generation)
-    if error is not ErrorCode.NONE:
+    if error is not _NONE:
         context.reply(ticket, build_response(response_types, refuse(refused, accepted, error)))
         return
     if producer is None and group is not None and group.state is not EMPTY:
-        member = group.members[
-            request.member_id
-        ]  # the state is Stable or PreparingRebalance: no other passes the check
+        member = group.members[request.member_id]  # no other state than Stable and PreparingRebalance passes the check
         restart_session(group, member, member.session_timeout_ms, context)
     outcomes, records = offset_records(
         group_id,
