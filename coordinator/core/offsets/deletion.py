@@ -125,7 +125,7 @@ class ForgetTopic(RemoveOffsets):
         """Do nothing: no client waits for a response."""
 
 
-class DeletionResponse:
+class PendingDeletion:
     """Collects the result of each group in a DeleteGroups, and replies when the last one is known."""
 
     __slots__ = ("_results", "_ticket", "_waiting")
@@ -151,11 +151,11 @@ class DeletionResponse:
 class DeleteGroup(PendingAppend):
     """Pending append of the tombstones of a group and all its offsets. The group is Dead meanwhile."""
 
-    __slots__ = ("positions", "response")
+    __slots__ = ("deletion", "positions")
 
-    def __init__(self, positions: Positions, response: DeletionResponse | None) -> None:
+    def __init__(self, positions: Positions, deletion: PendingDeletion | None) -> None:
         self.positions = positions
-        self.response = response
+        self.deletion = deletion
 
     def durable(self, context: Context) -> None:
         group = self.group
@@ -175,18 +175,18 @@ class DeleteGroup(PendingAppend):
         self._settle(error, context)
 
     def _settle(self, error: ErrorCode, context: Context) -> None:
-        if self.response is not None and self.group is not None:
-            self.response.settle(self.group.group_id, error, context)
+        if self.deletion is not None and self.group is not None:
+            self.deletion.settle(self.group.group_id, error, context)
 
 
-def delete_group(group: Group, store: OffsetStore, response: DeletionResponse | None, context: Context) -> None:
+def delete_group(group: Group, store: OffsetStore, deletion: PendingDeletion | None, context: Context) -> None:
     """Delete an Empty group and all its offsets in one append."""
     positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
     known = set(positions)
     positions += [position for position in store.pending_of_group(group.group_id) if position not in known]
     _die(group, context)
     records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))
-    context.append(group, records, DeleteGroup(positions, response))
+    context.append(group, records, DeleteGroup(positions, deletion))
 
 
 def expire(group: Group, positions: Positions, *, with_group: bool, context: Context) -> None:
@@ -249,7 +249,7 @@ def delete_groups(
     names = list(dict.fromkeys(request.groups_names))
     if not names:
         context.reply(ticket, DeleteGroupsResponse(results=[]))
-    response = DeletionResponse(ticket, names)
+    deletion = PendingDeletion(ticket, names)
     deadline_ms = context.now_ms + context.commit_timeout_ms
     records = 0  # in this step
     for name in names:
@@ -258,7 +258,7 @@ def delete_groups(
             records = 0
             yield from shard.let_others_run()
         records += 1 + (len(name) >> HASHED_PER_UNIT) + sum(map(len, shard.offsets.of_group(name).values()))
-        _delete_when_idle(registry, timers, name, deadline_ms, response, context)
+        _delete_when_idle(registry, timers, name, deadline_ms, deletion, context)
 
 
 def _delete_when_idle(
@@ -266,19 +266,19 @@ def _delete_when_idle(
     timers: GroupTimers,
     name: str,
     deadline_ms: int,
-    response: DeletionResponse,
+    deletion: PendingDeletion,
     context: Context,
 ) -> None:
     timers.await_appends(
         [("group", name)],
         deadline_ms,
         lambda: not _is_busy(registry, name),
-        lambda later: _delete_group(registry, name, response, later),
+        lambda later: _delete_group(registry, name, deletion, later),
         context,
     )
 
 
-def _delete_group(registry: GroupRegistry, name: str, response: DeletionResponse, context: Context) -> None:
+def _delete_group(registry: GroupRegistry, name: str, deletion: PendingDeletion, context: Context) -> None:
     error = registry.refusal(name)
     group = registry.groups.get(name)
     if error is ErrorCode.NONE and _is_busy(registry, name):
@@ -286,9 +286,9 @@ def _delete_group(registry: GroupRegistry, name: str, response: DeletionResponse
     if error is ErrorCode.NONE:
         error = check_delete_group(group)
     if group is None or error is not ErrorCode.NONE:
-        response.settle(name, error, context)
+        deletion.settle(name, error, context)
     else:
-        delete_group(group, group.shard.offsets, response, context)
+        delete_group(group, group.shard.offsets, deletion, context)
 
 
 def delete_offsets(
