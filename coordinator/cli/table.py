@@ -1,31 +1,54 @@
-"""Rows for people as columns, and for programs as JSON, from the same dictionaries.
+"""Tables for people and JSON for programs, from the same rows. Every command prints its tables with `as_columns`.
 
-A row maps a column's name in Kafka's tools ("LOG-END-OFFSET") to a value; None prints as "-", as Kafka's tools do, and
-is null in JSON, where the names become "log_end_offset".
+A row maps a column's name, as in Kafka's tools ("LOG-END-OFFSET"), to a value. None prints as "-", as in Kafka's tools,
+and is null in JSON, where the names become "log_end_offset". Lines are never cut or wrapped, so that grep and awk work.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from itertools import zip_longest
+from typing import Final, TypeAlias
 
 Value: TypeAlias = int | str | bool | list["Value"] | dict[str, "Value"] | None
 Row: TypeAlias = Mapping[str, Value]
 
+_COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}  # ANSI
+_COLOUR: Final = re.compile(r"\x1b\[\d+m")
 
-def as_columns(columns: Sequence[str], rows: Sequence[Row]) -> str:
-    """Left-aligned columns, two blanks apart; nothing is cut off."""
-    lines = [list(columns)] + [[_cell(row.get(column)) for column in columns] for row in rows]
-    widths = [max(len(line[index]) for line in lines) for index in range(len(columns))]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
-    )
+
+def as_columns(columns: Sequence[str], rows: Sequence[Row], right: Collection[str] = ()) -> str:
+    """Return the rows as columns, two blanks apart.
+
+    Columns of numbers and those named in `right` are right-aligned. A cell may have several lines.
+    """
+    lines = [tuple(columns)]
+    for row in rows:
+        lines += zip_longest(*(_cell(row.get(column)).split("\n") for column in columns), fillvalue="")
+    widths = [max(map(_width, cells)) for cells in zip(*lines, strict=True)]
+    sides = [column in right or _is_numeric([row.get(column) for row in rows]) for column in columns]
+    return "\n".join("  ".join(map(_aligned, line, widths, sides)).rstrip() for line in lines)
+
+
+def table(rows: Sequence[Row], right: Collection[str] = ()) -> str:
+    """Return the rows with all columns that they have, in the order in which these first appear."""
+    return as_columns(tuple(dict.fromkeys(column for row in rows for column in row)), rows, right)
 
 
 def as_json(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return the rows as a JSON list of objects."""
     return json.dumps([{_json_name(column): row.get(column) for column in columns} for row in rows], indent=2)
+
+
+def coloured(text: str, colour: str) -> str:
+    """Return the text in this colour ("" is none) if standard output is a terminal and NO_COLOR is not set."""
+    if not colour or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[39m"
 
 
 def _cell(value: Value) -> str:
@@ -34,6 +57,20 @@ def _cell(value: Value) -> str:
     if isinstance(value, dict):  # partitions by topic, as Kafka's tools print an assignment: orders:0,1;payments:2
         return ";".join(f"{key}:{','.join(map(str, items))}" for key, items in value.items() if isinstance(items, list))
     return str(value)
+
+
+def _is_numeric(values: list[Value]) -> bool:
+    kinds = {type(value) for value in values if value is not None}
+    return kinds == {int}
+
+
+def _aligned(cell: str, width: int, is_right: bool) -> str:
+    blanks = " " * (width - _width(cell))
+    return blanks + cell if is_right else cell + blanks
+
+
+def _width(cell: str) -> int:
+    return len(_COLOUR.sub("", cell))
 
 
 def _json_name(column: str) -> str:

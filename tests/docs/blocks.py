@@ -23,7 +23,6 @@ _MASKS: Final = (
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
     (re.compile(r"\b\d+ ms\b"), "N ms"),
     (re.compile(r"\b(\d+[hm] )?\d+(\.\d+)?(m|ms|s)\b"), "SPAN"),
-    (re.compile(r"─+"), "─"),
 )
 
 

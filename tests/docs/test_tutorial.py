@@ -44,8 +44,8 @@ def _partition_of_the_first_commit(text: str) -> str:
 
 
 def _set_back(text: str) -> str:
-    text = re.sub(r"^( orders-\d) +(\d+) +\2 +0 ", r"\1 NOW NOW ", text, flags=re.MULTILINE)
-    return re.sub(r"^( orders-\d) +0 +\d+ +\+\d+", r"\1 0 THEN CHANGE", text, flags=re.MULTILINE)
+    text = re.sub(r"^(orders-\d) +(\d+) +\2 +0 ", r"\1 NOW NOW ", text, flags=re.MULTILINE)
+    return re.sub(r"^(orders-\d) +0 +\d+ +\+\d+", r"\1 0 THEN CHANGE", text, flags=re.MULTILINE)
 
 
 def _figures(text: str) -> str:

@@ -36,9 +36,9 @@ def test_partitions_move_from_whom_to_whom(tmp_path: Path) -> None:
     story = Story().members("a", owning={"a": {"t": [0, 1, 2, 3], "u": [0]}})
     story.members("a", "b", owning={"a": {"t": [0, 1], "u": [0]}, "b": {"t": [2, 3]}}).empty()
     found = life(story, tmp_path)
-    assert moves(found[0].moved) == ["t 0-3: nobody → a", "u 0: nobody → a"]
+    assert moves(found[0].moved) == ["t 0-3: unassigned → a", "u 0: unassigned → a"]
     assert moves(found[1].moved) == ["t 2-3: a → b"]
-    assert moves(found[2].moved) == ["t 0-1: a → nobody", "t 2-3: b → nobody", "u 0: a → nobody"]
+    assert moves(found[2].moved) == ["t 0-1: a → unassigned", "t 2-3: b → unassigned", "u 0: a → unassigned"]
 
 
 def test_a_static_member_that_comes_back_with_a_new_id_is_restarted_and_nobody_came_or_went(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    need_extra()
+    need_extra("rich")
     directories = data_dirs(arguments.data_dir or [Path(DEFAULT_DATA_DIR)])
     _check(arguments, directories)
     from coordinator.cli.compact import screen as compact_screen

@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.cli.screen import number, table, tell
-from coordinator.cli.screen import show as show_parts
-from coordinator.compaction.plan import CleanStats
+from coordinator.cli.screen import tell
+from coordinator.cli.table import Row, Value, table
+from coordinator.compaction.plan import CleanStats, PartitionResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -126,7 +127,7 @@ def show(result: Result, *, as_json: bool) -> int:
     elif result.plan is None or result.report is None:
         print(result.sentence, flush=True)
     elif sys.stdout.isatty():
-        show_parts(partitions_table(result), stages_table(result), result.sentence)
+        print(partitions_table(result), stages_table(result), result.sentence, sep="\n\n")
     else:
         print(summary(result), flush=True)
     return code
@@ -160,54 +161,48 @@ def summary(result: Result) -> str:
     )
 
 
-def partitions_table(result: Result) -> Any:
-    """Before and after, a line for each partition."""
-    columns = [
-        ("PARTITION", "right"),
-        ("SEGMENTS", "right"),
-        ("BYTES", "right"),
-        ("RECORDS", "right"),
-        ("KEYS", "right"),
-        ("TOMBSTONES", "right"),
-        ("", "wide"),
-    ]
-    made = table(columns)
+def partitions_table(result: Result) -> str:
+    """Return the table of sizes before and after, with a row for each partition."""
     assert result.report is not None
     partitions = result.report.manifest.partitions
-    for each in partitions:
-        if each.error:
-            made.add_row(str(each.partition), str(len(each.inputs)), *[""] * 4, each.error)
-        else:
-            made.add_row(str(each.partition), *_before_and_after(each.stats, len(each.inputs), len(each.outputs)), "")
-    made.add_section()
     good = [each for each in partitions if not each.error]
-    counts = (sum(len(each.inputs) for each in good), sum(len(each.outputs) for each in good))
-    made.add_row("all", *_before_and_after(totals(result), *counts), "")
-    return made
+    rows = [_before_and_after(each.partition, each.stats, [each]) for each in partitions]
+    rows.append(_before_and_after("all", totals(result), good))
+    return table(rows, right=("PARTITION", "SEGMENTS", "BYTES", "RECORDS", "TOMBSTONES"))
 
 
-def _before_and_after(stats: CleanStats, inputs: int, outputs: int) -> list[str]:
-    pairs = (
-        (inputs, outputs),
-        (stats.bytes_before, stats.bytes_after),
-        (stats.records_before, stats.records_after),
-    )
-    tombstones = f"{number(stats.tombstones_kept)} kept, {number(stats.tombstones_dropped)} dropped"
-    return [*(f"{number(before)} → {number(after)}" for before, after in pairs), number(stats.keys), tombstones]
+def _before_and_after(name: Value, stats: CleanStats, cleaned: Sequence[PartitionResult]) -> Row:
+    error = "; ".join(each.error for each in cleaned if each.error)
+    inputs, outputs = (sum(len(each.inputs) for each in cleaned), sum(len(each.outputs) for each in cleaned))
+    if error:
+        return {"PARTITION": name, "SEGMENTS": inputs, "ERROR": error}
+    return {
+        "PARTITION": name,
+        "SEGMENTS": f"{inputs} → {outputs}",
+        "BYTES": f"{stats.bytes_before} → {stats.bytes_after}",
+        "RECORDS": f"{stats.records_before} → {stats.records_after}",
+        "KEYS": stats.keys,
+        "TOMBSTONES": f"{stats.tombstones_kept} kept, {stats.tombstones_dropped} dropped",
+    }
 
 
-def stages_table(result: Result) -> Any:
-    """Where the time went."""
-    made = table([("STAGE", "left"), ("SECONDS", "right"), ("MB/S", "right"), ("PEAK MEMORY OF A TASK", "right")])
+def stages_table(result: Result) -> str:
+    """Return the table of the time that each stage took."""
     assert result.report is not None
     size = totals(result).bytes_before
+    rows: list[Row] = []
     for name, seconds in result.seconds.items():
         peak = result.report.peak_rss_bytes.get(name)
-        rate = f"{size / 1e6 / seconds:.0f}" if peak and seconds else ""
-        made.add_row(NAMES.get(name, name), f"{seconds:.1f}", rate, f"{peak / 1e6:.0f} MB" if peak else "")
-    made.add_section()
-    made.add_row("all", f"{sum(result.seconds.values()):.1f}", "", "")
-    return made
+        rows.append(
+            {
+                "STAGE": NAMES.get(name, name),
+                "SECONDS": f"{seconds:.1f}",
+                "MB/S": f"{size / 1e6 / seconds:.0f}" if peak and seconds else None,
+                "PEAK MEMORY OF A TASK": f"{peak / 1e6:.0f} MB" if peak else None,
+            }
+        )
+    rows.append({"STAGE": "all", "SECONDS": f"{sum(result.seconds.values()):.1f}"})
+    return table(rows, right=("SECONDS", "MB/S", "PEAK MEMORY OF A TASK"))
 
 
 def facts_of(result: Result) -> dict[str, Any]:
@@ -241,7 +236,7 @@ def facts_of(result: Result) -> dict[str, Any]:
 def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
     """What a round would do."""
     if as_json:
-        rows = [
+        facts = [
             {
                 "partition": partition,
                 "clean_bytes": each.clean_bytes,
@@ -252,13 +247,20 @@ def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
             }
             for partition, (each, is_due) in found.items()
         ]
-        print(json.dumps(rows, indent=2))
+        print(json.dumps(facts, indent=2))
         return 0
-    made = table([("PARTITION", "right"), ("CLEAN", "right"), ("DIRTY", "right"), ("RATIO", "right"), ("DUE", "left")])
-    for partition, (each, is_due) in found.items():
-        sizes = (f"{each.clean_bytes / 1e6:.1f} MB", f"{each.dirty_bytes / 1e6:.1f} MB")
-        made.add_row(str(partition), *sizes, f"{each.ratio:.2f}", "yes" if is_due else "no")
-    show_parts(made)
+    rows: list[Row] = [
+        {
+            "PARTITION": partition,
+            "CLEAN": f"{each.clean_bytes / 1e6:.1f} MB",
+            "DIRTY": f"{each.dirty_bytes / 1e6:.1f} MB",
+            "RATIO": f"{each.ratio:.2f}",
+            "DUE": "yes" if is_due else "no",
+        }
+        for partition, (each, is_due) in found.items()
+    ]
+    if rows:
+        print(table(rows, right=("CLEAN", "DIRTY", "RATIO")))
     due = [each for each, is_due in found.values() if is_due]
     size = sum(each.clean_bytes + each.dirty_bytes for each in due) / 1e6
     tell(f"{len(due)} of {len(found)} partitions are due, {size:.1f} MB; the newest segments do not count (--roll)")

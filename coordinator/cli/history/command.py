@@ -28,7 +28,7 @@ from coordinator.cli.history.arguments import (
     source_of,
     tell_gaps,
 )
-from coordinator.cli.screen import need_extra, show, tell
+from coordinator.cli.screen import need_extra, tell
 from coordinator.history.times import UNITS_MS
 
 if TYPE_CHECKING:
@@ -251,13 +251,13 @@ def _log_ends(arguments: argparse.Namespace, partitions: list[tuple[str, int]]) 
         return log_end_offsets(client, partitions)
 
 
-def _answer(arguments: argparse.Namespace, rows: Sequence[Any], on_screen: Callable[[], Any], nothing: str) -> int:
+def _answer(arguments: argparse.Namespace, rows: Sequence[Any], on_screen: Callable[[], str], nothing: str) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif nothing:
         tell(nothing)
     else:
-        show(on_screen())
+        print(on_screen())
     return 0
 
 

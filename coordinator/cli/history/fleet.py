@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import duration, now_ms, selection_of, sources_of
-from coordinator.cli.screen import number, show, table, tell
+from coordinator.cli.screen import tell
+from coordinator.cli.table import Row, table
 from coordinator.history.times import ago, local_time, span
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from rich.table import Table
 
     from coordinator.history.spark_fleet import AllMarks, Fleet
 
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
-        show(on_screen(rows))
+        print(on_screen(rows))
     else:
         tell("nothing of that kind in any group")
     return 0
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _question(
     arguments: argparse.Namespace, now: int
-) -> tuple[Callable[[Fleet, AllMarks], Answer], Callable[[Answer], Table]]:
+) -> tuple[Callable[[Fleet, AllMarks], Answer], Callable[[Answer], str]]:
     """What is asked, and how its answer is shown."""
     from coordinator.history import spark_fleet
 
@@ -110,73 +110,61 @@ def _question(
     return partial(spark_fleet.rebalance_counts, selection=selection, limit=limit), partial(_rebalances, now=now)
 
 
-def _commits(rows: Answer, now: int) -> Table:
-    columns = [("GROUP", "wide"), ("COMMITS", "right"), ("PARTITIONS", "right"), ("LAST", "left"), ("AGO", "right")]
-    made = table(columns)
-    for row in rows:
-        last = local_time(row["last_ms"], milliseconds=False)
-        made.add_row(row["group"], number(row["commits"]), number(row["partitions"]), last, ago(row["last_ms"], now))
-    return made
+def _commits(found: Answer, now: int) -> str:
+    rows: list[Row] = [
+        {
+            "GROUP": row["group"],
+            "COMMITS": row["commits"],
+            "PARTITIONS": row["partitions"],
+            "LAST": local_time(row["last_ms"], milliseconds=False),
+            "AGO": ago(row["last_ms"], now),
+        }
+        for row in found
+    ]
+    return table(rows, right=("AGO",))
 
 
-def _rates(rows: Answer, window_ms: int) -> Table:
-    columns = [("GROUP", "wide"), ("COMMITS", "right"), ("PROGRESS", "right"), (f"PER {span(window_ms)}", "right")]
-    made = table([*columns, ("PEAK", "right"), ("FROM", "left"), ("FOR", "right")])
-    for row in rows:
-        windows = (row["last_ms"] - row["first_ms"]) // window_ms
-        made.add_row(
-            row["group"],
-            number(row["commits"]),
-            number(row["progress"]),
-            number(round(row["progress"] / windows)),
-            number(row["peak"]),
-            local_time(row["first_ms"], milliseconds=False),
-            span(row["last_ms"] - row["first_ms"]),
-        )
-    return made
+def _rates(found: Answer, window_ms: int) -> str:
+    rows: list[Row] = [
+        {
+            "GROUP": row["group"],
+            "COMMITS": row["commits"],
+            "PROGRESS": row["progress"],
+            f"PER {span(window_ms)}": round(row["progress"] / ((row["last_ms"] - row["first_ms"]) // window_ms)),
+            "PEAK": row["peak"],
+            "FROM": local_time(row["first_ms"], milliseconds=False),
+            "FOR": span(row["last_ms"] - row["first_ms"]),
+        }
+        for row in found
+    ]
+    return table(rows, right=("FOR",))
 
 
-def _stalled(rows: Answer, now: int) -> Table:
-    made = table(
-        [
-            ("GROUP", "wide"),
-            ("PARTITION", "wide"),
-            ("OFFSET", "right"),
-            ("SINCE", "left"),
-            ("FOR", "right"),
-            ("HOW", "wide"),
-        ]
-    )
-    for row in rows:
-        made.add_row(
-            row["group"],
-            f"{row['topic']}-{row['partition']}",
-            number(row["offset"]),
-            local_time(row["since_ms"], milliseconds=False),
-            span(max(now - row["since_ms"], 0)),
-            row["how"],
-        )
-    return made
+def _stalled(found: Answer, now: int) -> str:
+    rows: list[Row] = [
+        {
+            "GROUP": row["group"],
+            "PARTITION": f"{row['topic']}-{row['partition']}",
+            "OFFSET": row["offset"],
+            "SINCE": local_time(row["since_ms"], milliseconds=False),
+            "FOR": span(max(now - row["since_ms"], 0)),
+            "HOW": row["how"],
+        }
+        for row in found
+    ]
+    return table(rows, right=("FOR",))
 
 
-def _rebalances(rows: Answer, now: int) -> Table:
-    made = table(
-        [
-            ("GROUP", "wide"),
-            ("REBALANCES", "right"),
-            ("LAST", "left"),
-            ("AGO", "right"),
-            ("GEN", "right"),
-            ("MEMBERS", "right"),
-        ]
-    )
-    for row in rows:
-        made.add_row(
-            row["group"],
-            number(row["rebalances"]),
-            local_time(row["last_ms"], milliseconds=False),
-            ago(row["last_ms"], now),
-            "-" if row["generation"] is None else str(row["generation"]),
-            number(row["members"]),
-        )
-    return made
+def _rebalances(found: Answer, now: int) -> str:
+    rows: list[Row] = [
+        {
+            "GROUP": row["group"],
+            "REBALANCES": row["rebalances"],
+            "LAST": local_time(row["last_ms"], milliseconds=False),
+            "AGO": ago(row["last_ms"], now),
+            "GEN": row["generation"],
+            "MEMBERS": row["members"],
+        }
+        for row in found
+    ]
+    return table(rows, right=("AGO",))

@@ -1,4 +1,4 @@
-"""Answers about the past for people: tables that fit into 100 columns, local times and how long ago they were."""
+"""Answers about the past for people: tables with local times, and how long ago they were."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from coordinator.cli.screen import change, number, table
+from coordinator.cli.screen import change, number
+from coordinator.cli.table import Row, Value, coloured, table
 from coordinator.history.commits import Ints
 from coordinator.history.questions import Standstill
 from coordinator.history.rebalances import Kind
@@ -25,30 +23,23 @@ BARS: Final = " ▁▂▃▄▅▆▇█"
 BACK: Final = "▼"
 SPARK_WIDTH: Final = 24
 NAMED_AT_MOST: Final = 8
+UNASSIGNED: Final = "unassigned"  # instead of an owner's name
 
 
-def commits(rows: Sequence[Committed], total: int, now_ms: int) -> RenderableType:
-    """Newest last, where the eye is after a long list."""
-    made = table(
-        [
-            ("TIME", "left"),
-            ("AGO", "right"),
-            ("PARTITION", "wide"),
-            ("OFFSET", "right"),
-            ("CHANGE", "right"),
-            ("NOTE", "wide"),
-        ]
-    )
-    for row in rows:
-        made.add_row(
-            local_time(row.timestamp_ms),
-            _ago(row.timestamp_ms, now_ms),
-            f"{row.topic}-{row.partition}",
-            Text("deleted", "red") if row.offset is None else number(row.offset),
-            Text(change(row.change), "red" if (row.change or 0) < 0 else ""),
-            Text(_note(row)),
-        )
-    return Group(made, _left_out(len(rows), total, "commits"))
+def commits(rows: Sequence[Committed], total: int, now_ms: int) -> str:
+    """Return the table of commits, with the newest last: it is next to the prompt after a long list."""
+    cells: list[Row] = [
+        {
+            "TIME": local_time(row.timestamp_ms),
+            "AGO": _ago(row.timestamp_ms, now_ms),
+            "PARTITION": f"{row.topic}-{row.partition}",
+            "OFFSET": coloured("deleted", "red") if row.offset is None else str(row.offset),
+            "CHANGE": coloured(change(row.change) or "-", "red" if (row.change or 0) < 0 else ""),
+            "NOTE": _note(row),
+        }
+        for row in rows
+    ]
+    return table(cells, right=("AGO", "OFFSET", "CHANGE")) + _left_out(len(rows), total, "commits")
 
 
 def _note(row: Committed) -> str:
@@ -58,29 +49,22 @@ def _note(row: Committed) -> str:
     return ", ".join(notes)
 
 
-def rebalances(found: Sequence[GroupChange], total: int, now_ms: int) -> RenderableType:
-    """One row for each change, with what it meant for members and partitions."""
-    made = table(
-        [
-            ("TIME", "left"),
-            ("AGO", "right"),
-            ("GEN", "right"),
-            ("WHAT", "left"),
-            ("MEMBERS", "right"),
-            ("WHO AND WHAT", "wide"),
-        ]
-    )
+def rebalances(found: Sequence[GroupChange], total: int, now_ms: int) -> str:
+    """Return one row for each change, with its consequences for members and partitions."""
+    rows: list[Row] = []
     for each in found:
         deleted = each.kind is Kind.DELETED
-        made.add_row(
-            local_time(each.record.timestamp_ms, milliseconds=False),
-            _ago(each.record.timestamp_ms, now_ms),
-            "-" if deleted else str(each.record.generation),
-            Text(_what(each), _COLOUR[each.kind]),
-            "-" if deleted else str(len(each.record.members)),
-            _details(each),
+        rows.append(
+            {
+                "TIME": local_time(each.record.timestamp_ms, milliseconds=False),
+                "AGO": _ago(each.record.timestamp_ms, now_ms),
+                "GEN": None if deleted else each.record.generation,
+                "WHAT": coloured(_what(each), _COLOUR[each.kind]),
+                "MEMBERS": None if deleted else len(each.record.members),
+                "WHO AND WHAT": _details(each),
+            }
         )
-    return Group(made, _left_out(len(found), total, "changes"))
+    return table(rows, right=("AGO",)) + _left_out(len(found), total, "changes")
 
 
 _COLOUR: Final = {
@@ -96,15 +80,16 @@ def _what(each: GroupChange) -> str:
     return "replaced" if each.kind is Kind.STATIC_MEMBER_REPLACED else each.kind.value
 
 
-def _details(each: GroupChange) -> Text:
-    lines: list[Text] = []
-    for sign, names, style in (("+", each.came, "green"), ("-", each.went, "red"), ("↻", each.restarted, "yellow")):
+def _details(each: GroupChange) -> str:
+    """One line for each kind of change of members, and for each move of partitions."""
+    lines: list[str] = []
+    for sign, names, colour in (("+", each.came, "green"), ("-", each.went, "red"), ("↻", each.restarted, "yellow")):
         if names:
-            lines.append(Text(f"{sign} {_some(names)}", style))
-    lines += [Text(line) for line in moves(each.moved)]
+            lines.append(coloured(f"{sign} {_some(names)}", colour))
+    lines += moves(each.moved)
     if each.kind is Kind.REBALANCED and not lines:
-        lines.append(Text("the same members, nothing moved"))
-    return Text("\n").join(lines)
+        lines.append("the same members, nothing moved")
+    return "\n".join(lines)
 
 
 def moves(moved: Sequence[Move]) -> list[str]:
@@ -114,7 +99,7 @@ def moves(moved: Sequence[Move]) -> list[str]:
         return move.topic, move.source or "", move.target or ""
 
     return [
-        f"{topic} {ranges([move.partition for move in own])}: {source or 'nobody'} → {target or 'nobody'}"
+        f"{topic} {ranges([move.partition for move in own])}: {source or UNASSIGNED} → {target or UNASSIGNED}"
         for (topic, source, target), own in groupby(sorted(moved, key=key), key)
     ]
 
@@ -135,47 +120,31 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED_AT_MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def rate(found: CommitRate, now_ms: int) -> RenderableType:
-    """One row for each partition, its progress over time drawn in a line of its own scale."""
+def rate(found: CommitRate, now_ms: int) -> str:
+    """Return one row for each partition; its progress over time is drawn in a scale of its own."""
     windows = len(found.starts_ms)
     begin, end = int(found.starts_ms[0]), int(found.starts_ms[-1]) + found.window_ms
-    per_window = f"each of {span(found.window_ms)}"
     headline = (
         f"{local_time(begin, milliseconds=False)} to {local_time(end, milliseconds=False)} "
-        f"({ago(end, now_ms)}): {windows} windows, {per_window}"
+        f"({ago(end, now_ms)}): {windows} windows, each of {span(found.window_ms)}"
     )
-    made = table(
-        [
-            ("PARTITION", "wide"),
-            ("COMMITS", "right"),
-            ("PROGRESS", "right"),
-            ("PER WINDOW", "right"),
-            ("PEAK", "right"),
-            ("PROGRESS OVER TIME", "left"),
-        ]
-    )
-    for row, (topic, partition) in enumerate(found.keys):
-        progress = found.progress[row]
-        made.add_row(
-            f"{topic}-{partition}",
-            number(int(found.commits[row].sum())),
-            number(int(progress.sum())),
-            number(round(int(progress.sum()) / windows)),
-            number(int(progress.max())),
-            spark_line(progress, found.resets[row]),
-        )
-    if len(found.keys) > 1:
-        sums = found.progress.sum(axis=0)
-        made.add_section()
-        made.add_row(
-            "all",
-            number(int(found.commits.sum())),
-            number(int(sums.sum())),
-            number(round(int(sums.sum()) / windows)),
-            number(int(sums.max())),
-            spark_line(sums, found.resets.sum(axis=0)),
-        )
-    return Group(headline, made)
+
+    def row(name: str, commits: Ints, progress: Ints, resets: Ints) -> Row:
+        total = int(progress.sum())
+        return {
+            "PARTITION": name,
+            "COMMITS": int(commits.sum()),
+            "PROGRESS": total,
+            "PER WINDOW": round(total / windows),
+            "PEAK": int(progress.max()),
+            "PROGRESS OVER TIME": spark_line(progress, resets),
+        }
+
+    by_partition = zip(found.keys, found.commits, found.progress, found.resets, strict=True)
+    rows = [row(f"{topic}-{partition}", *counts) for (topic, partition), *counts in by_partition]
+    if len(rows) > 1:
+        rows.append(row("all", found.commits.sum(axis=0), found.progress.sum(axis=0), found.resets.sum(axis=0)))
+    return f"{headline}\n{table(rows)}"
 
 
 def spark_line(progress: Ints, resets: Ints) -> str:
@@ -189,24 +158,23 @@ def spark_line(progress: Ints, resets: Ints) -> str:
     )
 
 
-def stalled(found: Sequence[Stalled], ends: Mapping[tuple[str, int], int] | None, now_ms: int) -> Table:
-    """Those that stand longest first."""
-    columns = [("PARTITION", "wide"), ("OFFSET", "right"), ("SINCE", "left"), ("FOR", "right"), ("HOW", "wide")]
-    made = table([*columns, ("LAG", "right")] if ends is not None else columns)
+def stalled(found: Sequence[Stalled], ends: Mapping[tuple[str, int], int] | None, now_ms: int) -> str:
+    """Return one row for each partition, in the order given; with its lag if `ends` has log end offsets."""
+    rows: list[Row] = []
     for each in found:
-        again = f" in {number(each.commits_since)} commits" if each.kind is Standstill.STUCK else ""
-        row = [
-            f"{each.topic}-{each.partition}",
-            number(each.offset),
-            local_time(each.since_ms, milliseconds=False),
-            span(max(now_ms - each.since_ms, 0)),
-            f"{each.kind.value}{again}",
-        ]
+        again = f" in {each.commits_since} commits" if each.kind is Standstill.STUCK else ""
+        row: dict[str, Value] = {
+            "PARTITION": f"{each.topic}-{each.partition}",
+            "OFFSET": each.offset,
+            "SINCE": local_time(each.since_ms, milliseconds=False),
+            "FOR": span(max(now_ms - each.since_ms, 0)),
+            "HOW": f"{each.kind.value}{again}",
+        }
         if ends is not None:
             end = ends.get((each.topic, each.partition))
-            row.append(number(None if end is None else end - each.offset))
-        made.add_row(*row)
-    return made
+            row["LAG"] = None if end is None else end - each.offset
+        rows.append(row)
+    return table(rows, right=("FOR",))
 
 
 def _ago(moment_ms: int, now_ms: int) -> str:
@@ -214,4 +182,4 @@ def _ago(moment_ms: int, now_ms: int) -> str:
 
 
 def _left_out(shown: int, total: int, what: str) -> str:
-    return f"the newest {shown} of {number(total)} {what}; --limit shows more" if shown < total else ""
+    return f"\nthe newest {shown} of {number(total)} {what}; --limit shows more" if shown < total else ""

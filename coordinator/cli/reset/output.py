@@ -8,12 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rich.text import Text
-
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.json_output import moment
 from coordinator.cli.reset.plan import Act, PartitionReset, targets
-from coordinator.cli.screen import change, number, show, table, tell
+from coordinator.cli.screen import change, tell
+from coordinator.cli.table import Row, coloured, table
 from coordinator.history.reset_csv import UnwritableError, one_group, several_groups
 from coordinator.history.times import ago
 
@@ -34,19 +33,20 @@ def show_plan(headline: str, steps: list[PartitionReset]) -> None:
     from coordinator.cli.history.arguments import now_ms
 
     now = now_ms()
-    columns = [("PARTITION", "wide"), ("NOW", "right"), ("THEN", "right"), ("CHANGE", "right"), ("WHAT", "left")]
-    made = table([*columns, ("COMMITTED", "right"), ("NOTE", "wide")])
-    for step in steps:
-        made.add_row(
-            f"{step.topic}-{step.partition}",
-            number(step.now),
-            number(step.then),
-            change(step.change),
-            Text(step.act.value, _COLOUR[step.act]),
-            "-" if step.then_ms is None else ago(step.then_ms, now),
-            Text(step.note),
-        )
-    show(headline, made)
+    rows: list[Row] = [
+        {
+            "PARTITION": f"{step.topic}-{step.partition}",
+            "NOW": step.now,
+            "THEN": step.then,
+            "CHANGE": change(step.change),
+            "WHAT": coloured(step.act.value, _COLOUR[step.act]),
+            "COMMITTED": None if step.then_ms is None else ago(step.then_ms, now),
+            "NOTE": step.note,
+        }
+        for step in steps
+    ]
+    print(headline)
+    print(table(rows, right=("CHANGE", "COMMITTED")))
 
 
 def tell_outcome(

@@ -131,7 +131,6 @@ def test_on_a_terminal_tables_show_before_after_and_where_the_time_went(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setenv("COLUMNS", "160")
     assert compact(a_data_dir(tmp_path / "data")) == 0
     said = capsys.readouterr().out
     for words in ("PARTITION", "SEGMENTS", "BYTES", "RECORDS", "KEYS", "TOMBSTONES", "STAGE", "SECONDS", "PEAK MEMORY"):

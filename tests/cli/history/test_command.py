@@ -63,14 +63,12 @@ def ask(capsys: pytest.CaptureFixture[str], data_dir: Path, *words: str) -> Said
 @pytest.mark.parametrize(
     "words", [["commits"], ["rebalances"], ["rate", "--window", "30s"], ["stalled", "--for", "1m"]], ids=lambda w: w[0]
 )
-def test_tables_fit_into_100_columns_and_lose_nothing(
+def test_tables_in_a_pipe_are_neither_cut_nor_wrapped_nor_coloured(
     words: list[str], told: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = ask(capsys, told, words[0], "orders-service", *words[1:])
     assert said.code == 0
-    assert max(len(line) for line in said.lines) <= 100
-    assert "…" not in said.out
-    assert "orders.eve" in said.out.replace("\n", "")
+    assert LONG_TOPIC in said.out
     assert "\x1b" not in said.out, "no colours into a pipe"
 
 
@@ -78,8 +76,8 @@ def test_commits_are_listed_with_time_offset_and_change(told: Path, capsys: pyte
     said = ask(capsys, told, "commits", "orders-service", "--partition", "0", "--limit", "2")
     newest = json.loads(ask(capsys, told, "commits", "orders-service", "--json").out)[-1]
     assert local_time(newest["timestamp_ms"]) in said.out
-    assert re.search(r"\b19 000\s+\+1 000\b", said.out)
-    assert re.search(r"\b7\s+-18 993\b", said.out)
+    assert re.search(r"\b19000\s+\+1000\b", said.out)
+    assert re.search(r"\b7\s+-18993\b", said.out)
     assert "the newest 2 of 21 commits; --limit shows more" in said.out
 
 
@@ -113,7 +111,7 @@ def test_since_and_until_take_a_stretch_of_time(told: Path, capsys: pytest.Captu
 def test_rebalances_tell_who_came_and_went_and_what_moved(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said = ask(capsys, told, "rebalances", "orders-service")
     text = " ".join(said.out.split())
-    for words in ("created", "rebalanced", "empty", "+ web", "nobody → web", "web-web2"):
+    for words in ("created", "rebalanced", "empty", "+ web", "unassigned → web", "web-web2"):
         assert words in text
     found = ask(capsys, told, "rebalances", "orders-service", "--json").json
     assert [each["what"] for each in found] == ["created", "rebalanced", "rebalanced", "empty"]
