@@ -14,15 +14,15 @@ together, which makes files smaller and questions about one group cheap.
 from __future__ import annotations
 
 import io
-import json
 import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Final, Self
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +30,6 @@ import pyarrow.parquet as pq
 
 from coordinator.history import listing
 from coordinator.history.layout import (
-    TEMPORARY,
     all_files,
     commits_path,
     day_of,
@@ -43,7 +42,7 @@ from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
-from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.fs import FileSystem, RealFileSystem, write_atomically
 
 ROWS_PER_GROUP: Final = 65_536  # of a Parquet row group: what one question must at least read
 
@@ -80,14 +79,12 @@ class Extracted:
     names: tuple[str, ...] = ()  # of its files, relative to the history directory
 
     def to_text(self) -> str:
-        """As a task reports it to its driver."""
-        return json.dumps(asdict(self))
+        """Return the report of a Spark task to its driver."""
+        return msgspec.json.encode(self).decode()
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        facts = json.loads(text)
-        task, damages = ExtractTask(**facts.pop("task")), tuple(tuple(each) for each in facts.pop("damages"))
-        return cls(task=task, damages=damages, names=tuple(facts.pop("names")), **facts)
+        return msgspec.json.decode(text, type=cls)
 
 
 def extract(
@@ -223,7 +220,7 @@ def extract_segment(
     for path, table in files.items():
         data = parquet_bytes(table)
         make_directory(fs, path.parent)
-        write_durably(fs, path, data)
+        write_atomically(fs, path, data, writer=f".{secrets.token_hex(4)}")  # Spark may run a task twice at a time
         written += len(data)
     for file in all_files(source.history_dir, task.partition, fs):
         if file.start == task.start and file.path not in files:
@@ -320,19 +317,6 @@ def _whole(stretches: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]
     # The record behind the gap counts, too: what was lost is not younger than that.
     compacted = times[offsets <= max(gap_end, task.clean_up_to, task.start)]
     return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
-
-
-def write_durably(fs: FileSystem, path: Path, data: bytes) -> None:
-    """Under its name as a whole or not at all, durable on return; also if two tasks write the same file at once."""
-    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}{TEMPORARY}")
-    file = fs.open(temporary, create=True)
-    try:
-        file.pwrite(data, 0)
-        file.fsync()
-    finally:
-        file.close()
-    fs.rename(temporary, path)
-    fs.fsync_dir(path.parent)
 
 
 def make_directory(fs: FileSystem, path: Path) -> None:

@@ -14,6 +14,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
 
+import msgspec
+
 from coordinator.history.layout import all_files
 from coordinator.storage.history_marks import Mark, MarksError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
@@ -116,8 +118,7 @@ def _lines(data: bytes) -> list[ExtractedSegment]:
     found: list[ExtractedSegment] = []
     for line in data.splitlines(keepends=True):
         try:
-            facts = json.loads(line)
-            found.append(ExtractedSegment(facts["start"], facts["end"], facts["newest_ms"], tuple(facts["files"])))
-        except (ValueError, KeyError, TypeError):
+            found.append(msgspec.json.decode(line, type=ExtractedSegment))
+        except ValueError:
             break
     return found

@@ -209,9 +209,12 @@ def _fdatasync(fd: int) -> None:
         _fsync(fd)
 
 
-def write_atomically(fs: FileSystem, path: Path, data: bytes) -> None:
-    """Replace a small file so that after a crash it holds the old bytes or the new ones, and after return the new."""
-    temporary = path.with_name(path.name + ".tmp")
+def write_atomically(fs: FileSystem, path: Path, data: bytes, *, writer: str = "") -> None:
+    """Replace a small file so that after a crash it holds the old bytes or the new ones, and after return the new.
+
+    `writer` becomes part of the temporary file's name. It must be unique where several may write the file at once.
+    """
+    temporary = path.with_name(f"{path.name}{writer}.tmp")
     file = fs.open(temporary, create=True)
     try:
         file.truncate(0)  # a leftover of an earlier crash
