@@ -58,7 +58,7 @@ SPARK_EXTRA = frozenset(["matplotlib", "numpy", "pandas", "pyarrow", "pyspark", 
 PYSPARK = {
     "coordinator.cli.compact.rounds": "the type of a session that it opens by `coordinator.spark`",
     "coordinator.cli.compact.screen": "the type of a session that it asks how far it is",
-    "coordinator.cli.history.fleet": "the type of a session that it opens by `coordinator.spark`",
+    "coordinator.cli.history.all_groups": "the type of a session that it opens by `coordinator.spark`",
 }
 
 # Pairs of packages that import each other.

@@ -1,1 +1,1 @@
-"""History: what the offsets log said before compaction forgot it, as Parquet tables that answer questions."""
+"""History: the records of the offsets log, kept as Parquet beyond compaction, and the questions they answer."""

@@ -1,13 +1,12 @@
-"""The commits of one group as columns, in log order, and what stood when.
+"""The commits of one group as columns, in log order, and its committed offsets at any moment.
 
-A commit counts from the moment it takes effect: its own, or that of the marker which ends its transaction; one whose
-transaction was aborted, or is still open, never does. What stands at a moment is, for each partition, the record with
-the greatest log offset among those that counted by then, unless that is a tombstone. That is what a coordinator
-would have loaded from the log as it was (`coordinator.core.offsets.replay`), so "the newest record wins, not the newest
-marker" holds here too.
+A commit counts from the moment it takes effect: its own, or that of the marker that commits its transaction. One in an
+aborted or open transaction never counts. At a moment, a partition has the offset of its record with the greatest log
+offset among those that counted by then, unless that record is a tombstone. This is what a coordinator would have loaded
+from the log as it was (`coordinator.core.offsets.replay`): the newest record wins, not the newest marker.
 
-A moment may be a log offset (exact: a coordinator that had read so far) or a time. By time, the records that had been
-appended by then count, by their timestamps; ties and a clock that was set back are settled by the log offset.
+A moment is a log offset (exact: a coordinator that had read up to there) or a time. By time, the records count whose
+timestamps are not later; ties and a clock that was set back are settled by the log offset.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A committed offset as it stood."""
+    """The committed offset of a partition at some moment."""
 
     offset: int
     metadata: str
@@ -68,12 +67,12 @@ class Commits:
     key: Ints  # index into `keys`
     log_offset: Ints
     timestamp_ms: Ints
-    offset: Ints  # what was committed; -1 in a tombstone
+    offset: Ints  # the committed offset; -1 in a tombstone
     is_tombstone: Bools
     committed_ms: Ints  # when the coordinator took it; in a tombstone the timestamp
     leader_epoch: Ints
     producer_id: Ints  # -1: in no transaction
-    counts_from: Ints  # log offset of what made it count; NEVER if nothing did
+    counts_from: Ints  # log offset of the record that made it count; NEVER if there is none
     counts_ms: Ints
     metadata: pa.ChunkedArray | pa.Array
 
@@ -82,12 +81,12 @@ class Commits:
 
     @property
     def counted(self) -> Bools:
-        """Which took effect at all."""
+        """Mask of the elements that ever took effect."""
         counted: Bools = self.counts_from != NEVER
         return counted
 
     def of(self, index: int) -> Standing:
-        """One element as a value."""
+        """Return one element as a value."""
         return Standing(
             int(self.offset[index]),
             self.metadata[index].as_py() or "",
@@ -97,14 +96,14 @@ class Commits:
         )
 
     def take(self, indexes: Ints | Bools) -> Commits:
-        """Some of them (indexes ascending, or a mask); the keys stay."""
+        """Return these elements (ascending indexes, or a mask), with all keys."""
         if indexes.dtype == np.bool_:
             indexes = np.flatnonzero(indexes)
         taken: dict[str, Any] = {name: getattr(self, name)[indexes] for name in _ARRAYS}
         return replace(self, **taken, metadata=self.metadata.take(pa.array(indexes)))
 
     def previous(self) -> Ints:
-        """For each element the index of the one before it with the same key; -1: it is the first."""
+        """Return for each element the index of the one before it with the same key; -1: it is the first."""
         order = np.argsort(self.key, kind="stable")
         before = np.full(len(self), -1, np.int64)
         same = self.key[order[1:]] == self.key[order[:-1]]
@@ -127,28 +126,28 @@ _ARRAYS: Final = (
 
 
 def standing_indexes(commits: Commits, cut: Cut) -> dict[TopicPartition, int]:
-    """Which element stands for each partition that has an offset at that moment."""
+    """Return the index of the element in effect for each partition that has an offset at that moment."""
     counts = (commits.counts_from < cut.before_offset) & (commits.counts_ms <= cut.until_ms) & commits.counted
     rows = np.flatnonzero(counts)
     last = np.full(len(commits.keys), -1, np.int64)
-    last[commits.key[rows]] = rows  # of repeated indexes the last assignment stays: the greatest log offset
+    last[commits.key[rows]] = rows  # the last assignment to an index wins: the greatest log offset
     return {
         commits.keys[number]: int(row) for number, row in enumerate(last) if row >= 0 and not commits.is_tombstone[row]
     }
 
 
 def standing(commits: Commits, cut: Cut) -> dict[TopicPartition, Standing]:
-    """The group's offsets at that moment, in the order of their partitions."""
+    """Return the group's offsets at that moment, in the order of their partitions."""
     return {key: commits.of(row) for key, row in standing_indexes(commits, cut).items()}
 
 
 def resolve(log_offset: Ints, timestamp_ms: Ints, producer_id: Ints, markers: Markers) -> tuple[Ints, Ints]:
-    """(log offset, time) from which each record counts. `producer_id` is -1 outside of transactions."""
+    """Return (log offset, time) from which each record counts. `producer_id` is -1 outside of transactions."""
     counts_from, counts_ms = log_offset.copy(), timestamp_ms.copy()
     for producer in np.unique(producer_id[producer_id >= 0]):
         rows = np.flatnonzero(producer_id == producer)
         own = np.flatnonzero(markers.producer_id == producer)
-        place = np.searchsorted(markers.log_offset[own], log_offset[rows], side="right")  # the first marker behind it
+        place = np.searchsorted(markers.log_offset[own], log_offset[rows], side="right")  # the first marker after it
         ended = place < len(own)
         end = own[place[ended]]
         committed = markers.is_commit[end]
@@ -159,7 +158,7 @@ def resolve(log_offset: Ints, timestamp_ms: Ints, producer_id: Ints, markers: Ma
 
 
 def no_commits() -> Commits:
-    """Of a group that never committed."""
+    """Return the empty columns of a group that never committed."""
     empty: Any = np.empty(0, np.int64)
     false = np.empty(0, np.bool_)
     return Commits([], empty, empty, empty, empty, false, empty, empty, empty, empty, empty, pa.array([], pa.string()))

@@ -1,14 +1,12 @@
-"""Extraction: closed segments of the offsets log become Parquet files, each exactly once however often one tries.
+"""Extraction: closed segments of the offsets log become Parquet files, each exactly once.
 
-A closed segment never changes, and compaction does not pass the mark, so a segment's files are a function of it:
-their names come from its first offset, their bytes from its records. Each file is written beside its place, synced and
-renamed; when all files of a segment are in place and their directories synced, the mark moves over it. Cut short
-anywhere, the next run does the segment again and writes the same bytes; what lies beyond the mark and is not written
-again is removed. So the result is that of one run that was never interrupted.
+A closed segment never changes, and compaction does not pass the mark, so the names and bytes of a segment's files
+follow from its first offset and its records. Files are written atomically; once all files of a segment are durable, the
+mark moves past it. After an interruption the next run writes the same bytes again and removes leftovers beyond the
+mark, so the result is that of one uninterrupted run.
 
-One task a segment: `due` says which, `extract_segment` does one (in this process, or in a Spark task), `advance` moves
-the marks over those that are done. Within a file rows are sorted by group, then log offset: one group's rows lie
-together, which makes files smaller and questions about one group cheap.
+`due` returns a task for each segment, `extract_segment` does one (in this process or in a Spark task), and `advance`
+moves the marks. Rows of a file are sorted by group, then log offset, so a question about one group reads little.
 """
 
 from __future__ import annotations
@@ -28,7 +26,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from coordinator.history import listing
+from coordinator.history import file_list
 from coordinator.history.layout import (
     all_files,
     commits_path,
@@ -44,27 +42,27 @@ from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, write_atomically
 
-ROWS_PER_GROUP: Final = 65_536  # of a Parquet row group: what one question must at least read
+ROWS_PER_GROUP: Final = 65_536  # rows of a Parquet row group, the least that a question reads
 
 
 class ExtractError(Exception):
-    """Nothing more can be extracted. One sentence that says what to do."""
+    """The extraction cannot go on. The message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractTask:
-    """One segment to extract: its records from `start` on; behind it the next segment begins at `end`."""
+    """One segment to extract: its records from `start` to below `end`, where the next segment begins."""
 
     partition: int
-    base_offset: int  # which names the segment
+    base_offset: int  # of the segment
     start: int
     end: int
-    clean_up_to: int  # below this log offset the log has been compacted, as far as its cleaner says
+    clean_up_to: int  # the cleaner has compacted the log below this offset, by its checkpoint
 
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """What a segment gave. Times are in ms; -1: there was none."""
+    """The result of extracting one segment. Times are in ms; -1: there was none."""
 
     task: ExtractTask
     commits: int
@@ -72,10 +70,10 @@ class Extracted:
     files: int
     bytes_read: int
     bytes_written: int
-    gap_end: int  # the log offset behind the last gap; 0: none
+    gap_end: int  # the log offset after the last gap; 0: none
     newest_ms: int
-    newest_compacted_ms: int  # of the records that lie where the log may have been compacted
-    damages: tuple[tuple[int, str], ...]  # position and reason of what was skipped
+    newest_compacted_ms: int  # of the records in the part of the log that may have been compacted
+    damages: tuple[tuple[int, str], ...]  # position and reason of each skipped range
     names: tuple[str, ...] = ()  # of its files, relative to the history directory
 
     def to_text(self) -> str:
@@ -97,7 +95,7 @@ def extract(
     """Extract every closed segment that is not in the history yet, one after another.
 
     Raises ExtractError, SegmentsError, MarksError (one sentence each), CorruptBatchError (file and position), OSError.
-    What was done before that stays done.
+    Segments that were extracted before the error stay extracted.
     """
     fs = fs or RealFileSystem()
     done: list[Extracted] = []
@@ -117,12 +115,12 @@ def extract(
 
 @contextmanager
 def locked(source: HistorySource, fs: FileSystem) -> Iterator[None]:
-    """One extraction at a time. ExtractError: another one runs, or the directory cannot be used."""
+    """Hold the lock of the history. ExtractError: another extraction runs, or the directory cannot be used."""
     history_dir = source.history_dir
     if source.would_stop_kafka:
         raise ExtractError(
             f"{source.data_dir} belongs to a Kafka, which does not start with a directory in it that it does not know; "
-            "say with --history-dir where the history is to be"
+            "name another directory for the history with --history-dir"
         )
     try:
         make_directory(fs, history_dir)
@@ -141,7 +139,7 @@ def locked(source: HistorySource, fs: FileSystem) -> Iterator[None]:
 
 
 def begin(source: HistorySource, fs: FileSystem) -> Marks:
-    """The marks so far; written before anything else, so that files without marks mean that somebody removed them."""
+    """Return the marks so far. They are written before any file, so files without marks mean that they were removed."""
     marks = read_marks(source.history_dir, fs)
     if marks is None:
         if any(all_files(source.history_dir, partition, fs) for partition in partitions_in(source.data_dir)):
@@ -161,10 +159,10 @@ def begin(source: HistorySource, fs: FileSystem) -> Marks:
 
 
 def due(source: HistorySource, marks: Marks, partition: int) -> list[ExtractTask]:
-    """The closed segments of a partition that are not in the history, ascending.
+    """Return the tasks for the closed segments of a partition that are not in the history, ascending.
 
-    If a write failed at the very moment a segment was rolled, the log is cut back behind it and goes on with a segment
-    that begins inside what was extracted: then the newest extracted segment is done again.
+    If a write fails while a segment is rolled, the log is truncated and goes on with a segment that begins inside the
+    extracted range. The newest extracted segment is then extracted again.
     """
     mark = marks.of(partition)
     bases = segment_bases(offsets_log_dir(source.data_dir, partition))
@@ -189,15 +187,15 @@ def due(source: HistorySource, marks: Marks, partition: int) -> list[ExtractTask
 def forget_leftovers(
     source: HistorySource, marks: Marks, partition: int, tasks: list[ExtractTask], fs: FileSystem
 ) -> Marks:
-    """Remove files at or beyond the mark that no task writes again; step the mark back where `due` did."""
+    """Remove files at or beyond the mark that no task writes again. Move the mark back if `due` begins before it."""
     mark = marks.of(partition)
     if tasks and tasks[0].start < mark.next_offset:
         start = tasks[0].start
-        kept = sum(line.start < start for line in listing.read(source.history_dir, partition, fs))
+        kept = sum(line.start < start for line in file_list.read(source.history_dir, partition, fs))
         mark = Mark(start, start, mark.compacted_to, mark.whole_since_ms, mark.newest_ms, kept)
         marks = marks.with_mark(partition, mark)
         write_marks(source.history_dir, marks, fs)
-    listing.cut(source.history_dir, partition, mark.next_offset, fs)
+    file_list.cut(source.history_dir, partition, mark.next_offset, fs)
     starts = {task.start for task in tasks}
     for file in all_files(source.history_dir, partition, fs):
         if file.start >= mark.next_offset and file.start not in starts:
@@ -210,7 +208,7 @@ def forget_leftovers(
 def extract_segment(
     source: HistorySource, task: ExtractTask, *, fs: FileSystem | None = None, skip_corrupt: bool = False
 ) -> Extracted:
-    """Write the files of one segment, durably; marks are not touched."""
+    """Write the files of one segment durably. The marks stay as they are."""
     fs = fs or RealFileSystem()
     directory = offsets_log_dir(source.data_dir, task.partition)
     stretches = list(read_stretches(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
@@ -224,7 +222,7 @@ def extract_segment(
         written += len(data)
     for file in all_files(source.history_dir, task.partition, fs):
         if file.start == task.start and file.path not in files:
-            fs.unlink(file.path)  # of an earlier try, before the log was cut back
+            fs.unlink(file.path)  # of an earlier attempt, before the log was truncated
             fs.fsync_dir(file.path.parent)
     return Extracted(
         task,
@@ -240,15 +238,15 @@ def extract_segment(
 
 
 def entered(source: HistorySource, marks: Marks, extracted: Extracted, fs: FileSystem) -> Marks:
-    """Enter the files of a segment into the list of its partition, and return the marks with the segment in."""
+    """Add the files of a segment to the list of its partition, and return the marks moved past the segment."""
     task = extracted.task
-    listed = listing.ExtractedSegment(task.start, task.end, extracted.newest_ms, extracted.names)
-    listing.append(source.history_dir, task.partition, listed, fs)
+    listed = file_list.ExtractedSegment(task.start, task.end, extracted.newest_ms, extracted.names)
+    file_list.append(source.history_dir, task.partition, listed, fs)
     return advance(marks, extracted)
 
 
 def advance(marks: Marks, extracted: Extracted) -> Marks:
-    """The marks with that segment in the history. It must be the next one of its partition."""
+    """Return the marks moved past that segment, which must be the next one of its partition."""
     task = extracted.task
     mark = marks.of(task.partition)
     compacted_to = mark.compacted_to
@@ -277,7 +275,7 @@ def _files_of(
 
 def _by_day(commits: pa.Table) -> Iterator[tuple[int, pa.Table]]:
     days = day_of(commits["timestamp_ms"].to_numpy())
-    # Days that no calendar has share the file of the nearest one that it has.
+    # Days outside the calendar share the file of the nearest day in it.
     days = np.clip(days, _FIRST_DAY, _LAST_DAY)
     found = np.unique(days)
     for day in found.tolist():
@@ -298,15 +296,15 @@ def _by_group(table: pa.Table) -> pa.Table:
 
 
 def parquet_bytes(table: pa.Table) -> bytes:
-    """A Parquet file; the same rows give the same bytes, with one version of pyarrow."""
+    """Return a Parquet file. The same rows give the same bytes with one version of pyarrow."""
     data = io.BytesIO()
-    # The Arrow schema is left out: what Parquet itself says of the columns is enough, and names no version.
+    # The Arrow schema is left out: Parquet's own types are enough, and it would name a version.
     pq.write_table(table, data, compression="zstd", row_group_size=ROWS_PER_GROUP, store_schema=False)
     return data.getvalue()
 
 
 def _whole(stretches: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
-    """(end of the last gap in the offsets of a segment, newest timestamp, newest where the log was compacted)."""
+    """Return (end of the last gap in a segment's offsets, newest timestamp, newest timestamp in its compacted part)."""
     offsets = np.concatenate([stretch.offsets for stretch in stretches] or [np.empty(0, np.int64)])
     times = np.concatenate([stretch.timestamps_ms for stretch in stretches] or [np.empty(0, np.int64)])
     if not len(offsets):
@@ -314,19 +312,19 @@ def _whole(stretches: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]
     around = np.concatenate(([task.start - 1], offsets, [task.end]))
     gaps = np.flatnonzero(np.diff(around) > 1)
     gap_end = int(around[gaps[-1] + 1]) if len(gaps) else 0
-    # The record behind the gap counts, too: what was lost is not younger than that.
+    # The record after the gap counts too: the lost records are not newer than it.
     compacted = times[offsets <= max(gap_end, task.clean_up_to, task.start)]
     return gap_end, int(times.max()), int(compacted.max()) if len(compacted) else -1
 
 
 def make_directory(fs: FileSystem, path: Path) -> None:
-    """Make a directory and those above it; durable on return."""
+    """Create a directory and its parents; durable on return."""
     if fs.is_dir(path):
         return
     if path.parent != path:
         make_directory(fs, path.parent)
     try:
         fs.mkdir(path)
-    except FileExistsError:  # another task was faster
+    except FileExistsError:  # another task created it
         return
     fs.fsync_dir(path.parent)

@@ -1,15 +1,15 @@
-"""Where the tables of a history lie, and what their names say.
+"""Paths of the tables of a history, and the facts in their names.
 
     HISTORY_DIR/
       marks.json                                        how far each partition has been extracted
       commits/date=2026-11-20/lp=3/seg-<offset>.parquet  offsets committed and deleted, by UTC day and log partition
       groups/lp=3/seg-<offset>.parquet                   states of groups
       transactions/lp=3/seg-<offset>.parquet             ends of transactions
-      files/lp=3.jsonl                                  which of these files there should be
+      files/lp=3.jsonl                                  the list of these files
 
-A file holds what one segment of the log said (on one day); its name is the first log offset it may hold, so doing the
-same segment again gives the same names. Only files below the mark of their partition count. Plain Parquet in hive
-layout: anything that reads that reads this.
+A file holds the rows of one segment of the log (and of one day). It is named after the first log offset it may hold, so
+extracting the segment again gives the same names. Only files below the mark of their partition count. They are plain
+Parquet in hive layout, for any tool that reads that.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ class TableFile:
 
 
 def file_name(start: int) -> str:
-    """The file of the segment that begins at a log offset."""
+    """Return the name of the file of the segment that begins at a log offset."""
     return f"seg-{start:020d}.parquet"
 
 
 def commits_path(history_dir: Path, day: int, partition: int, start: int) -> Path:
-    """`day`: whole days since 1970 in UTC; days that no calendar has go to the nearest it has."""
+    """Return the path for a `day`, whole days since 1970 in UTC. Days outside the calendar go to the nearest in it."""
     ordinal = min(max(_EPOCH.toordinal() + day, date.min.toordinal()), date.max.toordinal())
     return history_dir / COMMITS_DIR / f"date={date.fromordinal(ordinal)}" / f"lp={partition}" / file_name(start)
 
@@ -63,7 +63,7 @@ def transactions_path(history_dir: Path, partition: int, start: int) -> Path:
 
 
 def day_of(timestamp_ms: int) -> int:
-    """Whole days since 1970, as `commits_path` wants them."""
+    """Return whole days since 1970, as `commits_path` takes them."""
     return timestamp_ms // _DAY_MS
 
 
@@ -75,13 +75,13 @@ def commit_files(
     until_ms: int | None = None,
     fs: FileSystem = _REAL,
 ) -> Iterator[TableFile]:
-    """The files of commits of one partition, of the days that overlap with a time. Ascending by day, then offset."""
+    """Yield one partition's files of commits, of the days that overlap the range, ascending by day, then offset."""
     for directory in _paths(fs, history_dir / COMMITS_DIR):
         found = _DATE.fullmatch(directory.name)
         if found is None:
             continue
         begin_ms = int(datetime.fromisoformat(found[1]).replace(tzinfo=UTC).timestamp()) * 1000
-        # The first and last day hold what lies beyond the calendar, too.
+        # The first and last day hold the times outside the calendar too.
         is_edge = found[1] in (str(date.min), str(date.max))
         if not is_edge and since_ms is not None and begin_ms + _DAY_MS <= since_ms:
             continue
@@ -99,7 +99,7 @@ def transaction_files(history_dir: Path, partition: int, fs: FileSystem = _REAL)
 
 
 def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
-    """Every file of one partition."""
+    """Return every file of one partition."""
     return [
         *commit_files(history_dir, partition, fs=fs),
         *group_files(history_dir, partition, fs),
@@ -108,12 +108,12 @@ def all_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list
 
 
 def has_files(history_dir: Path) -> bool:
-    """Whether there is any table at all."""
+    """Return whether there is any table."""
     return any(next((history_dir / name).rglob("seg-*.parquet"), None) for name in (COMMITS_DIR, GROUPS_DIR))
 
 
 def temporary_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[Path]:
-    """What a run left behind that was killed while it wrote."""
+    """Return the files that a run left behind when it was killed while writing."""
     parents = [*_paths(fs, history_dir / COMMITS_DIR), history_dir / GROUPS_DIR, history_dir / TRANSACTIONS_DIR]
     found = [path for parent in parents for path in _paths(fs, parent / f"lp={partition}")]
     return [path for path in found if path.name.endswith(TEMPORARY)]

@@ -1,11 +1,10 @@
-"""Pictures of a group's past: how its offsets moved, and who owned which partition when. As PNG, or as one HTML file.
+"""Plots of a group's past, as PNG or as one HTML file: progress of its offsets, and owners of its partitions.
 
-Up to a dozen partitions are lines, each beginning at zero so that they can be compared, with their names at their
-ends. More of them are a heat map, a row for each partition and the progress of each moment as its colour, with the sum
-above: a partition that stands still is a light row, a group that stands still a light column. Resets (offsets that went
-back) are marked, and so are rebalances.
+Up to twelve partitions are lines, each starting at zero so that they can be compared, with their names at their ends.
+More partitions are a heat map: a row for each partition, its progress over time as colour, and the sum above. A stalled
+partition is a light row, a stalled group a light column. Resets (offsets that went back) and rebalances are marked.
 
-Drawn without a display by matplotlib's Agg and SVG canvases; the HTML holds the SVG itself and needs nothing else.
+matplotlib's Agg and SVG canvases draw without a display. The HTML file holds the SVG and loads nothing else.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ from coordinator.history.times import span
 
 MOST_LINES: Final = 12
 MOST_TICKS: Final = 30
-MOST_REBALANCES: Final = 60  # beyond, they are counted and not drawn
+MOST_REBALANCES: Final = 60  # more are counted and not drawn
 MOST_NAMES: Final = 12
-MOMENTS: Final = 800  # drawn at most: there are not many more pixels
+MOMENTS: Final = 800  # drawn at most: the plot has about as many pixels in width
 COLUMNS: Final = 120  # of a heat map
 SIZE_INCHES: Final = (11.0, 6.0)
 DPI: Final = 120
@@ -45,7 +44,7 @@ DPI: Final = 120
 INK: Final = "#1f2933"
 GREY: Final = "#8a96a3"
 RED: Final = "#c0392b"
-# Okabe and Ito's colours, which people with colour-blindness can tell apart, then darker ones of the same.
+# The colours of Okabe and Ito, which remain distinct under colour blindness, then darker shades of them.
 COLOURS: Final = (
     "#0072b2",
     "#e69f00",
@@ -60,7 +59,7 @@ COLOURS: Final = (
     "#00694d",
     "#8f4f73",
 )
-_ZERO_FORMATS: Final = ["", "%Y", "%b", "%b %d", "%H:%M", "%H:%M"]  # where the smaller unit is zero
+_ZERO_FORMATS: Final = ["", "%Y", "%b", "%b %d", "%H:%M", "%H:%M"]  # for ticks whose smaller unit is zero
 _STYLE: Final[dict[Any, Any]] = {
     "font.size": 10,
     "font.family": "sans-serif",
@@ -71,13 +70,13 @@ _STYLE: Final[dict[Any, Any]] = {
     "xtick.color": INK,
     "ytick.color": INK,
     "text.color": INK,
-    "svg.fonttype": "none",  # text stays text
-    "svg.hashsalt": "coordinator",  # the same picture gives the same bytes
+    "svg.fonttype": "none",  # keeps text searchable
+    "svg.hashsalt": "coordinator",  # the same plot gives the same bytes
 }
 
 
 def save(figure: Figure, path: Path, title: str) -> None:
-    """Write a picture; the suffix says how. OSError as the disk gives it."""
+    """Write a plot in the format of the suffix, .png or .html. Raises OSError."""
     if path.suffix == ".png":
         data = io.BytesIO()
         canvas: Any = FigureCanvasAgg(figure)
@@ -97,7 +96,7 @@ def save(figure: Figure, path: Path, title: str) -> None:
 
 
 def progress(group: str, commits: Commits, changes: Sequence[GroupChange], selection: Selection) -> Figure:
-    """How each partition's committed offset moved. There must be a commit that is meant."""
+    """Draw the committed offset of each partition over time. At least one commit must be selected."""
     chosen = commits.take(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
     keys = [chosen.keys[number] for number in np.unique(chosen.key)]
     begin, end = int(chosen.timestamp_ms.min()), int(chosen.timestamp_ms.max())
@@ -118,7 +117,7 @@ def progress(group: str, commits: Commits, changes: Sequence[GroupChange], selec
 
 
 def ownership(group: str, changes: Sequence[GroupChange], selection: Selection, now_ms: int) -> Figure | None:
-    """Who owned which partition when; None if nobody owned any that is meant. There must be a change."""
+    """Draw the owners of each partition over time; None if no selected partition had one. Needs at least one change."""
     begin = max(changes[0].record.timestamp_ms, selection.since_ms)
     last = changes[-1].record
     end = min(max(last.timestamp_ms, now_ms) if last.members else last.timestamp_ms, selection.until_ms)
@@ -148,7 +147,7 @@ def ownership(group: str, changes: Sequence[GroupChange], selection: Selection, 
     return figure
 
 
-# The parts of a picture.
+# The parts of a plot.
 
 
 def _lines(axes: Axes, chosen: Commits, keys: list[TopicPartition]) -> None:
@@ -173,7 +172,7 @@ def _lines(axes: Axes, chosen: Commits, keys: list[TopicPartition]) -> None:
 
 
 def _label_ends(axes: Axes, ends: list[tuple[float, str, str]]) -> None:
-    """Names beside the ends of lines, moved apart where they would lie over each other."""
+    """Write names beside the ends of lines, moved apart where they would overlap."""
     low, high = axes.get_ylim()
     least = (high - low) * 0.042
     place = -np.inf
@@ -225,7 +224,7 @@ def _heat(figure: Figure, chosen: Commits, keys: list[TopicPartition], begin: in
 def _cells(
     chosen: Commits, keys: list[TopicPartition], begin: int, width_ms: int, columns: int
 ) -> tuple[Ints, np.ndarray[Any, np.dtype[np.bool_]]]:
-    """Progress of each partition in each column, and where an offset went back."""
+    """Return the progress of each partition in each column, and a mask of the cells in which an offset went back."""
     row_of = np.full(len(chosen.keys), -1, np.int64)
     row_of[[chosen.keys.index(key) for key in keys]] = np.arange(len(keys))
     before = chosen.previous()
@@ -239,7 +238,7 @@ def _cells(
 
 
 def _bars(changes: Sequence[GroupChange], begin: int, end: int) -> dict[TopicPartition, list[tuple[str, int, int]]]:
-    """For each partition its owners in turn: (name, from, until)."""
+    """Return the owners of each partition in order: (name, from, until), in ms."""
     bars: dict[TopicPartition, list[tuple[str, int, int]]] = {}
     for number, change in enumerate(changes):
         since = max(change.record.timestamp_ms, begin)
@@ -259,7 +258,7 @@ def _bars(changes: Sequence[GroupChange], begin: int, end: int) -> dict[TopicPar
 
 
 def _rebalances(time_axes: Sequence[Axes], changes: Sequence[GroupChange], begin: int, end: int) -> str:
-    """A thin line for each rebalance, and what the subtitle says of them."""
+    """Draw a thin line for each rebalance, and return the words for the subtitle."""
     inside = [each for each in changes if begin <= each.record.timestamp_ms <= end and each.kind is not Kind.CREATED]
     if not inside:
         return ""
@@ -275,7 +274,7 @@ def _rebalances(time_axes: Sequence[Axes], changes: Sequence[GroupChange], begin
     top.legend(
         handles=[
             Line2D([], [], color=INK, linewidth=0.7, linestyle=":", label="rebalance"),
-            Line2D([], [], color=INK, linewidth=0.7, linestyle="--", label="nobody left"),
+            Line2D([], [], color=INK, linewidth=0.7, linestyle="--", label="group became empty"),
         ][: 2 if any(not each.record.members for each in inside) else 1],
         loc="lower right",
         bbox_to_anchor=(1.0, 1.0),
@@ -323,7 +322,7 @@ def _partition_axis(axes: Axes, keys: list[TopicPartition]) -> None:
 
 
 def _representative(times: Ints, offsets: Ints) -> Ints:
-    """Indexes worth drawing: the last of each moment, and around each step back."""
+    """Return the indexes to draw: the last of each moment, and both sides of each step back."""
     if len(times) <= 2 * MOMENTS:
         return np.arange(len(times))
     moment = (times - times.min()) * MOMENTS // max(int(times.max() - times.min()), 1)
@@ -364,7 +363,7 @@ def _moment(moment_ms: int) -> datetime:
 
 
 def _day(moment_ms: int) -> float:
-    """As matplotlib counts time: days since the epoch."""
+    """Return days since the epoch, the unit of time in matplotlib."""
     return moment_ms / 86_400_000
 
 

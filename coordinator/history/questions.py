@@ -1,9 +1,8 @@
-"""The questions about one group's commits: what was committed when, how fast, and where it stands still.
+"""Questions about one group's commits: the list of them, their rate, and the partitions that stand still.
 
-Each takes the group's `Commits` and gives plain values; nothing here reads files or prints. Only commits that took
-effect count: not those of transactions that were aborted or are open. Progress is the difference to the commit before
-it of the same partition; the first commit of a partition, the first after its offset was deleted, and one that goes
-back (a reset) have none.
+Each function takes the group's `Commits` and returns plain values; none reads files or prints. Only commits that took
+effect count, not those of aborted or open transactions. Progress is the difference to the previous commit of the same
+partition. The first commit of a partition, the first after a deletion, and one that goes back (a reset) have none.
 """
 
 from __future__ import annotations
@@ -20,16 +19,16 @@ from coordinator.history.commits import NEVER, Commits, Ints
 
 MAX_CELLS: Final = 20_000_000  # partitions times windows
 DEFAULT_WINDOWS: Final = 60
-AGAIN: Final = 2  # commits without progress that make "again and again"
+AGAIN: Final = 2  # repeated commits of one offset that count as "no progress"
 
 
 class QuestionError(Exception):
-    """The question cannot be answered as it was asked. One sentence that says what to do."""
+    """The question cannot be answered as asked. The message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which partitions, and which time (ms since the epoch, both ends included)."""
+    """The partitions and the range of time (ms since the epoch, both ends included) that a question is about."""
 
     topics: Sequence[str] = ()  # none: all
     partitions: Sequence[int] = ()
@@ -37,11 +36,11 @@ class Selection:
     until_ms: int = NEVER
 
     def wants(self, topic: str, partition: int) -> bool:
-        """Whether a partition is meant."""
+        """Return whether a partition is selected."""
         return (not self.topics or topic in self.topics) and (not self.partitions or partition in self.partitions)
 
     def mask(self, commits: Commits) -> npt.NDArray[np.bool_]:
-        """Which commits are meant."""
+        """Return a mask of the selected commits."""
         wanted = np.array([self.wants(*key) for key in commits.keys], np.bool_)
         inside = (commits.timestamp_ms >= self.since_ms) & (commits.timestamp_ms <= self.until_ms)
         mask: npt.NDArray[np.bool_] = inside & wanted[commits.key] if len(wanted) else inside
@@ -50,7 +49,7 @@ class Selection:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """One commit or deletion, for a list of them."""
+    """One commit or deletion."""
 
     timestamp_ms: int
     topic: str
@@ -64,7 +63,7 @@ class Committed:
 
 
 def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Committed], int]:
-    """The newest `limit` commits and deletions that are meant, oldest first, and how many there are in all."""
+    """Return the newest `limit` selected commits and deletions, oldest first, and the number of all selected ones."""
     before = _before(commits)
     rows = np.flatnonzero(selection.mask(commits))
     found = []
@@ -93,7 +92,7 @@ def listed(commits: Commits, selection: Selection, limit: int) -> tuple[list[Com
 
 
 def _before(commits: Commits) -> Ints:
-    """For each element the one before it of its partition that took effect; -1: none."""
+    """Return for each element the previous one of its partition that took effect; -1: none."""
     counted = np.flatnonzero(commits.counted)
     before = np.full(len(commits), -1, np.int64)
     earlier = commits.take(counted).previous()
@@ -110,13 +109,14 @@ class CommitRate:
     starts_ms: Ints
     commits: Ints
     progress: Ints
-    resets: Ints  # how often the offset went back
+    resets: Ints  # commits that went back
 
 
 def rate(commits: Commits, selection: Selection, window_ms: int) -> CommitRate:
-    """How many commits and how much progress in each window; windows begin at multiples of their length.
+    """Count commits and progress in each window; windows begin at multiples of their length.
 
-    Without a beginning, the windows before the newest commit that is meant. QuestionError: there would be too many.
+    Without `since_ms`, returns the `DEFAULT_WINDOWS` windows up to the newest selected commit.
+    QuestionError: there would be too many windows.
     """
     before = _before(commits)
     rows = np.flatnonzero(selection.mask(commits) & commits.counted & ~commits.is_tombstone)
@@ -143,7 +143,7 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> CommitRate:
     resets = np.zeros(shape, np.int64)
     moved = np.where(known, commits.offset[rows] - commits.offset[prior], 0)
     np.add.at(counts, cell, 1)
-    # An offset that goes back was reset: progress is counted anew from there.
+    # An offset that went back was reset: progress counts from there on.
     np.add.at(progress, cell, np.maximum(moved, 0))
     np.add.at(resets, cell, moved < 0)
     starts = np.arange(first, last + 1, dtype=np.int64) * window_ms
@@ -151,7 +151,7 @@ def rate(commits: Commits, selection: Selection, window_ms: int) -> CommitRate:
 
 
 class Standstill(Enum):
-    """How a partition stands still; the value is for people."""
+    """Ways in which a partition stands still; the values are shown to users."""
 
     STUCK = "no progress"
     SILENT = "no commits"
@@ -165,23 +165,23 @@ class Stalled:
     partition: int
     kind: Standstill
     offset: int
-    since_ms: int  # of one that is stuck: when this offset was first committed; of a silent one: its last commit
+    since_ms: int  # STUCK: the first commit of this offset; SILENT: the last commit
     last_commit_ms: int
-    commits_since: int  # of the same offset, after it was first committed
+    commits_since: int  # repeated commits of the same offset
 
 
 def stalled(commits: Commits, selection: Selection, for_ms: int, now_ms: int) -> list[Stalled]:
-    """The partitions that have not moved for so long at `now_ms`, those that stand longest first."""
+    """Return the partitions that have stood still for `for_ms` at `now_ms`, the longest standing first."""
     rows = np.flatnonzero(selection.mask(commits) & commits.counted & (commits.timestamp_ms <= now_ms))
     chosen = commits.take(rows)
     if not len(rows):
         return []
     before = chosen.previous()
-    moved = (before < 0) | (chosen.offset != chosen.offset[before])  # that of a deletion is -1, like no other
+    moved = (before < 0) | (chosen.offset != chosen.offset[before])  # -1 in a deletion, which differs from any commit
     indexes = np.arange(len(rows))
     last = _last(indexes, chosen.key, len(chosen.keys))
     last_move = _last(indexes[moved], chosen.key[moved], len(chosen.keys))
-    total = np.cumsum(np.bincount(chosen.key, minlength=len(chosen.keys)))  # of the commits in key order
+    total = np.cumsum(np.bincount(chosen.key, minlength=len(chosen.keys)))  # commits of this key and those before it
     rank = np.empty(len(rows), np.int64)
     rank[np.argsort(chosen.key, kind="stable")] = indexes
     found = []

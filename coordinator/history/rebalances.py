@@ -1,12 +1,12 @@
-"""What happened to a group's membership, told from its records alone: who came, who went, what moved.
+"""Changes of a group's membership, derived from its records: members that came and went, partitions that moved.
 
-Kafka writes a group's record when it is made, when a generation's assignments are stored, when a static member is
-replaced, when the group becomes empty, and a tombstone when it is deleted. Each record holds the result; two of them
-next to each other tell the change. How long a rebalance took and why it began is not in the log: the daemon's own log
-has that.
+Kafka writes a group's record when the group is created, when a generation's assignments are stored, when a static
+member is replaced, when the group becomes empty, and a tombstone when it is deleted. Each record holds the new state;
+two consecutive records give the change. The log does not have the duration or reason of a rebalance; the daemon's own
+log has them.
 
-A member is the same one as long as its group instance id is, or its member id if it has none. A partition moved when
-another member owns it than in the record before; what nobody owned, or owns now, moves from or to nobody.
+A member is identified by its group instance id, or by its member id if it has none. A partition moved if its owner
+differs from that in the previous record; None stands for no owner.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class GenerationMember:
     group_instance_id: str | None
     client_id: str
     client_host: str
-    partitions: tuple[TopicPartition, ...] | None  # None: the assignment has a form that is not known here
+    partitions: tuple[TopicPartition, ...] | None  # None: the assignment is in an unknown format
 
     @property
     def identity(self) -> str:
@@ -35,7 +35,7 @@ class GenerationMember:
 
 @dataclass(frozen=True, slots=True)
 class GroupRecord:
-    """A group as one record has it; of a tombstone only the first fields mean anything."""
+    """The state of a group in one record. Only the first three fields of a tombstone have a meaning."""
 
     log_offset: int
     timestamp_ms: int
@@ -48,18 +48,18 @@ class GroupRecord:
 
 
 class Kind(Enum):
-    """What a change was; the value is for people."""
+    """Kinds of changes; the values are shown to users."""
 
     CREATED = "created"
     REBALANCED = "rebalanced"
-    STATIC_MEMBER_REPLACED = "static member replaced"  # within its generation: nothing moved
+    STATIC_MEMBER_REPLACED = "static member replaced"  # within its generation, so no partition moved
     EMPTY = "empty"
     DELETED = "deleted"
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A partition with a new owner, by name (see `names`); None is nobody."""
+    """A partition with a new owner, by name (see `GroupChange.names`); None: no owner."""
 
     topic: str
     partition: int
@@ -69,19 +69,19 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class GroupChange:
-    """One step in the life of a group."""
+    """One change of a group."""
 
     kind: Kind
     record: GroupRecord
-    names: dict[str, str]  # of the members now, by identity
+    names: dict[str, str]  # of the members after the change, by identity
     came: tuple[str, ...]  # names
     went: tuple[str, ...]
-    restarted: tuple[str, ...]  # static members that are there with a new member id
+    restarted: tuple[str, ...]  # static members with a new member id
     moved: tuple[Move, ...]
 
 
 def changes(records: Sequence[GroupRecord]) -> list[GroupChange]:
-    """The life of a group, from its records in log order. A record that repeats the one before it is no change."""
+    """Return the changes of a group, from its records in log order. A record that repeats the previous one is none."""
     found: list[GroupChange] = []
     before: GroupRecord | None = None
     for record in records:
@@ -146,7 +146,7 @@ def _name(identity: str | None, names: dict[str, str]) -> str | None:
 
 
 def member_names(members: Sequence[GenerationMember]) -> dict[str, str]:
-    """A short name for each identity: the instance id, or the client id, with as much more as tells them apart."""
+    """Return a short name for each identity: the instance id, or the client id with part of the member id if needed."""
     names: dict[str, str] = {}
     clients: dict[str, int] = {}
     for member in members:

@@ -1,9 +1,9 @@
-"""The CSV that `kafka-consumer-groups --reset-offsets --from-file` reads, and that its `--export` writes.
+"""The CSV format of `kafka-consumer-groups --reset-offsets`, for `--from-file` and `--export`.
 
 One line for each partition, no header: `topic,partition,offset` where the tool is given one group with --group, and
-`group,topic,partition,offset` where it is given several, or --all-groups. The tool cuts the file into lines before it
-parses any of them, so a line break within a name cannot be written at all; Kafka's topic names have none, a group id
-might. Values with a comma or a quote are quoted, quotes doubled.
+`group,topic,partition,offset` where it is given several, or --all-groups. The tool splits the file into lines before it
+parses them, so a name with a line break cannot be written; a topic name has none, a group id may. Values with a comma
+or a quote are quoted, and quotes are doubled.
 Source: Kafka's ConsumerGroupCommand.parseResetPlan and CsvUtils (Jackson's CsvMapper).
 """
 
@@ -17,16 +17,16 @@ from coordinator.history.commits import TopicPartition
 
 
 class UnwritableError(ValueError):
-    """A name that the format cannot hold. One sentence."""
+    """The format cannot hold a name. The message is one sentence."""
 
 
 def one_group(offsets: Mapping[TopicPartition, int]) -> str:
-    """For `--group GROUP --reset-offsets --from-file`."""
+    """Return the file for `--group GROUP --reset-offsets --from-file`."""
     return _lines((topic, partition, offset) for (topic, partition), offset in sorted(offsets.items()))
 
 
 def several_groups(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
-    """For `--group A --group B …` or `--all-groups`. The tool takes this form for a single --group too."""
+    """Return the file for `--group A --group B …` or `--all-groups`. The tool takes it for a single --group too."""
     return _lines(
         (group, topic, partition, offset)
         for group, own in sorted(offsets.items())

@@ -1,15 +1,13 @@
-"""Which commits were a reset: recognised from the log itself, whoever's tool made them.
+"""Detection of offset resets in the log, independent of the tool that made them.
 
-Members commit while their group has members, and a coordinator refuses anybody else's commit as long as it has any.
-So what was committed while the group was Empty came from a tool: `kafka-consumer-groups --reset-offsets`, an admin
-client, `coordinator restore`. The group's own records, which lie between its commits in the same log, say when that
-was. Commits of one request carry one commit time; requests within a second that name different partitions are one
-reset, because some tools send one request for each topic or partition. Deletions next to the commits belong to it.
+A coordinator accepts only members' commits while the group has members, so commits made while it was Empty came from a
+tool. The group's own records, between its commits in the log, give that period. Commits of one request have one commit
+time. Requests within a second that name different partitions are one reset, because some tools send one request for
+each topic or partition; adjacent deletions belong to it.
 
-Two kinds of groups need more care. Consumers that assign partitions to themselves never become members: all their
-commits look like resets. For a group that never had a member in the history, a reset is therefore a commit that went
-back: consumers only go forward. And where the log was compacted before its history began, the order of records proves
-nothing: there nothing is taken for a reset. Commits within transactions never are: no tool makes them.
+Consumers that assign partitions to themselves never become members, so all their commits look like resets. For a group
+without any member in the history, a reset is therefore a commit that went back. Where the log was compacted before its
+history began, the order of records proves nothing and no reset is reported. Transactional commits never count.
 """
 
 from __future__ import annotations
@@ -23,33 +21,33 @@ import numpy as np
 from coordinator.history.commits import Bools, Commits, Cut, Ints, Standing, TopicPartition, standing
 from coordinator.history.rebalances import GroupRecord
 
-REQUESTS_WITHIN_MS: Final = 1000  # of each other, and one reset
+REQUESTS_WITHIN_MS: Final = 1000  # requests at most this far apart are one reset
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """A reset, and what stood before it."""
+    """A reset, and the offsets before it."""
 
     first_offset: int  # log offsets of its first and last record
     last_offset: int
     at_ms: int
     committed: dict[TopicPartition, Standing | None]  # None: it deleted the offset
     before: dict[TopicPartition, Standing | None]  # of the same partitions; None: there was no offset
-    went_back: bool  # recognised only by going back: a group without members
+    went_back: bool  # detected by an offset that went back, because the group never had members
     commits_since: int  # commits of the group after it
-    others_while_empty: int  # commits of the same Empty time beside it
+    others_while_empty: int  # other commits of the same Empty period
 
 
 def last_reset(commits: Commits, records: Sequence[GroupRecord], compacted_to: int = 0) -> Reset | None:
-    """The newest reset of a group; None if there is none that can be told.
+    """Return the newest reset of a group; None if none can be detected.
 
-    `records` are the group's own, in log order; below the log offset `compacted_to` the history has gaps.
+    `records` are the group's own, in log order. Below the log offset `compacted_to` the history has gaps.
     """
     changes_at, occupied = _occupation(records)
     period = np.searchsorted(changes_at, commits.log_offset, side="right") - 1  # -1: before the first group record
     empty = np.where(period >= 0, ~occupied[np.maximum(period, 0)], True) if len(occupied) else period < 0
     went_back = not occupied.any()
-    # Of a compacted log the records that said who was there are gone, all but the newest: no record proves nothing.
+    # A compacted log has lost all but the newest group record, so the absence of one proves nothing.
     told = (period >= 0) | (compacted_to == 0) | went_back
     rows = np.flatnonzero(empty & told & (commits.producer_id < 0) & (commits.log_offset >= compacted_to))
     back = _backward(commits)
@@ -78,13 +76,13 @@ def last_reset(commits: Commits, records: Sequence[GroupRecord], compacted_to: i
 
 
 def _occupation(records: Sequence[GroupRecord]) -> tuple[Ints, Bools]:
-    """Log offsets from which the group had members, or had none."""
+    """Return the log offsets of the group records, and a mask of those after which the group had members."""
     offsets = np.array([record.log_offset for record in records], np.int64)
     return offsets, np.array([bool(record.members) and not record.is_tombstone for record in records], np.bool_)
 
 
 def _backward(commits: Commits) -> Bools:
-    """Which are less than the commit before them."""
+    """Return a mask of the commits with a lower offset than the previous commit of their partition."""
     before = commits.previous()
     known = (before >= 0) & ~commits.is_tombstone & ~commits.is_tombstone[before]
     back: Bools = known & (commits.offset < commits.offset[before])
@@ -92,9 +90,9 @@ def _backward(commits: Commits) -> Bools:
 
 
 def _run(commits: Commits, rows: Ints, newest: int, back: Bools | None) -> Ints:
-    """The rows around `newest` that belong to the same reset; `rows` are those of its Empty time.
+    """Return the rows around `newest` that belong to the same reset; `rows` are those of its Empty period.
 
-    With `back`, which says what went back, only requests that did: the others are the consumer's own.
+    With `back`, the mask of commits that went back, only requests that have one: the others are the consumer's own.
     """
     requests = _requests(commits, rows)
     place = next(number for number, request in enumerate(requests) if newest in request)
@@ -121,7 +119,7 @@ def _run(commits: Commits, rows: Ints, newest: int, back: Bools | None) -> Ints:
 
 
 def _requests(commits: Commits, rows: Ints) -> list[list[int]]:
-    """Rows that came with one request: next to each other, of one commit time, no partition twice."""
+    """Group consecutive rows of one request: same commit time, no partition twice."""
     requests: list[list[int]] = []
     keys: set[int] = set()
     for row in rows.tolist():

@@ -1,10 +1,10 @@
-"""What history keeps of the records of the offsets log: three tables, each a selection of the reader's columns.
+"""The three tables that history keeps of the offsets log, each a selection of the reader's columns.
 
-Commits and deletions of offsets, states of groups, and the ends of transactions, without which a commit in a
-transaction cannot be told from one that was rolled back. Names and units are those of the kernel's table
-(`coordinator.columnar.columns`). Records of other protocols, and what cannot be decoded, are left out.
+They hold commits and deletions of offsets, states of groups, and the ends of transactions, which decide whether a
+transactional commit counts. Names and units are those of `coordinator.columnar.columns`. Records of other protocols and
+records that cannot be decoded are left out.
 
-Where only one group is asked for, its records are found by the bytes of their keys before anything is decoded.
+For one group, its records are selected by the bytes of their keys before they are decoded.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ COMMITS: Final = pa.schema(
     [
         *_fields(*_COMMON, "group", "topic", "partition", "committed_offset", "leader_epoch", "metadata"),
         *_fields("committed_ms", "expires_ms", "tombstone"),
-        pa.field("producer_id", pa.int64()),  # null: not in a transaction
+        pa.field("producer_id", pa.int64()),  # null: not transactional
     ]
 )
 GROUPS: Final = pa.schema([*_fields(*_COMMON, "group", "tombstone"), *GROUP_FIELDS])
@@ -55,7 +55,7 @@ class Rows:
 
 
 def rows_of(batches: Batches, records: Records, *, log_partition: int) -> Rows:
-    """What history keeps of these records."""
+    """Return the rows of these records that history keeps."""
     table = offsets_table(batches, records, log_partition=log_partition)
     commits = table.filter(pc.equal(table["kind"], "offset"))
     producer = pc.if_else(commits["transactional"], commits["producer_id"], pa.scalar(None, pa.int64()))
@@ -73,7 +73,7 @@ def rows_of(batches: Batches, records: Records, *, log_partition: int) -> Rows:
 
 
 def joined(parts: Iterable[Rows]) -> Rows:
-    """Rows of consecutive stretches as one."""
+    """Concatenate the rows of consecutive blocks."""
     all_parts = [Rows(COMMITS.empty_table(), GROUPS.empty_table(), TRANSACTIONS.empty_table()), *parts]
     return Rows(
         pa.concat_tables([part.commits for part in all_parts]),
@@ -84,7 +84,7 @@ def joined(parts: Iterable[Rows]) -> Rows:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """A piece of the log: its rows, and of every record, kept or not, the log offset and the timestamp."""
+    """The rows of a piece of the log, and the log offset and timestamp of each of its records, kept or not."""
 
     rows: Rows
     offsets: Int64s
@@ -102,7 +102,7 @@ def read_stretches(
     group: str | None = None,
     skip_corrupt: bool = False,
 ) -> Iterator[RowBlock]:
-    """The log from offset `start` to below `end`, or to its end; of one group, if one is named, and all markers.
+    """Yield the log from offset `start` to below `end` (None: its end): of `group` with all markers, or all of it.
 
     Raises CorruptBatchError, LogNotFoundError, OSError.
     """
@@ -114,15 +114,15 @@ def read_stretches(
 
 
 def some(records: Records, which: npt.NDArray[Any]) -> Records:
-    """Some of the records, by a mask or by ascending indexes."""
+    """Return the records selected by a mask or by ascending indexes."""
     taken = {each.name: getattr(records, each.name)[which] for each in fields(Records) if each.name != "data"}
     return replace(records, **taken)
 
 
 def of_group(batches: Batches, records: Records, group: str) -> Records:
-    """The records of one group, and all control records."""
+    """Return the records of one group, and all control records."""
     name = group.encode()
-    prefix = len(name).to_bytes(2, "big") + name  # behind the version of the key
+    prefix = len(name).to_bytes(2, "big") + name  # follows the version of the key
     is_control = batches.is_control[records.batch]
     rows = np.flatnonzero((records.key_len >= 2 + len(prefix)) & ~is_control)
     if len(rows):

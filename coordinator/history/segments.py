@@ -1,7 +1,6 @@
-"""What of an offsets log lies where: its partitions in a data directory, and where their segments begin.
+"""The partitions of the offsets log in a data directory, and the base offsets of their segments.
 
-Reading itself is `coordinator.columnar.log_reader`'s: by offsets, so that it does not matter which file has them, nor
-that a daemon rolls and swaps files meanwhile.
+`coordinator.columnar.log_reader` reads by offset, so a daemon may roll and swap segments meanwhile.
 """
 
 from __future__ import annotations
@@ -13,11 +12,11 @@ from coordinator.storage.file_names import offsets_partition
 
 
 class SegmentsError(Exception):
-    """The log cannot be read. One sentence that says what to do."""
+    """The log cannot be read. The message is one sentence that says what to do."""
 
 
 def partitions_in(data_dir: Path) -> list[int]:
-    """The offsets partitions that a data directory holds, ascending."""
+    """Return the partitions of the offsets log that a data directory holds, ascending."""
     try:
         names = [path.name for path in data_dir.iterdir() if path.is_dir()]
     except OSError as error:
@@ -28,7 +27,7 @@ def partitions_in(data_dir: Path) -> list[int]:
 
 
 def segment_bases(directory: Path) -> list[int]:
-    """Where the segments of a partition begin, ascending; none if there is no such directory."""
+    """Return the base offsets of a partition's segments, ascending; none if there is no such directory."""
     try:
         return [segment.base_offset for segment in segments(directory)]
     except FileNotFoundError:

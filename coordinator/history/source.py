@@ -1,9 +1,8 @@
-"""Where history comes from and goes to: a data directory, ours or a Kafka's, and the directory of its history.
+"""A data directory, of this coordinator or of a Kafka, and the directory of its history.
 
-What both must agree on is read from the data directory's own small files: which cluster it is, over how many
-partitions the offsets log is spread (a group's partition follows from that), how far its cleaner has come. A history
-may lie anywhere; one inside of a Kafka's data directory is refused, because a Kafka does not start with a directory
-there that it does not know.
+The cluster id, the number of partitions of the offsets log and the progress of the cleaner are read from the data
+directory's own small files. A history may be anywhere but in a Kafka's data directory, because a Kafka does not start
+with an unknown directory there.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ class HistorySource:
 
     data_dir: Path
     history_dir: Path
-    cluster_id: str  # empty: the directory does not say
+    cluster_id: str  # empty: unknown
     offsets_partitions: int
     is_kafkas: bool = False  # the data directory was made by a Kafka
 
     @classmethod
     def of(cls, data_dir: Path, history_dir: Path | None = None, offsets_partitions: int | None = None) -> Self:
-        """Look at a data directory, or at a history alone if the data directory does not exist.
+        """Inspect a data directory, or a history alone if the data directory does not exist.
 
         SegmentsError: there is neither. MarksError as `read_marks`.
         """
@@ -60,19 +59,19 @@ class HistorySource:
 
     @property
     def would_stop_kafka(self) -> bool:
-        """Whether the history would be a directory that keeps a Kafka from starting."""
+        """True if the history directory would keep a Kafka from starting."""
         return self.is_kafkas and self.history_dir.resolve().is_relative_to(self.data_dir.resolve())
 
     def partition_of(self, group: str) -> int:
-        """The partition of the offsets log that has a group's records."""
+        """Return the partition of the offsets log that has a group's records."""
         return partition_for(group, self.offsets_partitions)
 
     def cleaner_checkpoint(self) -> dict[int, int]:
-        """By partition of the offsets log, up to where it has been compacted; none that is not told."""
+        """Return for partitions of the offsets log the offset up to which they are compacted, as far as known."""
         try:
             return read_checkpoint(RealFileSystem(), self.data_dir)
         except OSError:
-            return {}  # it only makes what is known of gaps more exact
+            return {}  # it only makes the range of gaps more exact
 
 
 def _meta(data_dir: Path) -> dict[str, str]:

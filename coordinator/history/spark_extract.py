@@ -1,9 +1,8 @@
-"""Extraction with Spark: a task for each segment, the same files as in one process.
+"""Extraction with Spark: one task for each segment, with the same files as extraction in one process.
 
-It is `coordinator.history.extract` with its middle part spread over workers. The driver says what is due and holds the
-lock, each task writes the files of one segment, and the driver moves the marks over what is done, in order. A task that
-is tried again, or runs twice at a time, writes the same bytes; a segment that cannot be read stops the marks of its
-partition and no others.
+The driver holds the lock and determines the segments, each task writes the files of one segment, and the driver moves
+the marks in order. A task that is retried, or runs twice at once, writes the same bytes. A segment that cannot be read
+stops the marks of its own partition only.
 """
 
 from __future__ import annotations
@@ -45,10 +44,10 @@ def extract_with_spark(
     skip_corrupt: bool = False,
     on_begin: Callable[[int], None] = lambda _: None,
 ) -> list[Extracted]:
-    """As `coordinator.history.extract.extract`. Workers must see the same directories. `on_begin`: how many segments.
+    """Extract as `coordinator.history.extract.extract` does. Workers must see the same directories.
 
-    ExtractError also for what a task could not read or write; what Spark raises when a task failed too often is let
-    through.
+    Calls `on_begin` with the number of segments. Raises ExtractError also if a task cannot read or write, and
+    Spark's own exception if a task failed too often.
     """
     fs = RealFileSystem()
     with locked(source, fs):
@@ -73,7 +72,7 @@ def extract_with_spark(
 
 
 def _attempt(source: HistorySource, task: ExtractTask, skip_corrupt: bool) -> tuple[str | None, str | None]:
-    """What became of a segment, or why nothing did: what would fail again is no reason to fail a task."""
+    """Return (report, problem) of a segment, one of them None. A failed task would be retried and fail again."""
     try:
         return extract_segment(source, task, skip_corrupt=skip_corrupt).to_text(), None
     except (ExtractError, CorruptBatchError, LogNotFoundError, OSError) as error:
@@ -81,7 +80,7 @@ def _attempt(source: HistorySource, task: ExtractTask, skip_corrupt: bool) -> tu
 
 
 def _settle(source: HistorySource, marks: Marks, rows: Sequence[Any], fs: RealFileSystem) -> list[Extracted]:
-    """Move the marks over what is done, up to the first segment of each partition that is not."""
+    """Move the marks of each partition past its extracted segments, up to the first that failed."""
     done: list[Extracted] = []
     for _, report, _ in rows:
         extracted = Extracted.from_text(report) if report is not None else None

@@ -1,10 +1,10 @@
-"""The whole past of one group: what was extracted to Parquet, and behind the mark what the log itself still says.
+"""The whole past of one group: the extracted rows from Parquet below the mark, and the log beyond it.
 
-The order of looking makes it exact while a daemon runs and compacts: first the log is read, then the marks, then the
-Parquet files below the mark, and what the log said below the mark is dropped. Whatever a compaction had replaced when
-the log was read lay below the mark that was read afterwards, and so comes from Parquet.
+The order of reading makes this exact while a daemon runs and compacts: the log, then the marks, then the Parquet files
+below the mark; records of the log below the mark are dropped. Anything a compaction had replaced when the log was read
+is below the mark that was read afterwards, and so comes from Parquet.
 
-One group needs the files of one log partition, of which Parquet's statistics leave out most: no Spark here.
+One group needs the files of one log partition, most of which Parquet's statistics skip, so Spark is not needed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-from coordinator.history import listing
+from coordinator.history import file_list
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
 from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
 from coordinator.history.rebalances import GenerationMember, GroupRecord
@@ -32,21 +32,21 @@ _PARQUET: Final = ds.ParquetFileFormat()
 
 
 class HistoryError(Exception):
-    """The history and the log do not fit together. One sentence that says what to do."""
+    """The history and the log do not belong together. The message is one sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupHistory:
-    """Everything that is known of a group, in log order."""
+    """All known records of a group, in log order."""
 
     group: str
     partition: int  # of the offsets log
     commits: Commits
     records: list[GroupRecord]
     compacted_to: int  # below this log offset the log was compacted before it was extracted or read
-    whole_since_ms: int  # after this time nothing is missing; -1: nothing is missing at all
+    whole_since_ms: int  # nothing after this time is missing; -1: nothing is missing at all
     extracted_to: int  # the mark
-    damages: tuple[str, ...]  # what was skipped in the log
+    damages: tuple[str, ...]  # a sentence for each skipped part
 
 
 def load_group(
@@ -57,7 +57,7 @@ def load_group(
     until_ms: int | None = None,
     skip_corrupt: bool = False,
 ) -> GroupHistory:
-    """The past of a group. `since_ms` and `until_ms` leave out Parquet files of other days, as far as they can.
+    """Load the past of a group. `since_ms` and `until_ms` let Parquet files of other days be skipped.
 
     Raises SegmentsError, MarksError, HistoryError (one sentence each), CorruptBatchError (file and position).
     """
@@ -67,7 +67,7 @@ def load_group(
     try:
         stretches = list(read_stretches(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
     except FileNotFoundError:
-        stretches = []  # there is a history alone, or a Kafka's other broker has that partition
+        stretches = []  # there is only a history, or another broker of a Kafka has that partition
     except OSError as error:
         raise SegmentsError(f"{directory} cannot be read ({error.strerror or error}); mend its permissions") from None
     mark = _mark(source, partition)
@@ -88,7 +88,7 @@ def load_group(
         coverage.whole_since_ms,
         mark.next_offset,
         (
-            *([listing.sentence(source.history_dir, partition, lost)] if lost else []),
+            *([file_list.sentence(source.history_dir, partition, lost)] if lost else []),
             *(
                 f"{directory}, byte {damage.position} of a segment: {damage.reason}"
                 for stretch in stretches
@@ -98,19 +98,19 @@ def load_group(
     )
 
 
-def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[listing.Lost]:
-    """The segments of which files of the history are missing. HistoryError: there are some, and they may not be."""
-    lost = listing.missing(source.history_dir, partition, mark)
+def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[file_list.Lost]:
+    """Return the segments with missing files. HistoryError: there are some, and `skip_corrupt` is off."""
+    lost = file_list.missing(source.history_dir, partition, mark)
     if lost and not skip_corrupt:
         raise HistoryError(
-            f"{listing.sentence(source.history_dir, partition, lost)}; restore them from a copy, or go on without them "
-            "with --skip-corrupt"
+            f"{file_list.sentence(source.history_dir, partition, lost)}; restore them from a copy, or go on without "
+            "them with --skip-corrupt"
         )
     return lost
 
 
 def marks_of(source: HistorySource) -> Marks:
-    """The marks of a history, or those of one that was not begun. HistoryError: its marks.json was removed."""
+    """Return the marks of a history, empty if it was not begun. HistoryError: its marks.json was removed."""
     marks = read_marks(source.history_dir)
     if marks is None and has_files(source.history_dir):
         raise HistoryError(f"{source.history_dir} holds a history without its marks.json; restore that from a copy")
@@ -118,7 +118,7 @@ def marks_of(source: HistorySource) -> Marks:
 
 
 def _mark(source: HistorySource, partition: int) -> Mark:
-    """The partition's mark as it is now, if the log goes with it."""
+    """Return the partition's current mark. HistoryError: the history is of another cluster than the log."""
     marks = marks_of(source)
     if not marks.partitions:
         return Mark()
@@ -130,13 +130,13 @@ def _mark(source: HistorySource, partition: int) -> Mark:
         )
     mark = marks.of(partition)
     if any(mark.last_segment < base < mark.next_offset for base in bases):
-        # The log was cut back into the newest extracted segment (see `extract.due`): read that from the log again.
+        # The log was truncated into the newest extracted segment (see `extract.due`): read that from the log again.
         return replace(mark, next_offset=mark.last_segment, segments=max(mark.segments - 1, 0))
     return mark
 
 
 class _Coverage:
-    """Where the log was compacted before it was extracted or read, found by gaps in its offsets."""
+    """Finds where the log was compacted before it was extracted or read, by gaps in its offsets."""
 
     def __init__(self, mark: Mark, clean_up_to: int) -> None:
         self.compacted_to = mark.compacted_to
@@ -145,14 +145,14 @@ class _Coverage:
         self._newest_ms = mark.newest_ms
         self._clean_up_to = clean_up_to
 
-    def without(self, lost: Sequence[listing.ExtractedSegment]) -> None:
-        """Files of these segments are missing: what they said is as unknown as what a compaction removed."""
+    def without(self, lost: Sequence[file_list.ExtractedSegment]) -> None:
+        """Count these segments, whose files are missing, as compacted."""
         for segment in lost:
             self.compacted_to = max(self.compacted_to, segment.end)
             self.whole_since_ms = max(self.whole_since_ms, segment.newest_ms)
 
     def add(self, offsets: Ints, times: Ints) -> None:
-        """The next records, by log offset and timestamp. The end of the log has no gap: it is where reading ended."""
+        """Add the next records, by log offset and timestamp. The end of the read range does not count as a gap."""
         inside = offsets >= self._next_offset
         offsets, times = offsets[inside], times[inside]
         if not len(offsets):
@@ -162,7 +162,7 @@ class _Coverage:
         if len(gaps):
             self.compacted_to = max(self.compacted_to, int(around[gaps[-1] + 1]), self._clean_up_to)
             self.whole_since_ms = max(self.whole_since_ms, self._newest_ms)
-        compacted = times[offsets <= self.compacted_to]  # the record behind a gap is not older than what was lost
+        compacted = times[offsets <= self.compacted_to]  # the record after a gap is not older than the lost ones
         if self.compacted_to and len(compacted):
             self.whole_since_ms = max(self.whole_since_ms, int(compacted.max()))
         self._newest_ms = max(self._newest_ms, int(times.max()))
@@ -172,7 +172,7 @@ class _Coverage:
 def _extracted(
     source: HistorySource, group: str, partition: int, mark: Mark, since_ms: int | None, until_ms: int | None
 ) -> Rows:
-    """What Parquet has of a group, and of the transactions of its partition."""
+    """Read the rows of a group, and the transactions of its partition, from Parquet."""
 
     def read(files: list[TableFile], schema: pa.Schema, *, whole: bool = False) -> pa.Table:
         paths = [str(file.path) for file in files if file.start < mark.next_offset]
@@ -182,7 +182,7 @@ def _extracted(
         return dataset.to_table(filter=None if whole else ds.field("group") == group)
 
     history_dir = source.history_dir
-    # A marker may lie behind the commits it decides: all of them, whatever the time.
+    # A marker may be later than the commits it decides, so transactions of all times are read.
     return Rows(
         read(list(commit_files(history_dir, partition, since_ms=since_ms, until_ms=until_ms)), COMMITS),
         read(group_files(history_dir, partition), GROUPS),
@@ -191,7 +191,7 @@ def _extracted(
 
 
 def _in_order(stored: pa.Table, live: pa.Table, mark: Mark) -> pa.Table:
-    """What Parquet has below the mark and the log beyond it, in log order, in one chunk."""
+    """Return the stored rows below the mark and the live ones beyond it, in log order, in one chunk."""
     beyond = live["log_offset"].to_numpy() >= mark.next_offset
     live = live if beyond.all() else live.filter(pa.array(beyond))
     table = pa.concat_tables([stored, live]).combine_chunks()
@@ -200,7 +200,7 @@ def _in_order(stored: pa.Table, live: pa.Table, mark: Mark) -> pa.Table:
 
 
 def commits_of(table: pa.Table, markers: Markers) -> Commits:
-    """Rows of one group, in log order, as columns."""
+    """Convert rows of one group, in log order, to `Commits`."""
     count = table.num_rows
     if not count:
         return no_commits()
@@ -216,7 +216,7 @@ def commits_of(table: pa.Table, markers: Markers) -> Commits:
     timestamp_ms = _ints(table, "timestamp_ms")
     producer_id = _ints(table, "producer_id")
     is_tombstone = table["tombstone"].to_numpy()
-    # A deletion takes effect at once, also within a transaction.
+    # A deletion takes effect at once, even within a transaction.
     counts_from, counts_ms = resolve(log_offset, timestamp_ms, np.where(is_tombstone, -1, producer_id), markers)
     return Commits(
         keys=[unsorted[number] for number in order],
@@ -235,7 +235,7 @@ def commits_of(table: pa.Table, markers: Markers) -> Commits:
 
 
 def _ints(table: pa.Table, name: str) -> Ints:
-    """A column of numbers, -1 where it is null."""
+    """Return a column of numbers, with -1 for null."""
     column = table[name]
     values: npt.NDArray[Any] = (column.fill_null(-1) if column.null_count else column).to_numpy()
     return values.astype(np.int64, copy=False)
@@ -251,7 +251,7 @@ def _markers(table: pa.Table) -> Markers:
 
 
 def group_records(table: pa.Table) -> list[GroupRecord]:
-    """Rows of groups as values."""
+    """Convert rows of groups to values."""
     return [
         GroupRecord(
             row["log_offset"],

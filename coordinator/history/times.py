@@ -1,10 +1,10 @@
-"""Moments and spans of time, as people write them on a command line and read them in a table.
+"""Parsing and formatting of moments and spans of time on the command line.
 
 A moment is ISO 8601 with `Z`, with an offset, or without either (local time), down to the day; or a span before
-now: `-15m`, `-1h30m`. A span is a number with its unit, or several: ms, s, m, h, d, w. What is printed is local time
-with its offset, so that it can be pasted back, and how long ago that was.
+now: `-15m`, `-1h30m`. A span is one or several numbers with units: ms, s, m, h, d, w. Output is local time with its
+offset, so that it can be pasted back, and how long ago that was.
 
-All moments are int milliseconds since the epoch, all spans int milliseconds. ValueError carries one sentence.
+Moments are int milliseconds since the epoch, spans int milliseconds. The message of a ValueError is one sentence.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def parse_span(text: str) -> int:
-    """`10m`, `1h30m`, `250ms`: more than nothing."""
+    """Parse `10m`, `1h30m`, `250ms`. ValueError: it is not a span, or not above zero."""
     found = _SPAN.fullmatch(text.strip())
     span_ms = round(sum(float(number) * UNITS_MS[unit] for number, unit in _PART.findall(text))) if found else 0
     if span_ms <= 0:
@@ -32,7 +32,7 @@ def parse_span(text: str) -> int:
 
 
 def parse_moment(text: str, now_ms: int) -> int:
-    """A moment in ISO 8601, `now`, or a span before now such as `-15m`."""
+    """Parse a moment in ISO 8601, `now`, or a span before now such as `-15m`."""
     text = text.strip()
     if text == "now":
         return now_ms
@@ -53,8 +53,8 @@ def _milliseconds(moment: datetime) -> int:
 
 
 def local_time(moment_ms: int, *, milliseconds: bool = True) -> str:
-    """`2026-11-20T15:05:12.123+01:00`; a moment that no calendar has as its plain number."""
-    if not MIN_MS + UNITS_MS["d"] <= moment_ms <= MAX_MS - UNITS_MS["d"]:  # a day for the offset
+    """Return `2026-11-20T15:05:12.123+01:00`, or the plain number for a moment outside the calendar."""
+    if not MIN_MS + UNITS_MS["d"] <= moment_ms <= MAX_MS - UNITS_MS["d"]:  # a day of room for the offset
         return str(moment_ms)
     seconds, thousandths = divmod(moment_ms, 1000)
     moment = datetime.fromtimestamp(seconds, UTC).astimezone().replace(microsecond=thousandths * 1000)
@@ -62,7 +62,7 @@ def local_time(moment_ms: int, *, milliseconds: bool = True) -> str:
 
 
 def span(span_ms: int) -> str:
-    """The two largest units that say something: `2d 4h`, `3m 20s`, `1.5s`, `250ms`."""
+    """Return the two largest units that are not zero: `2d 4h`, `3m 20s`, `1.5s`, `250ms`."""
     if span_ms < 1000:
         return f"{span_ms}ms"
     if span_ms < 10_000:
@@ -82,5 +82,5 @@ _PAIRS: Final = [
 
 
 def ago(moment_ms: int, now_ms: int) -> str:
-    """`3m 20s ago`, or `in 5s` where clocks differ."""
+    """Return `3m 20s ago`, or `in 5s` if the clocks differ."""
     return f"{span(now_ms - moment_ms)} ago" if moment_ms <= now_ms else f"in {span(moment_ms - now_ms)}"

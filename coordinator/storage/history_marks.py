@@ -38,7 +38,7 @@ class Mark:
     compacted_to: int = 0  # the log below this offset was compacted before it was extracted
     whole_since_ms: int = -1  # from after this time on nothing is missing; -1: nothing is missing at all
     newest_ms: int = -1  # the newest timestamp in the history
-    segments: int = 0  # how many segments the list of its files has; see `coordinator.history.listing`
+    segments: int = 0  # how many segments the list of its files has; see `coordinator.history.file_list`
 
 
 @dataclass(frozen=True, slots=True)

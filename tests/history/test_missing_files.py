@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.cli.main import main
 from coordinator.history.extract import extract
-from coordinator.history.listing import list_path
+from coordinator.history.file_list import list_path
 from coordinator.history.source import HistorySource
 from coordinator.history.tables import load_group
 from coordinator.storage.file_names import MARKS_NAME

@@ -14,8 +14,8 @@ from coordinator.history.extract import ExtractError, extract
 from coordinator.history.questions import Selection, rate, stalled
 from coordinator.history.rebalances import Kind, changes
 from coordinator.history.source import HistorySource
+from coordinator.history.spark_all_groups import AllGroups, commit_counts, rates, rebalance_counts, standstills
 from coordinator.history.spark_extract import extract_with_spark
-from coordinator.history.spark_fleet import Fleet, commit_counts, rates, rebalance_counts, standstills
 from coordinator.history.tables import GroupHistory, load_group
 from coordinator.spark import spark_session
 from coordinator.storage.history_marks import Mark, mark_of, read_marks, write_marks
@@ -96,9 +96,9 @@ def selections(groups: dict[str, GroupHistory]) -> list[Selection]:
 def test_commits_of_all_groups_are_counted_as_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
-    fleet = Fleet(spark, (half_extracted,))
+    all_groups = AllGroups(spark, (half_extracted,))
     for selection in selections(groups):
-        answer = fleet.ask(lambda *given, selection=selection: commit_counts(*given, selection, MANY))
+        answer = all_groups.ask(lambda *given, selection=selection: commit_counts(*given, selection, MANY))
         expected = {}
         for group, past in groups.items():
             own = past.commits
@@ -115,9 +115,9 @@ def test_rates_of_all_groups_are_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     window_ms = 60_000
-    fleet = Fleet(spark, (half_extracted,))
+    all_groups = AllGroups(spark, (half_extracted,))
     for selection in selections(groups)[1:]:
-        answer = fleet.ask(lambda *given, selection=selection: rates(*given, selection, window_ms, MANY))
+        answer = all_groups.ask(lambda *given, selection=selection: rates(*given, selection, window_ms, MANY))
         expected = {}
         for group, past in groups.items():
             one = rate(past.commits, selection, window_ms)
@@ -132,9 +132,9 @@ def test_standstills_of_all_groups_are_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     newest = max(int(past.commits.timestamp_ms.max()) for past in groups.values() if len(past.commits))
-    fleet = Fleet(spark, (half_extracted,))
+    all_groups = AllGroups(spark, (half_extracted,))
     for selection, for_ms in zip(selections(groups), (1000, 3_600_000, 60_000), strict=True):
-        answer = fleet.ask(
+        answer = all_groups.ask(
             lambda *given, selection=selection, for_ms=for_ms: standstills(*given, selection, for_ms, newest, MANY)
         )
         expected = {
@@ -157,7 +157,7 @@ def test_standstills_of_all_groups_are_those_of_each(
 def test_rebalances_of_all_groups_are_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
-    answer = Fleet(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
+    answer = AllGroups(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
     expected = {}
     for group, past in groups.items():
         times = [each.record.timestamp_ms for each in changes(past.records) if each.kind is Kind.REBALANCED]
@@ -172,7 +172,7 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
     extract(source)
     asked: list[int] = []
 
-    def question(fleet: Fleet, marks: object) -> list[dict[str, object]]:
+    def question(all_groups: AllGroups, marks: object) -> list[dict[str, object]]:
         asked.append(1)
         if len(asked) == 1:
             moved = read_marks(source.history_dir)
@@ -180,7 +180,7 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
             write_marks(source.history_dir, moved.with_mark(7, Mark(1)))
         return []
 
-    assert Fleet(spark, (source,)).ask(question) == []
+    assert AllGroups(spark, (source,)).ask(question) == []
     assert len(asked) == 2
 
 

@@ -112,9 +112,9 @@ def run(arguments: argparse.Namespace) -> int:
             return history_extract.run(arguments)
         _check(arguments)
         if arguments.all_groups:
-            from coordinator.cli.history import fleet as history_fleet
+            from coordinator.cli.history import all_groups
 
-            return history_fleet.run(arguments)
+            return all_groups.run(arguments)
         return _QUESTIONS[arguments.action](arguments)
 
 

@@ -47,15 +47,17 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _tell_missing(sources: list[HistorySource]) -> bool:
     """Name the files that were extracted once and are not there. Returns whether there are any."""
-    from coordinator.history import listing
+    from coordinator.history import file_list
     from coordinator.history.tables import marks_of
 
     found = False
     for source in sources:
         for partition, mark in marks_of(source).partitions.items():
-            if lost := listing.missing(source.history_dir, partition, mark):
+            if lost := file_list.missing(source.history_dir, partition, mark):
                 found = True
-                tell(f"coordinator: {listing.sentence(source.history_dir, partition, lost)}; restore them from a copy")
+                tell(
+                    f"coordinator: {file_list.sentence(source.history_dir, partition, lost)}; restore them from a copy"
+                )
     return found
 
 
@@ -72,7 +74,7 @@ def extracted(
     """
     try:
         if master is not None:
-            from coordinator.cli.history.fleet import spark_session
+            from coordinator.cli.history.all_groups import spark_session
             from coordinator.history.spark_extract import extract_with_spark
 
             with spark_session(master) as spark:

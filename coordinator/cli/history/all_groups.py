@@ -22,7 +22,7 @@ from coordinator.history.times import ago, local_time, span
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from coordinator.history.spark_fleet import AllMarks, Fleet
+    from coordinator.history.spark_all_groups import AllGroups, AllMarks
 
 DEFAULT_LIMIT: Final = 50
 SHUFFLES_PER_CORE: Final = 4
@@ -64,8 +64,8 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Within `past.reading_files`."""
-    from coordinator.history import listing
-    from coordinator.history.spark_fleet import Fleet
+    from coordinator.history import file_list
+    from coordinator.history.spark_all_groups import AllGroups
     from coordinator.history.tables import lost_segments, marks_of
 
     now = now_ms()
@@ -76,9 +76,9 @@ def run(arguments: argparse.Namespace) -> int:
     for source in sources:
         for partition, mark in marks_of(source).partitions.items():
             if lost := lost_segments(source, partition, mark, skip_corrupt=arguments.skip_corrupt):
-                tell(f"left out: {listing.sentence(source.history_dir, partition, lost)}")
+                tell(f"left out: {file_list.sentence(source.history_dir, partition, lost)}")
     with spark_session(arguments.master) as spark:
-        rows = Fleet(spark, tuple(sources), arguments.skip_corrupt).ask(question)
+        rows = AllGroups(spark, tuple(sources), arguments.skip_corrupt).ask(question)
     if arguments.json:
         print(json.dumps(rows, indent=2, ensure_ascii=False))
     elif rows:
@@ -90,24 +90,24 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _question(
     arguments: argparse.Namespace, now: int
-) -> tuple[Callable[[Fleet, AllMarks], Answer], Callable[[Answer], str]]:
+) -> tuple[Callable[[AllGroups, AllMarks], Answer], Callable[[Answer], str]]:
     """What is asked, and how its answer is shown."""
-    from coordinator.history import spark_fleet
+    from coordinator.history import spark_all_groups
 
     selection = selection_of(arguments, now)
     limit = getattr(arguments, "limit", DEFAULT_LIMIT)
     if arguments.action == "commits":
-        return partial(spark_fleet.commit_counts, selection=selection, limit=limit), partial(_commits, now=now)
+        return partial(spark_all_groups.commit_counts, selection=selection, limit=limit), partial(_commits, now=now)
     if arguments.action == "rate":
         window_ms = duration("--window", arguments.window)
-        asked = partial(spark_fleet.rates, selection=selection, window_ms=window_ms, limit=limit)
+        asked = partial(spark_all_groups.rates, selection=selection, window_ms=window_ms, limit=limit)
         return asked, partial(_rates, window_ms=window_ms)
     if arguments.action == "stalled":
         at_ms = min(now, selection.until_ms)
         for_ms = duration("--for", arguments.span)
-        asked = partial(spark_fleet.standstills, selection=selection, for_ms=for_ms, now_ms=at_ms, limit=limit)
+        asked = partial(spark_all_groups.standstills, selection=selection, for_ms=for_ms, now_ms=at_ms, limit=limit)
         return asked, partial(_stalled, now=at_ms)
-    return partial(spark_fleet.rebalance_counts, selection=selection, limit=limit), partial(_rebalances, now=now)
+    return partial(spark_all_groups.rebalance_counts, selection=selection, limit=limit), partial(_rebalances, now=now)
 
 
 def _commits(found: Answer, now: int) -> str:

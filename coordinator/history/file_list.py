@@ -1,10 +1,10 @@
-"""Which files a history should have: a line for each segment that was extracted, in the order of the log.
+"""The list of a history's files: a JSON line for each extracted segment of a partition, in log order.
 
     HISTORY_DIR/files/lp=3.jsonl
 
-A line is on the disk before the mark of its partition moves over the segment. How many lines there are below the mark
-is said by the mark, so a list that is missing or cut short is noticed, too. A history that was begun by a version
-without lists has lines for its newer segments alone; the files of the older ones are not checked.
+A line is durable before the mark of its partition moves past the segment. The mark holds the number of lines below it,
+so that a missing or truncated list is detected. A history begun by a version without lists has lines for its newer
+segments only; the files of the older ones are not checked.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from coordinator.storage.history_marks import Mark, MarksError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
 
 FILES_DIR: Final = "files"
-Lost: TypeAlias = "tuple[ExtractedSegment, list[str]]"  # a segment, and the names of its files that are not there
+Lost: TypeAlias = "tuple[ExtractedSegment, list[str]]"  # a segment, and the names of its missing files
 _REAL: Final = RealFileSystem()
 
 
 @dataclass(frozen=True, slots=True)
 class ExtractedSegment:
-    """One segment that was extracted: the log offsets it covers, its newest timestamp, its files."""
+    """An extracted segment: the log offsets it covers, its newest timestamp, and its files."""
 
     start: int
     end: int
@@ -36,12 +36,12 @@ class ExtractedSegment:
 
 
 def list_path(history_dir: Path, partition: int) -> Path:
-    """Where the list of a partition is kept."""
+    """Return the path of the list of a partition."""
     return history_dir / FILES_DIR / f"lp={partition}.jsonl"
 
 
 def append(history_dir: Path, partition: int, listed: ExtractedSegment, fs: FileSystem = _REAL) -> None:
-    """Add a segment to the list; durable on return. What lies at or beyond the mark was removed by `cut`."""
+    """Add a segment to the list; durable on return. `cut` must have removed the lines at or beyond the mark."""
     path = list_path(history_dir, partition)
     if not fs.is_dir(path.parent):
         fs.mkdir(path.parent)
@@ -58,13 +58,13 @@ def append(history_dir: Path, partition: int, listed: ExtractedSegment, fs: File
 
 
 def read(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[ExtractedSegment]:
-    """The lines of a list; none where there is no list. A last one that a crash cut short is left out."""
+    """Return the lines of a list; none if there is no list. A last line that a crash truncated is left out."""
     path = list_path(history_dir, partition)
     return _lines(read_whole(fs, path)) if fs.exists(path) else []
 
 
 def cut(history_dir: Path, partition: int, next_offset: int, fs: FileSystem = _REAL) -> None:
-    """Remove the lines at or beyond an offset, and one that a crash cut short."""
+    """Remove the lines at or beyond an offset, and a line that a crash truncated."""
     path = list_path(history_dir, partition)
     if not fs.exists(path):
         return
@@ -75,9 +75,9 @@ def cut(history_dir: Path, partition: int, next_offset: int, fs: FileSystem = _R
 
 
 def missing(history_dir: Path, partition: int, mark: Mark) -> list[Lost]:
-    """The segments below the mark of which files are not there, each with the names of those files.
+    """Return the segments below the mark with missing files, each with the names of those files.
 
-    MarksError: the list itself is not whole.
+    MarksError: the list itself is incomplete.
     """
     path = list_path(history_dir, partition)
     try:
@@ -89,8 +89,8 @@ def missing(history_dir: Path, partition: int, mark: Mark) -> list[Lost]:
     listed = [line for line in _lines(data) if line.start < mark.next_offset]
     if len(listed) < mark.segments:
         raise MarksError(
-            f"{path} lists {len(listed)} of the {mark.segments} segments that were extracted, so it cannot be said "
-            "whether the history is whole; restore the file from a copy"
+            f"{path} lists {len(listed)} of the {mark.segments} segments that were extracted, so files "
+            "of the history may be missing unnoticed; restore the file from a copy"
         )
     there = {str(file.path.relative_to(history_dir)) for file in all_files(history_dir, partition)}
     lost = ((line, [name for name in line.files if name not in there]) for line in listed)
@@ -98,7 +98,7 @@ def missing(history_dir: Path, partition: int, mark: Mark) -> list[Lost]:
 
 
 def sentence(history_dir: Path, partition: int, lost: list[Lost]) -> str:
-    """A sentence that names the missing files."""
+    """Return a sentence that names the missing files."""
     names = [name for _, files in lost for name in files]
     spans = ", ".join(f"{line.start} to {line.end - 1}" for line, _ in lost[:3])
     more = f" and {len(lost) - 3} more" if len(lost) > 3 else ""
@@ -114,7 +114,7 @@ def _encoded(listed: ExtractedSegment) -> bytes:
 
 
 def _lines(data: bytes) -> list[ExtractedSegment]:
-    """The lines up to the first that cannot be read."""
+    """Return the lines up to the first that cannot be read."""
     found: list[ExtractedSegment] = []
     for line in data.splitlines(keepends=True):
         try:

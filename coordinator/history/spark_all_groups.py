@@ -1,11 +1,11 @@
-"""The questions about the past asked of all groups at once, with Spark: who commits most, stands still, rebalances.
+"""Questions about all groups at once, with Spark: which commit most, stand still, or rebalance most.
 
-They read the Parquet files below the marks and, behind them, the log itself, one task for each segment. What they mean
-is what `coordinator.history.questions` and `rebalances` mean for a single group; a test holds them to that. If an
-extraction moved the marks while a question ran, a compaction may have followed: the question is asked again.
+They read the Parquet files below the marks and the log beyond them, one task for each segment. Their definitions are
+those of `coordinator.history.questions` and `rebalances` for one group; a test compares them. If an extraction moved
+the marks while a question ran, a compaction may have followed, so the question is asked again.
 
-Commits in transactions count if their marker, the first of their producer behind them, committed them. Where a history
-has none, as nearly always, Parquet's statistics spare Spark the reading.
+A transactional commit counts if the next marker of its producer is a commit. Most histories have no such commits;
+Parquet's statistics then let Spark skip the reading.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ AllMarks = tuple[Marks, ...]  # of each source
 
 
 @dataclass(frozen=True, slots=True)
-class Fleet:
+class AllGroups:
     """All groups of some data directories (of a daemon's workers, for instance) and their histories."""
 
     spark: SparkSession
@@ -54,15 +54,15 @@ class Fleet:
     skip_corrupt: bool = False
     _kept: list[DataFrame] = field(default_factory=list)
 
-    def ask(self, question: Callable[[Fleet, AllMarks], Answer]) -> Answer:
-        """Answer a question on marks that stood still meanwhile."""
+    def ask(self, question: Callable[[AllGroups, AllMarks], Answer]) -> Answer:
+        """Answer a question, again if the marks moved meanwhile."""
         answer: Answer = []
         for _ in range(TRIES):
             marks = self._marks()
             try:
                 answer = question(self, marks)
             finally:
-                while self._kept:  # or the next question would get the log as it was
+                while self._kept:  # or the next question would get the cached log
                     self._kept.pop().unpersist()
             if marks == self._marks():
                 break
@@ -74,10 +74,10 @@ class Fleet:
     # The tables.
 
     def commits(self, marks: AllMarks) -> DataFrame:
-        """Commits and deletions that took effect, of all groups."""
+        """Return the commits and deletions of all groups that took effect."""
         stored = self._stored(marks, commit_files, COMMITS).withColumn("committed", f.lit(None).cast("boolean"))
         ends = self._stored(marks, transaction_files, TRANSACTIONS)
-        live = self._live(marks, _EVENTS, _events).persist()  # is read twice, and small: what is not extracted yet
+        live = self._live(marks, _EVENTS, _events).persist()  # read twice, and small: the log that is not extracted yet
         self._kept.append(live)
         names = _EVENTS.names
         missing = [
@@ -93,7 +93,7 @@ class Fleet:
         return events.where(is_commit & ~in_transaction).unionByName(decided.drop("outcome")).drop("committed")
 
     def groups(self, marks: AllMarks) -> DataFrame:
-        """States of all groups."""
+        """Return the states of all groups."""
         return self._stored(marks, group_files, GROUPS).unionByName(self._live(marks, _GROUPS, _groups))
 
     def _stored(self, marks: AllMarks, files: Callable[[Path, int], Any], schema: pa.Schema) -> DataFrame:
@@ -107,7 +107,7 @@ class Fleet:
         fields = from_arrow_schema(pa.schema([*schema, _LP]))
         if not paths:
             return self.spark.createDataFrame([], fields)
-        # The partition is in the path; Spark would find it itself, and also look for a date in every path.
+        # The partition is in the path. Spark's own discovery would also demand a date in every path.
         lp = f.regexp_extract(f.input_file_name(), r"/lp=(\d+)/", 1).cast("int")
         return self.spark.read.schema(from_arrow_schema(schema)).parquet(*paths).withColumn("lp", lp)
 
@@ -133,7 +133,7 @@ def _listed(files: Any) -> list[TableFile]:
 
 
 def _ranges(source: HistorySource, marks: Marks) -> Iterator[tuple[Path, int, int, int | None]]:
-    """What lies behind the marks, a range for each segment: (directory, partition, from, to)."""
+    """Yield the log beyond the marks, a range for each segment: (directory, partition, from, to)."""
     for partition in partitions_in(source.data_dir) if source.data_dir.is_dir() else []:
         start = marks.of(partition).next_offset
         directory = offsets_log_dir(source.data_dir, partition)
@@ -145,7 +145,7 @@ def _ranges(source: HistorySource, marks: Marks) -> Iterator[tuple[Path, int, in
 
 
 def _events(partition: int, rows: Rows) -> pa.Table:
-    """Commits and markers in one table, in no order."""
+    """Return commits and markers in one table, unordered."""
     commits = rows.commits.append_column(_COMMITTED, pa.nulls(rows.commits.num_rows, pa.bool_()))
     ends = rows.transactions
     columns = [
@@ -160,13 +160,13 @@ def _groups(partition: int, rows: Rows) -> pa.Table:
     return rows.groups.add_column(0, _LP, pa.array([partition] * rows.groups.num_rows, pa.int32()))
 
 
-# The questions: each gives rows of plain values.
+# The questions. Each returns rows of plain values.
 
 
-def commit_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit: int) -> Answer:
-    """The groups that commit most."""
+def commit_counts(logs: AllGroups, marks: AllMarks, selection: Selection, limit: int) -> Answer:
+    """Return the groups with the most commits."""
     counted = (
-        fleet.commits(marks)
+        logs.commits(marks)
         .where(_wanted(selection) & ~f.col("tombstone"))
         .groupBy("group")
         .agg(
@@ -179,9 +179,9 @@ def commit_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit: in
     return _rows(counted.orderBy(f.desc("commits"), "group").limit(limit))
 
 
-def rates(fleet: Fleet, marks: AllMarks, selection: Selection, window_ms: int, limit: int) -> Answer:
-    """The groups that go forward most. Without a beginning, in the windows before the newest commit of all."""
-    moved = _with_previous(fleet.commits(marks)).where(_wanted(selection) & ~f.col("tombstone"))
+def rates(logs: AllGroups, marks: AllMarks, selection: Selection, window_ms: int, limit: int) -> Answer:
+    """Return the groups with the most progress; without `since_ms`, in the windows up to the newest commit of all."""
+    moved = _with_previous(logs.commits(marks)).where(_wanted(selection) & ~f.col("tombstone"))
     moved = moved.withColumn(
         "progress",
         f.when(f.col("known"), f.greatest(f.col("committed_offset") - f.col("before"), f.lit(0))).otherwise(0),
@@ -205,9 +205,9 @@ def rates(fleet: Fleet, marks: AllMarks, selection: Selection, window_ms: int, l
     return _rows(total.orderBy(f.desc("progress"), f.desc("commits"), "group").limit(limit))
 
 
-def standstills(fleet: Fleet, marks: AllMarks, selection: Selection, for_ms: int, now_ms: int, limit: int) -> Answer:
-    """The partitions of all groups that stand still, those that stand longest first."""
-    rows = _with_previous(fleet.commits(marks).where(_wanted(selection) & (f.col("timestamp_ms") <= now_ms)))
+def standstills(logs: AllGroups, marks: AllMarks, selection: Selection, for_ms: int, now_ms: int, limit: int) -> Answer:
+    """Return the partitions of all groups that stand still, the longest standing first."""
+    rows = _with_previous(logs.commits(marks).where(_wanted(selection) & (f.col("timestamp_ms") <= now_ms)))
     moved = ~f.col("known") | (f.col("committed_offset") != f.col("before"))
     moved_at = f.max(f.when(moved & ~f.col("tombstone"), f.col("log_offset"))).over(Window.partitionBy(*_KEY))
     state = (
@@ -232,11 +232,11 @@ def standstills(fleet: Fleet, marks: AllMarks, selection: Selection, for_ms: int
     return _rows(found.orderBy("since_ms", *_KEY).limit(limit))
 
 
-def rebalance_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit: int) -> Answer:
-    """The groups that rebalance most, and what they are now."""
+def rebalance_counts(logs: AllGroups, marks: AllMarks, selection: Selection, limit: int) -> Answer:
+    """Return the groups with the most rebalances, and their current state."""
     in_order = Window.partitionBy("group").orderBy("log_offset")
     count = f.coalesce(f.size("members"), f.lit(0))
-    rows = fleet.groups(marks).withColumn("count", f.when(f.col("tombstone"), 0).otherwise(f.greatest(count, f.lit(0))))
+    rows = logs.groups(marks).withColumn("count", f.when(f.col("tombstone"), 0).otherwise(f.greatest(count, f.lit(0))))
     before = f.lag(f.struct("generation", "count", "tombstone")).over(in_order)
     is_new = before.isNull() | before["tombstone"] | (before["count"] == 0)
     rebalanced = (f.col("count") > 0) & (is_new | (before["generation"] != f.col("generation")))
@@ -256,7 +256,7 @@ def rebalance_counts(fleet: Fleet, marks: AllMarks, selection: Selection, limit:
 
 
 def _with_previous(commits: DataFrame) -> DataFrame:
-    """Each commit with the offset `before` it, if that is `known`: it is neither the first nor follows a deletion."""
+    """Add to each commit the offset `before` it, which is `known` unless it is the first or follows a deletion."""
     in_order = Window.partitionBy(*_KEY).orderBy("log_offset")
     before = f.lag(f.struct("committed_offset", "tombstone")).over(in_order)
     return commits.withColumn("before", before["committed_offset"]).withColumn(
