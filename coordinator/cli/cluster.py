@@ -1,8 +1,8 @@
-"""`coordinator cluster describe | owners`: which nodes there are and which of them answer; who owns what lies where.
+"""`coordinator cluster describe | owners`: the nodes of a cluster, and the owners of a stopped node's directories.
 
-`describe` asks a running cluster, any Kafka too. `owners` works on the files of a stopped node alone: it computes the
-owner of each partition's directory among the nodes that are given, manual assignments in topics.json included. That has
-to be known before directories are moved to another number of nodes.
+`describe` asks a running cluster, of this coordinator or of any Kafka. `owners` reads the files of a stopped node: it
+computes the owner of each partition's directory among the given nodes, including manual assignments in topics.json.
+This is needed before directories are moved to another number of nodes.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     describing = actions.add_parser("describe", help="the nodes of a running cluster", allow_abbrev=False)
     add_common(describing)
-    owning = actions.add_parser("owners", help="whose the directories of a stopped node are", allow_abbrev=False)
+    owning = actions.add_parser("owners", help="the owners of a stopped node's directories", allow_abbrev=False)
     owning.add_argument("directory", type=Path, metavar="DATA-DIR")
     owning.add_argument("--nodes", required=True, metavar="ID,...", help="the ids that cluster.nodes will have")
-    owning.add_argument("--json", action="store_true", help="for programs")
+    owning.add_argument("--json", action="store_true", help="print JSON, for programs")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -61,7 +61,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def describe(client: Client) -> tuple[list[Row], list[str]]:
-    """A row for each node, and why some of them could not be asked."""
+    """Return a row for each node, and a sentence for each node that did not answer."""
     metadata = client.metadata(None)
     leads = Counter(partition.leader_id for topic in metadata.topics for partition in topic.partitions)
     rows: list[Row] = []
@@ -89,7 +89,7 @@ def describe(client: Client) -> tuple[list[Row], list[str]]:
 
 
 def owners(directory: Path, ids: list[int]) -> list[Row]:
-    """A row for each directory of a partition."""
+    """Return a row for each directory of a partition."""
     rule, assigned = StaticOwnership(ids), _assignments(directory / CATALOGUE_NAME)
     rows: list[Row] = []
     try:
@@ -115,7 +115,7 @@ def owners(directory: Path, ids: list[int]) -> list[Row]:
 
 
 def _assignments(path: Path) -> Mapping[str, Mapping[int, int]]:
-    """The manual assignments of partitions to nodes, from the catalogue of topics beside the directories."""
+    """Return the manual assignments of partitions to nodes, from the catalogue of topics in the data directory."""
     try:
         return parse_document(path.read_text()).assignments() if path.exists() else {}
     except (OSError, CatalogueError, UnicodeDecodeError) as error:

@@ -1,7 +1,6 @@
 """`coordinator config`: the table of settings, for a terminal, for a program, or as docs/configuration.md.
 
-All three are printed from the declarations in `coordinator.config`, so that none can fall behind; a test compares the
-page in docs/ with what this prints.
+All three are printed from the declarations in `coordinator.config`. A test compares the page in docs/ with this output.
 """
 
 from __future__ import annotations
@@ -16,9 +15,7 @@ from typing import Final
 from coordinator.cli.errors import CliError
 from coordinator.config.config import OTHER_NAMES, Key, keys
 
-DESCRIPTION: Final = (
-    "Every setting: name, type, default, valid range, meaning, and whether the name is Kafka's or ours."
-)
+DESCRIPTION: Final = "Print every setting: its name, type, default, valid range, meaning, and whether Kafka has it too."
 
 EPILOG: Final = "Example: coordinator config retention"
 
@@ -26,8 +23,8 @@ EPILOG: Final = "Example: coordinator config retention"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("word", nargs="?", metavar="WORD", help="only settings with this word in name or meaning")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="for programs")
-    form.add_argument("--markdown", action="store_true", help="as docs/configuration.md has it")
+    form.add_argument("--json", action="store_true", help="print JSON, for programs")
+    form.add_argument("--markdown", action="store_true", help="print the page docs/configuration.md")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -50,7 +47,7 @@ def as_text(key: Key) -> str:
     if key.valid:
         facts += f"; {key.valid}"
     if key.ours:
-        facts += "; our own"
+        facts += "; not a setting of Kafka"
     return f"{facts}\n{textwrap.fill(key.help, 100, initial_indent='    ', subsequent_indent='    ')}\n"
 
 
@@ -67,7 +64,7 @@ def as_json(key: Key) -> dict[str, object]:
 
 
 def as_markdown(chosen: Iterable[Key] | None = None) -> str:
-    """The page, with all settings or those chosen."""
+    """Return the page with all settings, or with the chosen ones."""
     lines = [
         "# Configuration",
         "",
@@ -95,5 +92,5 @@ def as_markdown(chosen: Iterable[Key] | None = None) -> str:
 
 
 def shown(key: Key) -> str:
-    """The default as one would write it in a file."""
+    """Return the default as written in a properties file."""
     return str(key.default).lower() if isinstance(key.default, bool) else str(key.default)

@@ -1,8 +1,8 @@
-"""A group as its coordinator describes it, in one shape for both kinds of group.
+"""The description of a group by its coordinator, in one form for both kinds of group.
 
-Classic groups are described by DescribeGroups, groups of Kafka's newer consumer protocol by ConsumerGroupDescribe. A
-broker asked in the wrong way says "not found" (from DescribeGroups 6 on) or "Dead" (before), so the first is tried,
-then the second where the broker has it.
+DescribeGroups describes classic groups, ConsumerGroupDescribe groups of the newer consumer protocol (KIP-848). For a
+group of the other kind a broker answers "not found" (DescribeGroups 6 and later) or "Dead" (before), so the first
+request is tried, then the second if the broker has it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class DescribedMember:
     instance_id: str | None
     client_id: str
     host: str
-    partitions: list[TopicPartition] | None  # None: the assignment is not in a form known here
+    partitions: list[TopicPartition] | None  # None: the assignment is in an unknown format
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class DescribedGroup:
 
 
 def describe(client: Client, group_id: str) -> DescribedGroup:
-    """Ask the group's coordinator; a CliError when there is no such group."""
+    """Ask the group's coordinator. CliError: there is no such group."""
     node_id, connection = client.coordinator(group_id)
     coordinator = f"{connection.address} ({node_id})"
     group = _classic(client, connection, group_id, coordinator) or _newer(client, connection, group_id, coordinator)
@@ -69,7 +69,7 @@ def _classic(client: Client, connection: NodeConnection, group_id: str, coordina
 
 
 def _assigned(group: classic.DescribedGroup, member: classic.DescribedGroupMember) -> list[TopicPartition] | None:
-    """Only consumers' assignments have a known form; Connect and others have their own."""
+    """Return the assigned partitions; None for an unknown format, as of Kafka Connect."""
     if group.protocol_type not in ("consumer", ""):
         return None
     if not member.member_assignment:

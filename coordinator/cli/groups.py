@@ -1,7 +1,7 @@
-"""`coordinator groups list | describe`: what kafka-consumer-groups shows, with its column names.
+"""`coordinator groups list | describe`: the tables of kafka-consumer-groups, with its column names.
 
-Works against ours or any Kafka: groups are listed on every node of the cluster, a group is described by its
-coordinator, log ends are asked of the leaders. A figure that nobody can tell prints as "-".
+Works with this coordinator and with any Kafka: every node of the cluster lists groups, a group's coordinator describes
+it, and the leaders tell the log ends. An unknown value prints as "-".
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from coordinator.cli.table import Row, Value, as_columns, as_json
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
 
-DESCRIPTION: Final = "Consumer groups: which there are, who is in them, where their offsets stand."
+DESCRIPTION: Final = "List consumer groups, or show the members and offsets of one."
 
 EPILOG: Final = """\
 examples:
@@ -27,7 +27,7 @@ examples:
   coordinator groups describe orders-service
   coordinator groups describe orders-service --members --json"""
 
-# Of both kinds of group: org.apache.kafka.common.GroupState, without UNKNOWN.
+# The states of both kinds of group: org.apache.kafka.common.GroupState, without UNKNOWN.
 STATES: Final = (
     "PreparingRebalance",
     "CompletingRebalance",
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _states(text: str) -> frozenset[str]:
-    """The states that `--state` names, in lower case."""
+    """Return the states that `--state` names, in lower case."""
     names = [name for name in (part.strip() for part in text.split(",")) if name]
     unknown = [name for name in names if name.lower() not in {state.lower() for state in STATES}]
     if unknown or not names:
@@ -111,7 +111,7 @@ def _states(text: str) -> frozenset[str]:
 
 
 def list_groups(client: Client, wanted: frozenset[str] | None, missing: list[str]) -> list[Row]:
-    """The groups of all nodes that answer, in the wanted states; why a node does not answer is added to `missing`."""
+    """Return the groups of all nodes in the wanted states. Adds a sentence to `missing` for a silent node."""
     rows: list[Row] = []
     for node_id in client.node_ids():
 
@@ -126,7 +126,7 @@ def list_groups(client: Client, wanted: frozenset[str] | None, missing: list[str
             continue
         if wanted is not None and any(not group.group_state for group in groups):
             raise CliError("these brokers do not tell the states of groups (Kafka before 2.6); leave --state out", 1)
-        # Filtered here: brokers before 2.6 know no filter, and tell no state.
+        # Filtered here, because brokers before 2.6 know neither the filter nor the states.
         rows += [_listed(group) for group in groups if wanted is None or group.group_state.lower() in wanted]
     return sorted(rows, key=lambda row: str(row["GROUP"]))
 
@@ -140,7 +140,7 @@ def _listed(group: ListedGroup) -> Row:
 
 
 def _tell_state(group: DescribedGroup) -> None:
-    """What the table alone would not say; on stderr, so that the output stays a table."""
+    """Print a state other than Stable to stderr, so that the output stays a table."""
     if group.state == "Empty":
         print(f"group {group.group_id!r} has no members at the moment", file=sys.stderr)
     elif group.state != "Stable":

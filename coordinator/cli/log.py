@@ -1,9 +1,9 @@
-"""`coordinator log dump FILE|DIR ...`: what is written in a log, ours or Kafka's, batch by batch.
+"""`coordinator log dump FILE|DIR ...`: the batches and records of a log, of this coordinator or of a Kafka.
 
-Works on the files alone, also while a daemon writes them; nothing is changed. Records of `__consumer_offsets` are
-decoded, in every version of keys and values; those of another topic are shown as text. A batch whose checksum is wrong
-is said to be so, and the dump goes on behind it where its length can be believed. A DIR is a partition's directory, or
-a whole data directory, of which the offsets partitions are shown.
+Reads the files only, even while a daemon writes them. Records of `__consumer_offsets` are decoded, in every version of
+keys and values; records of other topics are shown as text. A batch with a wrong checksum is reported, and the dump goes
+on after it if its length is plausible. A DIR is a partition's directory, or a data directory, whose offsets partitions
+are shown.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from protocol.offsets_records import (
 )
 from protocol.record_batch import BatchHeader, ControlType, Record, control_type, iter_batches, read_records, verify
 
-DESCRIPTION: Final = "What is written in a log, ours or Kafka's. Nothing is changed; no daemon is needed."
+DESCRIPTION: Final = "Print the records of a log, of this coordinator or of a Kafka. Reads files only; needs no daemon."
 
 EPILOG: Final = """\
 examples:
@@ -38,15 +38,15 @@ examples:
   coordinator log dump /var/lib/kafka/__consumer_offsets-0/00000000000000000000.log --json"""
 
 SEGMENTS: Final = "*.log"
-KERNEL_FROM_BYTES: Final = 2_000_000  # below, importing the kernel takes longer than doing without
+KERNEL_FROM_BYTES: Final = 2_000_000  # for smaller files, importing the kernel takes longer than the plain reader
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     dump = actions.add_parser("dump", help="print the records of segments", allow_abbrev=False)
     dump.add_argument("paths", metavar="FILE|DIR", nargs="+", type=Path)
-    dump.add_argument("--group", metavar="GROUP", help="only records of this group, and no batches")
-    dump.add_argument("--json", action="store_true", help="one JSON object for each record")
+    dump.add_argument("--group", metavar="GROUP", help="print only records of this group, without batches")
+    dump.add_argument("--json", action="store_true", help="print a JSON object for each record")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -74,7 +74,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def segments(path: Path) -> list[Path]:
-    """The segment files that a path stands for, in the order of their partitions and offsets."""
+    """Return the segment files of a path, ordered by partition and offset."""
     if path.is_file():
         return [path]
     found = sorted(path.glob(SEGMENTS)) or [
@@ -95,7 +95,7 @@ def _number(partition: Path) -> int:
 
 
 def dumped(segment: Path, *, group: str | None = None, as_json: bool = False) -> Iterator[tuple[str, bool]]:
-    """Lines for a segment, and whether each is about something sound."""
+    """Yield the lines for a segment, each with False if it reports damage."""
     try:
         data = segment.read_bytes()
     except OSError as error:
@@ -126,17 +126,17 @@ def dumped(segment: Path, *, group: str | None = None, as_json: bool = False) ->
             facts = facts_of(record, header, decode=decode)
             if group is None or facts.get("group") == group:
                 yield _record(facts, as_json=as_json), True
-    # Kafka and we both allocate ahead: zeros behind the last batch are nothing that was written.
+    # Files are preallocated, here and by Kafka: zeros after the last batch were never written.
     left = data[end:].rstrip(b"\0")
     if left:
         yield f"{len(left)} bytes from {end} on are no batch: a torn write, or damage", False
 
 
 def _of_group(data: bytes, group: str, segment: Path) -> list[tuple[BatchHeader, Record]] | None:
-    """The group's records, found in columns: much sooner than by reading all there are.
+    """Return the group's records by the columnar reader, which is much faster than reading all records.
 
-    None where the plain reader has to look: the Spark extra is not installed, there is too little to be worth its
-    import, or something is damaged and has to be told.
+    None if the plain reader must be used: the Spark extra is not installed, the file is too small to be worth the
+    import, or a batch is damaged and has to be reported.
     """
     if len(data) < KERNEL_FROM_BYTES:
         return None
@@ -156,7 +156,7 @@ def _record(facts: dict[str, Any], *, as_json: bool) -> str:
 
 
 def _batches(data: bytes) -> Iterator[tuple[int, BatchHeader]]:
-    """Each whole batch, up to the end of what was written or to a length that cannot be believed."""
+    """Yield each whole batch, up to the end of the data or to an implausible length."""
     try:
         yield from iter_batches(data)
     except CorruptBatchError:
@@ -177,7 +177,7 @@ def batch_line(position: int, header: BatchHeader, problem: str) -> str:
 
 
 def facts_of(record: Record, header: BatchHeader, *, decode: bool) -> dict[str, Any]:
-    """What a record says, as plain data."""
+    """Return the content of a record as plain data."""
     facts: dict[str, Any] = {"log_offset": record.offset, "timestamp": _time(record.timestamp_ms)}
     if header.is_control:
         return {**facts, "kind": "marker", "marker": _marker(record)}
@@ -238,7 +238,7 @@ def _group(value: GroupValue) -> dict[str, Any]:
 
 
 def record_line(facts: dict[str, Any]) -> str:
-    """One record for a person."""
+    """Return the line for one record."""
     where = f"{facts['log_offset']}: {facts['kind']}"
     if facts["kind"] == "offset":
         where += f" of {facts['group']!r}, {facts['topic']}-{facts['partition']}: "
@@ -273,7 +273,7 @@ def _time(timestamp_ms: int | None) -> str | None:
     seconds, milliseconds = divmod(timestamp_ms, 1000)
     try:
         return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{milliseconds:03}Z"
-    except (OverflowError, OSError, ValueError):  # a time no calendar has
+    except (OverflowError, OSError, ValueError):  # outside the calendar
         return str(timestamp_ms)
 
 

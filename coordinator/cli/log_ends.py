@@ -1,4 +1,4 @@
-"""Where partitions begin and end: asked of their leaders, for the lag of a group and for what may be restored."""
+"""First and end offsets of partitions, asked of their leaders: for a group's lag and for the limits of a restore."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from protocol.messages.list_offsets import (
 
 LATEST: Final = -1
 EARLIEST: Final = -2
-CONSUMER: Final = -1  # the replica id of everyone who is not a broker
+CONSUMER: Final = -1  # the replica id of clients other than brokers
 
 
 def log_end_offsets(client: Client, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-    """The end of each partition that exists and has a leader that answers; the others are left out."""
+    """Return the end of each partition that exists and whose leader answers."""
     return log_offsets(client, partitions, LATEST, leave_out_unreachable=True)
 
 
 def log_offsets(
     client: Client, partitions: Iterable[tuple[str, int]], timestamp: int, *, leave_out_unreachable: bool = False
 ) -> dict[tuple[str, int], int]:
-    """The offset of each partition at LATEST or EARLIEST; partitions without a leader are left out."""
+    """Return the offset of each partition at LATEST or EARLIEST. Partitions without a leader are left out."""
     wanted = set(partitions)
     if not wanted:
         return {}

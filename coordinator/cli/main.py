@@ -1,10 +1,10 @@
-"""`coordinator COMMAND ...`: finds the command, runs it, and turns what went wrong into one sentence.
+"""`coordinator COMMAND ...`: finds the command, runs it, and prints an error as one sentence.
 
-Commands are rows of a table. Only the module of the command asked for is imported, so that `coordinator serve` starts
-without the wire client and `coordinator groups` without the server.
+Commands are rows of a table. Only the module of the given command is imported, so that `coordinator serve` starts
+without the Kafka client and `coordinator groups` without the server.
 
-Promise: exit code 0 when it did what was asked, 1 when the server refused, 2 when the call, a setting or the
-environment is wrong; in the last two cases stderr holds one sentence that says what to do. No tracebacks for those.
+Exit codes: 0 for success, 1 if the server refused, 2 if the call, a setting or the environment is wrong. With 1 and 2
+stderr has one sentence that says what to do, and no traceback.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ COMMANDS: Final = {
     "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
     "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
     "topics": Command("coordinator.cli.topics", "list topics, or create one"),
-    "cluster": Command("coordinator.cli.cluster", "the nodes of a cluster, and what each of them owns"),
-    "log": Command("coordinator.cli.log", "what is written in a log, ours or Kafka's"),
-    "compact": Command("coordinator.cli.compact.command", "make the offsets log as small as its live keys, with Spark"),
+    "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
+    "log": Command("coordinator.cli.log", "print the records of a log, of this coordinator or of a Kafka"),
+    "compact": Command("coordinator.cli.compact.command", "compact the offsets log to its live keys, with Spark"),
     "history": Command(
-        "coordinator.cli.history.command", "the past: what was committed, who joined, how fast, what stands still"
+        "coordinator.cli.history.command", "show past commits, rebalances and rates, and partitions that stand still"
     ),
-    "restore": Command("coordinator.cli.reset.restore", "set a group's offsets to what they were at some time"),
+    "restore": Command("coordinator.cli.reset.restore", "set a group's offsets back to those of a past time"),
     "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
-    "config": Command("coordinator.cli.config", "every setting with its default, range and meaning"),
+    "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
 }
 
 DESCRIPTION: Final = "A consumer-group coordinator that speaks Kafka's protocol."
@@ -50,22 +50,22 @@ to get going:
   coordinator serve --topic orders:12           listens on 127.0.0.1:9092, keeps its data in ./data
   coordinator groups list                       in another terminal, once a client has joined
 
-`coordinator COMMAND --help` tells the rest of each command."""
+`coordinator COMMAND --help` explains each command."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; the return value is the exit code."""
+    """Run one command and return the exit code."""
     words = join_negative(list(sys.argv[1:] if argv is None else argv))
     if not words:
         _parser().print_help()
         return 2
     if words[0] not in COMMANDS:
-        _parser().parse_args(words)  # help, the version, or an error: it returns for nothing but
+        _parser().parse_args(words)  # exits with the help, the version or an error; returns only for
         words = words[1:]  # "--" before a command
     arguments = _parser_of(words[0]).parse_args(words[1:])
     try:
         code: int = arguments.run(arguments)
-        sys.stdout.flush()  # so that a closed pipe is noticed here and not at exit
+        sys.stdout.flush()  # so that a closed pipe is detected here and not at exit
     except ConfigError as error:
         return _say(str(error), 2)
     except CliError as error:
@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader (head, less) has enough. Nothing more can be printed, not even by the interpreter when it exits.
+        # The reader (head, less) has closed the pipe. The interpreter must not print to it either when it exits.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     return code
@@ -85,7 +85,7 @@ def _say(sentence: str, code: int) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    """All commands by name and summary. None of their modules is imported."""
+    """Return the parser of command names, which imports none of their modules."""
     parser = argparse.ArgumentParser(
         prog="coordinator",
         description=DESCRIPTION,
@@ -101,7 +101,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _parser_of(name: str) -> argparse.ArgumentParser:
-    """One command and its arguments."""
+    """Return the parser of one command's arguments."""
     module = import_module(COMMANDS[name].module)
     parser = argparse.ArgumentParser(
         prog=f"coordinator {name}",
@@ -116,7 +116,7 @@ def _parser_of(name: str) -> argparse.ArgumentParser:
 
 
 class _Version(argparse.Action):
-    """Prints the installed version and build; looked up only when asked for: it reads the package metadata."""
+    """Prints the installed version and build, which it reads from the package metadata on use only."""
 
     def __init__(self, option_strings: Sequence[str], dest: str, help: str | None = None) -> None:
         super().__init__(option_strings, dest=argparse.SUPPRESS, nargs=0, help=help)

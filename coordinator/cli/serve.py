@@ -1,8 +1,7 @@
 """`coordinator serve`: gathers the settings and runs the daemon.
 
-The flags are short names for settings that a person types often; every other setting has --override, a file or the
-environment. What is read from the outside (file, environment) is read here, so that `coordinator.config.sources` stays
-pure.
+The flags are short names for frequently used settings; every other setting has --override, a file or the environment.
+File and environment are read here, so that `coordinator.config.sources` stays pure.
 """
 
 from __future__ import annotations
@@ -22,13 +21,13 @@ from coordinator.server.log_format import write_log_to_stderr
 
 DESCRIPTION: Final = """\
 Run the coordinator. Point any Kafka client's bootstrap.servers at the address it listens on.
-Without any argument: listens on 127.0.0.1:9092, HTTP on 127.0.0.1:9080, data in ./data."""
+Without arguments it listens on 127.0.0.1:9092, serves HTTP on 127.0.0.1:9080, and keeps its data in ./data."""
 
 EPILOG: Final = """\
 Settings, weakest first: defaults, --config FILE, environment (COORDINATOR_GROUP_MAX_SIZE=100),
 --override key=value, the flags above. `coordinator config` lists them all."""
 
-# Flags that stand for a setting: name in the parsed arguments -> key.
+# Flags for settings: name in the parsed arguments -> key.
 FLAGS: Final = {
     "listen": "listeners",
     "advertised": "advertised.listeners",
@@ -41,16 +40,16 @@ FLAGS: Final = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--listen", metavar="HOST:PORT", help="where clients connect; port 0 takes a free one")
-    add("--advertised", metavar="HOST:PORT", help="the address clients are told, where it differs (NAT, containers)")
-    add("--data-dir", metavar="DIR", help="where everything durable is kept; made if missing")
+    add("--listen", metavar="HOST:PORT", help="the address for clients; port 0 takes a free one")
+    add("--advertised", metavar="HOST:PORT", help="the address given to clients, if it differs (NAT, containers)")
+    add("--data-dir", metavar="DIR", help="the directory for all data; created if missing")
     add("--topic", metavar="NAME:PARTITIONS", action="append", default=[], help="create this topic; repeatable")
     add("--config", metavar="FILE", type=Path, help="settings in the syntax of Kafka's server.properties")
     add("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
-    add("--http", metavar="HOST:PORT", help="where /healthz, /readyz and /metrics are served, or `off`")
+    add("--http", metavar="HOST:PORT", help="the address of /healthz, /readyz and /metrics, or `off`")
     add("--workers", metavar="N", help="serve with N processes on consecutive ports, to use more than one core")
-    add("--worker-ports", metavar="PORT,...", help="their ports, where consecutive ones do not suit")
-    add("--port-file", metavar="FILE", type=Path, help="write the port bound into this file once ready")
+    add("--worker-ports", metavar="PORT,...", help="the ports of the workers, if not consecutive")
+    add("--port-file", metavar="FILE", type=Path, help="write the bound port to this file once ready")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
 
 
@@ -64,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         if not port_file.parent.is_dir():
             raise CliError(f"--port-file {port_file}: the directory {port_file.parent} does not exist; create it first")
 
-    # Here and not above: a mistake in the settings is reported without waiting for the server's imports.
+    # Imported here, so that a mistake in the settings is reported without waiting for the server's imports.
     from coordinator.server import server
 
     try:
@@ -80,7 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def announce(config: Config, address: str, *others: str) -> None:
-    """What a person wants to know once the daemon is up: where it is, and one line to try it with."""
+    """Print the addresses of the running daemon, and a command to try it with."""
     host, _, port = address.rpartition(":")
     reachable = f"127.0.0.1:{port}" if host in ("0.0.0.0", "::") else address
     if config.advertised_address is not None:
@@ -91,7 +90,7 @@ def announce(config: Config, address: str, *others: str) -> None:
 
 
 def _client_command(python: Path, address: str, topic: str) -> str:
-    """A member of a group, in one line. After `make run` there is an environment at hand to install a client into."""
+    """Return a command that runs a group member. After `make run` it installs a client into the environment."""
     if python.is_relative_to(Path.cwd()):
         here = python.relative_to(Path.cwd())
         install = f"{here} -m pip install -q kafka-python"

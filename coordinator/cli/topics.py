@@ -1,4 +1,4 @@
-"""`coordinator topics list | create`: enough to get going; Kafka's own tools work too."""
+"""`coordinator topics list | create`: the basic operations; Kafka's own tools work too."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from protocol.messages.create_topics import (
     CreateTopicsResponse,
 )
 
-DESCRIPTION: Final = "Topics: which there are, and new ones."
+DESCRIPTION: Final = "List topics, or create them."
 
 EPILOG: Final = """\
 examples:
@@ -28,7 +28,7 @@ examples:
   coordinator topics create audit:1 --topic-config retention.ms=3600000"""
 
 COLUMNS: Final = ("TOPIC", "PARTITIONCOUNT", "REPLICATIONFACTOR", "INTERNAL")
-BROKERS_CHOICE: Final = -1  # from CreateTopics 4 on: the broker's default
+BROKERS_CHOICE: Final = -1  # the broker's default, in CreateTopics 4 and later
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     creating.add_argument("topics", nargs="+", metavar="NAME[:PARTITIONS]")
     creating.add_argument("--replication-factor", type=int, default=BROKERS_CHOICE, metavar="N")
     creating.add_argument("--topic-config", action="append", default=[], metavar="KEY=VALUE", help="repeatable")
-    creating.add_argument("--if-not-exists", action="store_true", help="a topic that is there already is no error")
+    creating.add_argument("--if-not-exists", action="store_true", help="an existing topic is no error")
     add_common(creating)
 
 
@@ -99,12 +99,12 @@ def create_topics(client: Client, arguments: argparse.Namespace) -> list[Row]:
             )
     if failures:
         raise CliError("; ".join(failures), 1)
-    rows = list_topics(client, list(wanted), controller)  # the other nodes learn of them a moment later
+    rows = list_topics(client, list(wanted), controller)  # the other nodes learn of the new topics later
     for row in rows:
         asked, there = wanted[str(row["TOPIC"])], row["PARTITIONCOUNT"]
         if asked not in (BROKERS_CHOICE, there):
             print(
-                f"coordinator: topic {row['TOPIC']!r} was there already with {there} partitions and keeps them; "
+                f"coordinator: topic {row['TOPIC']!r} already exists with {there} partitions and keeps them; "
                 "kafka-topics.sh --alter --partitions adds some",
                 file=sys.stderr,
             )

@@ -99,7 +99,7 @@ def test_a_topic_that_exists_is_an_error_unless_that_is_fine(
     assert broker.run("create", "orders:3", "--if-not-exists") == 0
     assert capsys.readouterr().err == ""
     assert broker.run("create", "orders:6", "--if-not-exists") == 0
-    assert "topic 'orders' was there already with 3 partitions and keeps them" in capsys.readouterr().err
+    assert "topic 'orders' already exists with 3 partitions and keeps them" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

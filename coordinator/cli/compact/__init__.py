@@ -1,1 +1,1 @@
-"""`coordinator compact`."""
+"""The command `coordinator compact`."""

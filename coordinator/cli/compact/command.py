@@ -1,8 +1,8 @@
-"""`coordinator compact`: makes the offsets log as small as what is still true in it, with Spark, while it is in use.
+"""`coordinator compact`: compacts the offsets log with Spark, while it is in use.
 
-With a daemon that serves the directory: asks it for a plan, does the work, and waits until the daemon has checked the
-result and put it in place. Without one: does all of it itself, under the directory's lock. `--watch` goes on until it
-is stopped, with one warm Spark session: it does what the daemon plans on its schedule, and asks now and then itself.
+If a daemon serves the directory, the command asks it for a plan, runs the job, and waits until the daemon has checked
+the result and swapped the segments. Otherwise it does all of this itself, under the directory's lock. `--watch` runs
+until it is stopped, with one Spark session: it runs the jobs that the daemon plans, and asks for plans periodically.
 
 The same command runs under `spark-submit` (`coordinator/cli/compact/spark_main.py`).
 """
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from coordinator.cli.compact.rounds import Asked, Result, Rounds
 
 DESCRIPTION: Final = """\
-Compact the offsets log: of every key the newest record stays, in Kafka's own format and by Kafka's rules. Works while
-a daemon serves the directory, and when none does. Needs Java and the [spark] extra, but for --mode single."""
+Compact the offsets log: keep the newest record of every key, in Kafka's own format and by Kafka's rules. Works with
+and without a daemon that serves the directory. Needs Java and the [spark] extra; --mode single needs no Java."""
 
 EPILOG: Final = """\
 examples:
@@ -51,12 +51,12 @@ docs/compaction.md explains modes, settings and costs."""
 MODES: Final = ("auto", "partition", "distributed", "single")
 WATCH_S: Final = 300
 LOOK_S: Final = 1.0
-PAUSE_S: Final = 10.0  # after an error: it will hardly be better in a second
+PAUSE_S: Final = 10.0  # after an error, which seldom goes away within a second
 ENDED: Final = 128 + signal.SIGTERM
 
 
 class EndedError(Exception):
-    """SIGTERM: whatever is being done is to be left."""
+    """SIGTERM has arrived."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -68,38 +68,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=f"the data directory of a coordinator, or of its workers; repeatable; default: {DEFAULT_DATA_DIR}",
     )
-    what = parser.add_argument_group("what is compacted")
+    what = parser.add_argument_group("selection")
     what.add_argument("--roll", action="store_true", help="close the newest segments first, so that they are included")
     what.add_argument(
         "--min-cleanable-dirty-ratio",
         type=_ratio,
         metavar="R",
-        help="how much of a partition must be new, 0 to 1; default: as configured (0.5)",
+        help="the share of a partition that must be new, 0 to 1; default: as configured (0.5)",
     )
     what.add_argument(
         "--partition", type=int, action="append", metavar="N", help="only this partition of the log; repeatable"
     )
-    what.add_argument("--plan", metavar="ID", help="only the work of this plan, which is waiting for it")
-    what.add_argument("--dry-run", action="store_true", help="show what is due, and change nothing")
+    what.add_argument("--plan", metavar="ID", help="run the job of this plan only")
+    what.add_argument("--dry-run", action="store_true", help="show the partitions that are due, and change nothing")
     what.add_argument(
         "--watch",
         nargs="?",
         type=positive,
         const=WATCH_S,
         metavar="SECONDS",
-        help=f"go on: do what the daemon plans, and ask for a plan every so often; default: {WATCH_S}",
+        help=f"run on: do the daemon's jobs, and ask for a plan at this interval; default: {WATCH_S}",
     )
-    how = parser.add_argument_group("how")
+    how = parser.add_argument_group("job")
     how.add_argument("--mode", choices=MODES, default="auto", help="default: auto, by the size of the log")
-    how.add_argument("--master", metavar="URL", help="where Spark runs; default: as spark-submit says, else local[*]")
-    how.add_argument("--driver-memory", metavar="SIZE", help="of Spark's JVM; default: 2g")
+    how.add_argument("--master", metavar="URL", help="the Spark master; default: that of spark-submit, else local[*]")
+    how.add_argument("--driver-memory", metavar="SIZE", help="memory of Spark's JVM; default: 2g")
     how.add_argument("--conf", action="append", default=[], metavar="KEY=VALUE", help="a setting of Spark; repeatable")
-    how.add_argument("--json", action="store_true", help="for programs: an object for each round")
-    offline = parser.add_argument_group("settings, where no daemon runs that has its own")
+    how.add_argument("--json", action="store_true", help="print a JSON object for each round, for programs")
+    offline = parser.add_argument_group("settings, if no daemon serves the directory")
     offline.add_argument("--config", metavar="FILE", type=Path, help="the daemon's server.properties")
     offline.add_argument("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
     offline.add_argument(
-        "--delete-retention-ms", type=_milliseconds, metavar="MS", help="how long tombstones stay; default: a day"
+        "--delete-retention-ms", type=_milliseconds, metavar="MS", help="retention of tombstones; default: a day"
     )
 
 
@@ -126,7 +126,7 @@ def run(arguments: argparse.Namespace) -> int:
                 tell(NO_HISTORY)
         return 0
     with _until_terminated() as ended, ExitStack() as stack:
-        # Each asks for Spark when it has work; the first one starts it, and the others find it there.
+        # The first round with work starts Spark, and the others use the same session.
         rounds = [stack.enter_context(Rounds(each, compact_screen.Progress())) for each in asked]
         try:
             if arguments.watch is not None:
@@ -139,7 +139,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _check(arguments: argparse.Namespace, directories: list[Path]) -> None:
-    """CliError: options that do not go together, of which one would be ignored; partitions that do not exist."""
+    """Raise CliError for options that exclude each other, and for partitions that do not exist."""
     spark_conf(arguments.conf)
     if arguments.plan and len(directories) > 1:
         raise CliError("--plan is of one directory; name it with --data-dir")
@@ -166,7 +166,7 @@ def _value(arguments: argparse.Namespace, flag: str) -> Any:
 
 
 def data_dirs(named: list[Path]) -> list[Path]:
-    """The directories to be worked on: where a daemon has workers, theirs. CliError: one is not there."""
+    """Return the directories to compact; for a daemon with workers, theirs. CliError: one does not exist."""
     found: list[Path] = []
     for path in named:
         if not path.is_dir():
@@ -177,7 +177,7 @@ def data_dirs(named: list[Path]) -> list[Path]:
 
 
 def asked_of(arguments: argparse.Namespace, directory: Path) -> Asked:
-    """What is asked for one directory."""
+    """Return the options for one directory."""
     from coordinator.cli.compact.rounds import Asked
 
     return Asked(
@@ -201,7 +201,7 @@ def _show(arguments: argparse.Namespace, results: list[Result]) -> int:
 
 
 def _named(one: Rounds, results: list[Result], all_rounds: list[Rounds]) -> list[Result]:
-    """Where there are several directories, a sentence says whose it is."""
+    """Prefix the sentences with the directory if there are several."""
     if len(all_rounds) == 1:
         return results
     return [replace(result, sentence=f"{one.data_dir}: {result.sentence}") for result in results]
@@ -215,7 +215,7 @@ def _watch(arguments: argparse.Namespace, rounds: list[Rounds], ended: threading
             where = each.data_dir
             try:
                 for result in _named(each, each.once(), rounds):
-                    if result.plan is not None or result.sentence != said.get(where):  # "nothing to do" is said once
+                    if result.plan is not None or result.sentence != said.get(where):  # "nothing to do" is printed once
                         _show(arguments, [result])
                     said[where] = "" if result.plan is not None else result.sentence
             except CliError as error:
@@ -230,10 +230,10 @@ def _watch(arguments: argparse.Namespace, rounds: list[Rounds], ended: threading
 
 
 def _wait(rounds: list[Rounds], at_most_s: float) -> None:
-    """Until a daemon has planned something by itself, or so much time has passed."""
+    """Wait until a daemon has planned a job, for at most this time."""
     deadline = time.monotonic() + at_most_s
     while time.monotonic() < deadline:
-        with suppress(CliError):  # the next round says it
+        with suppress(CliError):  # the next round reports it
             if any(each.has_work() for each in rounds):
                 return
         time.sleep(min(LOOK_S, at_most_s))
@@ -241,11 +241,11 @@ def _wait(rounds: list[Rounds], at_most_s: float) -> None:
 
 @contextmanager
 def _until_terminated() -> Iterator[threading.Event]:
-    """SIGTERM ends whatever is being done, in order: files half made are taken away, Spark is stopped."""
+    """Raise EndedError on SIGTERM, so that unfinished files are removed and Spark is stopped."""
     ended = threading.Event()
 
     def end(*_: Any) -> None:
-        if not ended.is_set():  # once: what is being cleaned up is not to be interrupted
+        if not ended.is_set():  # a second signal must not interrupt the cleanup
             ended.set()
             raise EndedError
 
@@ -257,7 +257,7 @@ def _until_terminated() -> Iterator[threading.Event]:
 
 
 def config_of(arguments: argparse.Namespace, directory: Path) -> Config:
-    """The settings for a directory that no daemon serves."""
+    """Return the settings for a directory that no daemon serves."""
     flags = {"log.dirs": str(directory)}
     if arguments.delete_retention_ms is not None:
         flags["log.cleaner.delete.retention.ms"] = str(arguments.delete_retention_ms)
@@ -273,7 +273,7 @@ def config_of(arguments: argparse.Namespace, directory: Path) -> Config:
 
 
 def spark_conf(entries: list[str]) -> dict[str, str]:
-    """`--conf KEY=VALUE`, as a dict."""
+    """Parse the values of `--conf KEY=VALUE`."""
     conf = {}
     for entry in entries:
         key, separator, value = entry.partition("=")

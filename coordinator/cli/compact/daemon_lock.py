@@ -1,6 +1,6 @@
-"""Who serves a data directory that is to be compacted, and what goes wrong with files, as sentences.
+"""The daemon that serves a data directory, and errors of files as sentences.
 
-The lock in the directory says whether a daemon is there; what it says of itself lies in a file.
+A daemon serves the directory while it holds the lock in it. It writes facts about itself to a file there.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ NO_HISTORY: Final = (
 
 
 def keeps_history(fs: FileSystem, data_dir: Path, config: Config) -> bool:
-    """Whether what is compacted is saved before: as the daemon says that serves the directory, else as configured."""
+    """Return whether history is kept: as told by the daemon that serves the directory, else as configured."""
     facts = facts_of(data_dir) if is_served(fs, data_dir) else None
     return config.history_enable if facts is None else facts.history_enable
 
 
 def is_served(fs: FileSystem, data_dir: Path) -> bool:
-    """Whether a daemon holds its lock on the directory."""
+    """Return whether a daemon holds its lock on the directory."""
     if not fs.exists(data_dir / LOCK_NAME):
         return False
     try:
@@ -44,7 +44,7 @@ def is_served(fs: FileSystem, data_dir: Path) -> bool:
 
 
 def lock_of(fs: FileSystem, data_dir: Path) -> File:
-    """The daemon's own lock. BlockingIOError: it has it."""
+    """Take the daemon's own lock. BlockingIOError: a daemon holds it."""
     try:
         return fs.lock(data_dir / LOCK_NAME)
     except BlockingIOError:
@@ -56,12 +56,12 @@ def lock_of(fs: FileSystem, data_dir: Path) -> File:
 
 
 def daemon_of(data_dir: Path, *, has_settings: bool) -> DaemonFacts:
-    """What the daemon that serves the directory says of itself. CliError: it cannot be asked, or not with settings."""
+    """Return the facts of the serving daemon. CliError: it cannot be asked yet, or `has_settings` conflicts with it."""
     facts = facts_of(data_dir)
     if facts is None:
         raise CliError(
             f"the daemon that serves {data_dir} cannot be asked for a compaction yet: it has just been started and "
-            "opens its logs, so run this again in a moment; if this goes on, it is a version that cannot: stop it first"
+            "opens its logs, so run this again in a moment; if this repeats, it is too old for that: stop it first"
         )
     if has_settings:
         raise CliError(
@@ -72,17 +72,17 @@ def daemon_of(data_dir: Path, *, has_settings: bool) -> DaemonFacts:
 
 
 def facts_of(data_dir: Path) -> DaemonFacts | None:
-    """What the last daemon of the directory has said of itself; None: there was none that knows compaction."""
+    """Return the facts of the last daemon of the directory; None: there was none that supports compaction."""
     with sentences():
         return daemon_facts(data_dir)
 
 
 @contextmanager
 def sentences() -> Iterator[None]:
-    """What can be wrong with files and their owners, as one sentence each."""
+    """Turn errors of files and of the daemon's answers into CliErrors of one sentence."""
     try:
         yield
     except (LogError, MarksError, PlanError, PlanningError, RequestError) as error:
         raise CliError(str(error)) from None
     except OSError as error:
-        raise CliError(f"the disk refused ({error}); nothing was put in place, run this again when it works") from None
+        raise CliError(f"the disk refused ({error}); no segment was swapped, run this again when it works") from None

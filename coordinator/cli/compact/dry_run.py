@@ -1,7 +1,7 @@
-"""What a round of compaction would find to do: `coordinator compact --dry-run`, which changes nothing.
+"""`coordinator compact --dry-run`: the partitions that a round of compaction would clean. It changes nothing.
 
-The logs are read as they lie there. What counts as due is said by the settings of the daemon that serves them; where
-nobody does, by those that were given.
+It reads the logs as they are. The settings of the daemon that serves them determine what is due; without a daemon,
+those of the command line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from coordinator.storage.log.segment import Segment, segment_path
 
 
 def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
-    """By partition, what there is to clean, and whether it is due."""
+    """Return for each partition what can be cleaned, and whether it is due."""
     fs = RealFileSystem()
     with sentences():
         lags, history_dir = _settings(fs, asked)
@@ -36,7 +36,7 @@ def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
 
 
 def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
-    """What makes a partition due, and where its history is kept; None: history is off."""
+    """Return the settings that make a partition due, and the history directory; None: history is off."""
     if not is_served(fs, asked.data_dir):
         config = asked.config
         return lags_of(config, asked.ratio), Path(config.history_path) if config.history_enable else None
@@ -57,12 +57,12 @@ def _view(fs: FileSystem, asked: Asked, partition: int) -> PlannedLog:
 
 
 def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> PlannedSegment:
-    """The facts of a segment as its indexes tell them; where they do not, as its batches do."""
+    """Return the facts of a segment from its indexes, or from its batches if an index is damaged."""
     segment = Segment.open(fs, path, asked.config.log_index_interval_bytes)
     try:
         segment.load()
     except IndexDamagedError:
-        segment.scan()  # in memory alone; if it is damaged, the job says so when it comes to it
+        segment.scan()  # in memory only; the job reports a damaged segment
     finally:
         segment.file.close()
     return PlannedSegment(

@@ -1,11 +1,11 @@
-"""One round of compaction from beginning to end, with a daemon or in its place; and the Spark session between rounds.
+"""A round of compaction, with a daemon or in its place, and the Spark session that rounds share.
 
-Who serves the directory is told by its lock. If a daemon does: ask for a plan, run its job, wait until the daemon has
-said what became of it. If nobody does: hold the lock, and make the plan, run the job and put the result in place here.
-A second lock keeps two commands from working on one directory at the same time.
+The directory's lock tells whether a daemon serves it. With a daemon, a round asks for a plan, runs its job, and waits
+for the daemon's outcome. Without one, it holds the lock, makes the plan, runs the job and swaps the segments itself. A
+second lock keeps two commands from compacting one directory at the same time.
 
-Spark is started when the first job is there to be run, not before: mostly there is nothing to do. Where history is on,
-what is closed is extracted first, because no plan goes beyond what is.
+Spark starts with the first job, because most rounds have none. If history is on, closed segments are extracted first,
+because no plan goes beyond the extracted part.
 """
 
 from __future__ import annotations
@@ -56,18 +56,18 @@ if TYPE_CHECKING:
 
 JOB_LOCK: Final = "job.lock"
 SPARK_LOG: Final = "spark.log"
-LOOK_S: Final = 1.0  # between two looks whether the daemon is still there
+LOOK_S: Final = 1.0  # interval of checks that the daemon still runs
 POLL_S: Final = 0.1
-GRACE_MS: Final = 30_000  # behind a plan's expiry: the daemon says then, at its next look, that it gave the plan up
+GRACE_MS: Final = 30_000  # after a plan's expiry, for the daemon to report at its next scan that it gave the plan up
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What the command line said."""
+    """The options of the command line for one directory."""
 
     data_dir: Path
     config: Config
-    has_settings: bool = False  # some were given that a daemon has its own of
+    has_settings: bool = False  # some were given that conflict with a daemon's own
     roll: bool = False
     ratio: float | None = None
     partitions: tuple[int, ...] | None = None
@@ -77,35 +77,35 @@ class Asked:
     conf: Mapping[str, str] = field(default_factory=dict)
 
     def chosen(self, partitions: Iterable[int]) -> list[int]:
-        """Those of the partitions that there are which are to be compacted, ascending."""
+        """Return the partitions to compact among the existing ones, ascending."""
         return sorted(set(partitions) if self.partitions is None else set(partitions) & set(self.partitions))
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a round."""
+    """The result of a round."""
 
     sentence: str
-    plan: Plan | None = None  # None: there was nothing to do
+    plan: Plan | None = None  # None: nothing was due
     report: Report | None = None
     is_done: bool = True
-    seconds: dict[str, float] = field(default_factory=dict)  # by stage, in their order
+    seconds: dict[str, float] = field(default_factory=dict)  # by stage, in order
 
     @property
     def failed(self) -> list[int]:
-        """The partitions that the job could not clean."""
+        """Partitions that the job could not clean."""
         return [each.partition for each in self.report.manifest.partitions if each.error] if self.report else []
 
 
 class Screen(Protocol):
-    """Where a person watches."""
+    """Shows progress to the user."""
 
     def stage(self, name: str, tasks: int) -> None: ...
 
     def advance(self) -> None: ...
 
     def follow(self, spark: SparkSession | None) -> None:
-        """Ask this session from now on how many tasks are done."""
+        """Take the number of finished tasks from this session from now on."""
 
     def say(self, sentence: str) -> None: ...
 
@@ -113,27 +113,27 @@ class Screen(Protocol):
 
 
 class Rounds:
-    """Rounds of compaction of one directory."""
+    """Runs rounds of compaction of one directory."""
 
     def __init__(self, asked: Asked, screen: Screen) -> None:
         self._asked = asked
         self._screen = screen
         self._fs = RealFileSystem()
         self._spark: SparkSession | None = None
-        self._is_ours = False  # started here, and to be stopped here
+        self._started_spark = False  # the session was started here, and is stopped here
         self._told_no_history = False
-        self.is_broken = False  # Spark has gone, and does not come back in this process
+        self.is_broken = False  # the JVM has ended, and cannot be started again in this process
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._screen.end()
-        if self._spark is not None and self._is_ours and not self.is_broken:
+        if self._spark is not None and self._started_spark and not self.is_broken:
             self._spark.stop()
 
     def once(self) -> list[Result]:
-        """Compact all that is due now, in as many plans as it takes. CliError: something has to be put right first."""
+        """Compact everything that is due now, in as many plans as needed. CliError: the user has to act first."""
         with self._only_one():
             asked = self._asked
             results = self._round(asked)
@@ -153,13 +153,13 @@ class Rounds:
         facts = daemon_of(asked.data_dir, has_settings=asked.has_settings)
         results = self._with_daemon(facts, asked)
         if facts.history_enable and asked.roll:
-            # What was rolled could not be extracted before, and without that it is in no plan.
+            # The rolled segments could not be extracted before, and only extracted ones are planned.
             more = self._with_daemon(facts, replace(asked, roll=False))
             results = [*results, *more] if any(each.plan for each in more) else results
         return results
 
     def of_plan(self, plan_id: str) -> list[Result]:
-        """The job of one plan that waits for it."""
+        """Run the job of one plan."""
         with self._only_one(), sentences():
             job = JobDir.of(self._asked.data_dir, plan_id)
             if not self._is_served():
@@ -170,11 +170,11 @@ class Rounds:
 
     @property
     def data_dir(self) -> Path:
-        """The directory that is worked on."""
+        """The directory that is compacted."""
         return self._asked.data_dir
 
     def has_work(self) -> bool:
-        """Whether the daemon has planned something by itself, or for somebody who has gone."""
+        """Return whether the daemon has open jobs, planned on its schedule or for a command that has ended."""
         facts = facts_of(self._asked.data_dir)
         return facts is not None and bool(
             jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=_wall_ms())
@@ -202,10 +202,10 @@ class Rounds:
         plan, report = self._run(job, seconds)
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
-            next_look = time.monotonic() + LOOK_S  # to look is to hold the lock for a moment: not too often
+            next_look = time.monotonic() + LOOK_S  # a check takes the lock briefly, so it must be rare
             while (outcome := outcome_of(job)) is None:
                 if _wall_ms() > jobs.expires_ms(job, plan) + GRACE_MS:
-                    raise CliError(f"the daemon said nothing about the result of {plan.id}; look into its log", 1)
+                    raise CliError(f"the daemon did not report on the result of {plan.id}; look into its log", 1)
                 if time.monotonic() > next_look:
                     next_look = time.monotonic() + LOOK_S
                     if not self._is_served():
@@ -287,7 +287,7 @@ class Rounds:
         return plan, report
 
     def _check(self, data_dir: Path, accepted: Accepted) -> None:
-        """Check each partition in a task of Spark. RefusedError."""
+        """Check each partition in a Spark task. RefusedError: a check failed."""
         from coordinator.compaction.offline import raise_first, verdict_on
         from coordinator.compaction.spark_compact import each_in_a_task
 
@@ -348,7 +348,7 @@ class Rounds:
             try:
                 with _timed(seconds, "start Spark"):
                     check_available(settings)
-                    self._is_ours = not is_running()
+                    self._started_spark = not is_running()
                     self._spark = open_session(settings)
             except SparkUnavailableError as error:
                 raise CliError(f"{error}; or compact without Spark: --mode single") from None
@@ -387,7 +387,7 @@ class Rounds:
 
 
 def options_of(asked: Asked, not_beyond: Mapping[int, int], lags: Lags) -> PlanOptions:
-    """What a plan is made by; `not_beyond` is where history ends, by partition."""
+    """Return the options of a plan; `not_beyond` is the end of history by partition."""
     config = asked.config
     return PlanOptions(
         lags=lags,
@@ -413,7 +413,7 @@ def _is_sparks(error: Exception) -> bool:
 
 
 def _is_gone(error: Exception) -> bool:
-    """Whether the JVM itself has ended."""
+    """Return whether the JVM itself has ended."""
     return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
 
 

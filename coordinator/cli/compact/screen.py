@@ -1,8 +1,8 @@
-"""What a person sees of a compaction: a bar while it runs, a table when it is done; one line where nobody looks.
+"""Output of a compaction: a progress bar while it runs, and tables, one line or JSON when it is done.
 
-The bar is drawn on stderr and only on a terminal. Tasks that are done are counted by Spark, which is asked a few times
-a second. On a terminal the closing table says what each partition was and became, and where the time went; into a file
-or a pipe goes one line instead; `--json` gives an object for each round, with everything that is known.
+The bar is drawn on stderr, on a terminal only. Spark is asked a few times a second for the number of finished tasks. On
+a terminal the result is two tables: sizes before and after, and the time of each stage. In a file or a pipe it is one
+line. `--json` prints an object for each round with all facts.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ NAMES: Final = {
     "manifest": "writing the manifest",
     "hand-over": "putting the result in place",
 }
-"""By stage, what is being done."""
+"""Descriptions of the stages."""
 
 
 class Progress:
-    """The bar; nothing at all if stderr is no terminal."""
+    """The progress bar; draws nothing if stderr is not a terminal."""
 
     def __init__(self) -> None:
         self._bar: Bar | None = None
@@ -115,12 +115,12 @@ class Progress:
                 tracker = spark.sparkContext.statusTracker()
                 infos = [tracker.getStageInfo(each) for each in tracker.getActiveStageIds()]
                 self._show(min(self._tasks, sum(info.numCompletedTasks for info in infos if info is not None)))
-            except Exception:  # over Connect nobody can be asked, and a session may just be stopping
+            except Exception:  # Spark Connect has no status tracker, and a session may be stopping
                 self._spark = None
 
 
 def show(result: Result, *, as_json: bool) -> int:
-    """Print what came of a round; the exit code."""
+    """Print the result of a round, and return the exit code."""
     code = 0 if result.is_done and not _errors(result) else 1
     if as_json:
         print(json.dumps(facts_of(result)), flush=True)
@@ -140,14 +140,14 @@ def _errors(result: Result) -> dict[int, str]:
 
 
 def totals(result: Result) -> CleanStats:
-    """Of all partitions that were cleaned."""
+    """Return the sums over all partitions that were cleaned."""
     if result.report is None:
         return CleanStats()
     return sum((each.stats for each in result.report.manifest.partitions if not each.error), start=CleanStats())
 
 
 def summary(result: Result) -> str:
-    """One line."""
+    """Return the result as one line."""
     stats = totals(result)
     spent = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in result.seconds.items() if seconds >= 0.05)
     spent = spent or "all of it within 0.1 s"
@@ -206,7 +206,7 @@ def stages_table(result: Result) -> str:
 
 
 def facts_of(result: Result) -> dict[str, Any]:
-    """Everything about a round, for programs."""
+    """Return all facts of a round, for programs."""
     report = result.report
     if result.plan is None or report is None:
         return {"plan": None, "done": result.is_done, "sentence": result.sentence, "seconds": result.seconds}
@@ -234,7 +234,7 @@ def facts_of(result: Result) -> dict[str, Any]:
 
 
 def show_due(found: dict[int, tuple[Cleanable, bool]], *, as_json: bool) -> int:
-    """What a round would do."""
+    """Print the partitions that a round could clean, and whether they are due."""
     if as_json:
         facts = [
             {

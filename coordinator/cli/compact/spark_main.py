@@ -1,11 +1,11 @@
-"""`coordinator compact` for `spark-submit`, which wants a file:
+"""`coordinator compact` as a file for `spark-submit`:
 
     spark-submit --master spark://head:7077 --py-files packages.zip .../coordinator/cli/compact/spark_main.py \\
         --data-dir /mnt/shared/data
 
-Arguments and exit codes are those of the command. The master and everything about executors is what spark-submit was
-told. `python -m coordinator.cli.compact.spark_main --zip packages.zip` makes the zip; it is only needed where these
-packages are not installed on the executors.
+Arguments and exit codes are those of the command. The master and the executors are configured by spark-submit.
+`python -m coordinator.cli.compact.spark_main --zip packages.zip` makes the zip, which is needed only if these packages
+are not installed on the executors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def main(argv: list[str]) -> int:
-    """Exit code as of `coordinator compact`."""
+    """Run the command and return its exit code."""
     if argv[:1] == ["--zip"] and len(argv) == 2:
         from coordinator.spark.spark_session import write_packages
 
@@ -27,7 +27,7 @@ def main(argv: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    # Started as a file, Python looks for modules beside it first: here that would be parts of a package.
+    # Python puts the directory of a started file first on its path, which here holds parts of a package.
     here = str(Path(__file__).resolve().parent)
     sys.path[:] = [place for place in sys.path if place != here]
     if str(Path(here).parents[2]) not in sys.path:

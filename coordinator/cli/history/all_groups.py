@@ -1,4 +1,4 @@
-"""`coordinator history … --all-groups`: the same questions about every group at once, answered by Spark."""
+"""`coordinator history … --all-groups`: the questions of `coordinator history` about all groups, answered by Spark."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Answer = list[dict[str, Any]]
 
 @contextmanager
 def spark_session(master: str | None) -> Iterator[SparkSession]:
-    """Spark, for as long as one question takes. CliError: it cannot be started."""
+    """Run Spark for one question. CliError: it cannot be started."""
     from coordinator.spark.spark_session import (
         SessionSettings,
         SparkUnavailableError,
@@ -41,7 +41,7 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
         reason_of,
     )
 
-    # A cluster has its own idea of how much it shuffles; 200 pieces are too many for two cores.
+    # A cluster has its own setting. Spark's default of 200 partitions is too many for a few local cores.
     conf = {"spark.sql.shuffle.partitions": str(SHUFFLES_PER_CORE * (os.cpu_count() or 1))} if is_local(master) else {}
 
     with tempfile.TemporaryDirectory(prefix="coordinator-history-") as name:
@@ -63,7 +63,7 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Within `past.reading_files`."""
+    """Answer and print. Call within `reading_files`."""
     from coordinator.history import file_list
     from coordinator.history.spark_all_groups import AllGroups
     from coordinator.history.tables import lost_segments, marks_of
@@ -84,14 +84,14 @@ def run(arguments: argparse.Namespace) -> int:
     elif rows:
         print(on_screen(rows))
     else:
-        tell("nothing of that kind in any group")
+        tell("no group matches; check --since, --until and --topic")
     return 0
 
 
 def _question(
     arguments: argparse.Namespace, now: int
 ) -> tuple[Callable[[AllGroups, AllMarks], Answer], Callable[[Answer], str]]:
-    """What is asked, and how its answer is shown."""
+    """Return the question, and the function that formats its answer."""
     from coordinator.history import spark_all_groups
 
     selection = selection_of(arguments, now)

@@ -1,7 +1,6 @@
-"""The arguments of every command that reads the past, and how it is opened: data directory, history, time, partitions.
+"""Arguments of the commands that read history, and the functions that open it.
 
-All of them read files: of a daemon that runs or is down, or of a Kafka. What can go wrong with files is turned into one
-sentence here.
+These commands read the files of a daemon, running or not, or of a Kafka. Errors of files become one sentence here.
 """
 
 from __future__ import annotations
@@ -31,37 +30,37 @@ DEFAULT_DATA_DIR: Final = Config().log_dirs
 
 
 def add_place(parser: argparse.ArgumentParser) -> None:
-    """Where the log and its history are."""
+    """Add the arguments for the directories of the log and its history."""
     add = parser.add_argument
     add(
         "--data-dir",
         type=Path,
         default=Path(DEFAULT_DATA_DIR),
         metavar="DIR",
-        help=f"the data directory of a coordinator, or of a Kafka; default: {DEFAULT_DATA_DIR}",
+        help=f"the data directory of a coordinator or of a Kafka; default: {DEFAULT_DATA_DIR}",
     )
     add(
         "--history-dir",
         type=Path,
         metavar="DIR",
-        help="where its history is; default: as its daemon says, else `history` in the data directory",
+        help="the directory of its history; default: that of its daemon, else `history` in the data directory",
     )
     add(
         "--offsets-partitions",
         type=positive,
         metavar="N",
-        help="how many partitions the offsets log has, if not all of them are in DIR (a Kafka of several brokers)",
+        help="the number of partitions of the offsets log, if DIR does not hold all (a Kafka of several brokers)",
     )
-    add("--skip-corrupt", action="store_true", help="leave damaged batches of the log out instead of stopping there")
+    add("--skip-corrupt", action="store_true", help="leave out damaged batches instead of stopping there")
 
 
 def add_selection(parser: argparse.ArgumentParser) -> None:
-    """Which partitions and which time."""
+    """Add the arguments that select partitions and a range of time."""
     add = parser.add_argument
     add("--topic", action="append", default=[], metavar="TOPIC", help="only this topic; repeatable")
     add("--partition", action="append", default=[], type=int, metavar="N", help="only this partition; repeatable")
     add("--since", metavar="TIME", help="2026-11-20T14:05Z, 2026-11-20T14:05+01:00, 2026-11-20T14:05 (local) or -15m")
-    add("--until", metavar="TIME", help="the same; default: now")
+    add("--until", metavar="TIME", help="as --since; default: now")
 
 
 def positive(text: str) -> int:
@@ -76,7 +75,7 @@ def now_ms() -> int:
 
 
 def moment(flag: str, text: str | None, now: int) -> int | None:
-    """A time on the command line; None if it was not given."""
+    """Parse a time of the command line; None if it was not given."""
     if text is None:
         return None
     try:
@@ -86,7 +85,7 @@ def moment(flag: str, text: str | None, now: int) -> int | None:
 
 
 def duration(flag: str, text: str) -> int:
-    """A span of time on the command line, in ms."""
+    """Parse a span of time of the command line, in ms."""
     try:
         return parse_span(text)
     except ValueError as error:
@@ -95,7 +94,7 @@ def duration(flag: str, text: str) -> int:
 
 @contextmanager
 def reading_files() -> Iterator[None]:
-    """What can go wrong with logs and histories, as one sentence."""
+    """Turn errors of logs and histories into CliErrors of one sentence."""
     need_extra()
     from coordinator.columnar.batches import CorruptBatchError
     from coordinator.history.extract import ExtractError
@@ -110,7 +109,7 @@ def reading_files() -> Iterator[None]:
 
 
 def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
-    """The data directory with its history; where a daemon has workers, theirs. Within `reading_files`."""
+    """Return the data directory with its history, or those of the daemon's workers. Call within `reading_files`."""
     from coordinator.history.source import HistorySource
 
     data_dir: Path = arguments.data_dir
@@ -124,8 +123,7 @@ def sources_of(arguments: argparse.Namespace) -> list[HistorySource]:
 
 
 def source_of(arguments: argparse.Namespace) -> HistorySource:
-    """The one of them that has the group's partition of the offsets log. Within `reading_files`."""
-
+    """Return the source that has the group's partition of the offsets log. Call within `reading_files`."""
     sources = sources_of(arguments)
     for source in sources:
         if offsets_log_dir(source.data_dir, source.partition_of(arguments.group)).is_dir():
@@ -134,7 +132,7 @@ def source_of(arguments: argparse.Namespace) -> HistorySource:
 
 
 def history_dir(arguments: argparse.Namespace, data_dir: Path) -> Path | None:
-    """The one given, else the one that the daemon of the data directory uses; None: the default."""
+    """Return the given directory, else that of the daemon; None: the default."""
     given: Path | None = arguments.history_dir
     if given is not None:
         return given
@@ -145,14 +143,14 @@ def history_dir(arguments: argparse.Namespace, data_dir: Path) -> Path | None:
     told = Path(facts.history_dir) if facts is not None and facts.history_dir else None
     if told is not None and not told.is_absolute():
         raise CliError(
-            f"the daemon of {data_dir} keeps its history in {told}, seen from where it was started; "
-            "say with --history-dir where that is"
+            f"the daemon of {data_dir} keeps its history in {told}, relative to its working "
+            "directory; give the full path with --history-dir"
         )
     return told
 
 
 def selection_of(arguments: argparse.Namespace, now: int) -> Selection:
-    """What --topic, --partition, --since and --until ask for."""
+    """Return the selection of --topic, --partition, --since and --until."""
     from coordinator.history.questions import Selection
 
     since, until = moment("--since", arguments.since, now), moment("--until", arguments.until, now)
@@ -165,7 +163,7 @@ def selection_of(arguments: argparse.Namespace, now: int) -> Selection:
 def load(
     arguments: argparse.Namespace, source: HistorySource, *, since_ms: int | None = None, until_ms: int | None = None
 ) -> GroupHistory:
-    """The group's past; CliError if there is none. Within `reading_files`."""
+    """Load the group's past; CliError if there is none. Call within `reading_files`."""
     from coordinator.history.tables import load_group
 
     past = load_group(
@@ -184,7 +182,7 @@ def load(
 
 
 def check_selection(past: GroupHistory, topics: Sequence[str], partitions: Sequence[int] = ()) -> None:
-    """CliError: a topic or partition that was asked for is not among what the group ever committed."""
+    """Raise CliError for a topic or partition to which the group never committed."""
     known = {topic for topic, _ in past.commits.keys}
     unknown = [repr(topic) for topic in topics if topic not in known]
     numbers = {partition for topic, partition in past.commits.keys if not topics or topic in topics}
@@ -198,7 +196,7 @@ def check_selection(past: GroupHistory, topics: Sequence[str], partitions: Seque
 
 
 def tell_gaps(past: GroupHistory, now: int, since_ms: int | None = None) -> None:
-    """Say so if the log was compacted before it became history, unless only what is later was asked for."""
+    """Warn that the log was compacted before its history was extracted, unless only a later time is selected."""
     if past.whole_since_ms >= 0 and (since_ms is None or since_ms < past.whole_since_ms):
         tell(
             f"up to {local_time(past.whole_since_ms, milliseconds=False)} ({ago(past.whole_since_ms, now)}) "

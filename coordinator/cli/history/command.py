@@ -1,8 +1,8 @@
-"""`coordinator history extract | commits | rebalances | rate | stalled`: the past of the offsets log, and what it says.
+"""`coordinator history extract | commits | rebalances | rate | stalled`: the past of the offsets log.
 
-Reads files alone: Parquet up to the mark, the log behind it, so answers are current and no daemon is needed. One
-group's questions are answered by pyarrow in about a second; --all-groups asks Spark. `coordinator.cli.history.screen`
-and `history_json` give the answers their form.
+Reads files only: Parquet below the mark and the log beyond it, so answers are current and no daemon is needed. pyarrow
+answers questions about one group in about a second; --all-groups uses Spark. `coordinator.cli.history.screen` and
+`json_output` format the answers.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
-The past of the offsets log: what was committed when, who joined and left, how fast it went, where it stands still.
-`extract` saves it as Parquet before compaction forgets it; the questions read that and what the log still says."""
+Show the past of the offsets log: commits, rebalances, rates, and partitions that stand still.
+`extract` saves it as Parquet before compaction removes it; the other actions read those files and the log."""
 
 EPILOG: Final = """\
 examples:
@@ -58,21 +58,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     extracting = actions.add_parser("extract", help="save closed segments of the log as Parquet", allow_abbrev=False)
     add_place(extracting)
-    _add_spark(extracting, "extract with Spark, a task for each segment; local[*], spark://…")
-    extracting.add_argument("--json", action="store_true", help="for programs")
+    _add_spark(extracting, "extract with Spark, one task for each segment; local[*], spark://…")
+    extracting.add_argument("--json", action="store_true", help="print JSON, for programs")
 
-    commits = _question(actions, "commits", "what was committed when")
+    commits = _question(actions, "commits", "list commits")
     _add_limit(commits, "commits")
-    rebalances = _question(actions, "rebalances", "generations: who came and went, what moved from whom to whom")
+    rebalances = _question(
+        actions, "rebalances", "list rebalances, with members that came and went and partitions that moved"
+    )
     _add_limit(rebalances, "changes")
-    rate = _question(actions, "rate", "commits and progress of each partition")
-    rate.add_argument("--window", default="1m", metavar="SPAN", help="counted in pieces so long; default: 1m")
-    stalled = _question(actions, "stalled", "partitions that stand still: since when, and how")
-    stalled.add_argument("--for", dest="span", default="10m", metavar="SPAN", help="at least so long; default: 10m")
+    rate = _question(actions, "rate", "show commits and progress of each partition")
+    rate.add_argument("--window", default="1m", metavar="SPAN", help="count in windows of this length; default: 1m")
+    stalled = _question(actions, "stalled", "list partitions that stand still")
+    stalled.add_argument(
+        "--for", dest="span", default="10m", metavar="SPAN", help="for at least this time; default: 10m"
+    )
     stalled.add_argument(
         "--bootstrap-server",
         metavar="HOST:PORT,...",
-        help="ask these brokers for the ends of the logs: what has reached its end does not stand still",
+        help="ask these brokers for the log ends, and leave out partitions that have reached theirs",
     )
     stalled.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
 
@@ -80,13 +84,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _question(actions: Any, name: str, summary: str) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = actions.add_parser(name, help=summary, allow_abbrev=False)
     parser.add_argument("group", metavar="GROUP", nargs="?")
-    parser.add_argument("--all-groups", action="store_true", help="ask about every group, with Spark")
+    parser.add_argument("--all-groups", action="store_true", help="answer for all groups, with Spark")
     add_selection(parser)
     add_place(parser)
-    _add_spark(parser, "where Spark runs for --all-groups; default: local[*]")
+    _add_spark(parser, "the Spark master for --all-groups; default: local[*]")
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="for programs")
-    form.add_argument("--plot", type=Path, metavar="FILE", help="a picture, as FILE.png or FILE.html")
+    form.add_argument("--json", action="store_true", help="print JSON, for programs")
+    form.add_argument("--plot", type=Path, metavar="FILE", help="draw a plot to FILE.png or FILE.html")
     return parser
 
 
@@ -100,7 +104,7 @@ def _add_limit(parser: argparse.ArgumentParser, what: str) -> None:
         type=positive,
         default=DEFAULT_LIMIT,
         metavar="N",
-        help=f"the newest so many {what}; default: {DEFAULT_LIMIT}",
+        help=f"show the newest N {what}; default: {DEFAULT_LIMIT}",
     )
 
 
@@ -125,7 +129,7 @@ def _check(arguments: argparse.Namespace) -> None:
         raise CliError("--master goes with --all-groups: one group's questions are answered without Spark")
     plot: Path | None = arguments.plot
     if arguments.action == "rebalances" and plot is None and (arguments.topic or arguments.partition):
-        raise CliError("--topic and --partition limit the picture of rebalances alone; leave them out, or add --plot")
+        raise CliError("--topic and --partition limit only the plot of rebalances; leave them out, or add --plot")
     if plot is None:
         return
     if arguments.all_groups:
@@ -222,11 +226,11 @@ def _stalled(arguments: argparse.Namespace) -> int:
 
 
 def _load(arguments: argparse.Namespace, selection: Selection, now: int, *, whole: bool = False) -> GroupHistory:
-    """The group's past. Files of days long before `--since` are left out, unless the answer needs `whole` of it."""
+    """Load the group's past. Files of days long before `--since` are skipped unless `whole`."""
     from coordinator.history.commits import NEVER
 
     since_ms = None if whole or selection.since_ms == -NEVER else selection.since_ms
-    # A day more: progress is told from the commit before.
+    # One day more, because progress needs the previous commit.
     past = load(arguments, source_of(arguments), since_ms=None if since_ms is None else since_ms - UNITS_MS["d"])
     tell_gaps(past, now, since_ms)
     if arguments.action != "rebalances":

@@ -1,4 +1,4 @@
-"""`coordinator history extract`: closed segments of the log become Parquet, here or as tasks of Spark."""
+"""`coordinator history extract`: saves closed segments of the log as Parquet, in this process or as Spark tasks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Within `past.reading_files`."""
+    """Extract and print the result. Call within `reading_files`."""
     sources = sources_of(arguments)
     if not sources[0].data_dir.is_dir():
         raise CliError(f"there is no data directory {sources[0].data_dir}; name it with --data-dir")
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _tell_missing(sources: list[HistorySource]) -> bool:
-    """Name the files that were extracted once and are not there. Returns whether there are any."""
+    """Name the missing files of the history. Returns whether there are any."""
     from coordinator.history import file_list
     from coordinator.history.tables import marks_of
 
@@ -68,9 +68,9 @@ def extracted(
     skip_corrupt: bool = False,
     on_segment: Callable[[Extracted], None] = lambda _: None,
 ) -> list[Extracted]:
-    """Extract everything that is due; also what `coordinator compact` does first when history is on.
+    """Extract everything that is due; `coordinator compact` does this first if history is on.
 
-    CliError: Spark cannot be started, or the disk refuses. The others as `coordinator.history.extract.extract`.
+    Raises CliError if Spark cannot be started or the disk refuses, and else as `coordinator.history.extract.extract`.
     """
     try:
         if master is not None:
@@ -85,13 +85,13 @@ def extracted(
     except OSError as error:
         raise CliError(
             f"the history in {source.history_dir} cannot be written ({error.strerror or error}); "
-            "what was finished stays, run this again when it can"
+            "finished segments stay extracted, run this again when it can"
         ) from None
 
 
 @contextmanager
 def _progress() -> Iterator[Callable[[Extracted], None]]:
-    """A line that counts, on a terminal."""
+    """Show a line that counts segments, on a terminal."""
     count = 0
 
     def show(done: Extracted) -> None:

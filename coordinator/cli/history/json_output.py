@@ -1,4 +1,4 @@
-"""Answers about the past for programs: plain dictionaries, times as ISO 8601 in UTC and as milliseconds."""
+"""Answers of `coordinator history` as JSON: plain dictionaries, with times as ISO 8601 in UTC and as milliseconds."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def moment(moment_ms: int) -> dict[str, Any]:
-    """`time` and `timestamp_ms`."""
+    """Return `time` and `timestamp_ms`."""
     try:
         text = datetime.fromtimestamp(moment_ms // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    except (OverflowError, OSError, ValueError):  # a time no calendar has
+    except (OverflowError, OSError, ValueError):  # outside the calendar
         return {"time": None, "timestamp_ms": moment_ms}
     return {"time": f"{text}.{moment_ms % 1000:03}Z", "timestamp_ms": moment_ms}
 
@@ -71,7 +71,7 @@ def _member(member: GenerationMember, name: str) -> dict[str, Any]:
 
 
 def rate(found: CommitRate) -> list[dict[str, Any]]:
-    """One object for each partition, its windows in a list of their own."""
+    """Return one object for each partition, with a list of its windows."""
     starts = [moment(start) for start in found.starts_ms.tolist()]
     return [
         {

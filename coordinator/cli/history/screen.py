@@ -1,4 +1,4 @@
-"""Answers about the past for people: tables with local times, and how long ago they were."""
+"""Answers of `coordinator history` as tables, with local times and how long ago they were."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _what(each: GroupChange) -> str:
 
 
 def _details(each: GroupChange) -> str:
-    """One line for each kind of change of members, and for each move of partitions."""
+    """Return one line for each kind of change of members, and for each move of partitions."""
     lines: list[str] = []
     for sign, names, colour in (("+", each.came, "green"), ("-", each.went, "red"), ("↻", each.restarted, "yellow")):
         if names:
@@ -93,7 +93,7 @@ def _details(each: GroupChange) -> str:
 
 
 def moves(moved: Sequence[Move]) -> list[str]:
-    """`orders 0-3, 7: a → b`, one line for each topic and pair of owners."""
+    """Return `orders 0-3, 7: a → b`, one line for each topic and pair of owners."""
 
     def key(move: Move) -> tuple[str, str, str]:
         return move.topic, move.source or "", move.target or ""
@@ -105,7 +105,7 @@ def moves(moved: Sequence[Move]) -> list[str]:
 
 
 def ranges(numbers: Sequence[int]) -> str:
-    """`0-3, 7` for 0, 1, 2, 3, 7."""
+    """Return `0-3, 7` for 0, 1, 2, 3, 7."""
     runs: list[list[int]] = []
     for each in sorted(numbers):
         if runs and runs[-1][1] == each - 1:
@@ -148,7 +148,7 @@ def rate(found: CommitRate, now_ms: int) -> str:
 
 
 def spark_line(progress: Ints, resets: Ints) -> str:
-    """Progress over time in one line of text, the highest a full block, a reset an arrow."""
+    """Draw progress over time as one line of text; the maximum is a full block, a reset an arrow."""
     pieces = np.arange(0, len(progress), -(-len(progress) // SPARK_WIDTH))
     means = np.add.reduceat(progress, pieces) / np.diff(np.append(pieces, len(progress)))
     has_reset = np.add.reduceat(resets, pieces)

@@ -1,4 +1,4 @@
-"""How a plan of offsets to be reset is shown: a table, JSON, or the CSV of Kafka's own reset tool."""
+"""Output of a plan of offsets to reset: a table, JSON, or the CSV of Kafka's own reset tool."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLOUR: Final[Mapping[Act, str]] = {
 
 
 def show_plan(headline: str, steps: list[PartitionReset]) -> None:
-    """The plan for people."""
+    """Print the plan as a table."""
     from coordinator.cli.history.arguments import now_ms
 
     now = now_ms()
@@ -52,14 +52,14 @@ def show_plan(headline: str, steps: list[PartitionReset]) -> None:
 def tell_outcome(
     arguments: argparse.Namespace, headline: str, steps: list[PartitionReset], done: tuple[int, int] | None
 ) -> None:
-    """After everything: what was done, or what would be. `done`: how many were set and deleted; None: nothing was."""
+    """Print the result, or the plan. `done` is the number of offsets set and deleted; None: nothing was executed."""
     if arguments.json:
         print(json.dumps(as_json(arguments.group, steps, done), indent=2, ensure_ascii=False))
     elif done is None:
         if steps:
             show_plan(headline, steps)
         else:
-            tell(f"{headline}: there were none, and there are none now")
+            tell(f"{headline}: there were none then, and there are none now")
     left = [step for step in steps if step.act is Act.LEAVE]
     if left and not arguments.json:
         tell(f"{_count(left)} had no offset then and would stay as they are; --delete-new deletes those offsets")
@@ -71,7 +71,7 @@ def tell_outcome(
         more = f", {deleted} deleted" if deleted else ""
         tell(f"done: {committed} offset{'s' * (committed != 1)} of group {arguments.group} set{more}")
     elif not due:
-        tell("nothing to do" if left else "nothing to do: these offsets stand already")
+        tell("nothing to do" if left else "nothing to do: the group has these offsets already")
     else:
         tell(f"nothing was changed; --execute would change {_count(due)}")
 
@@ -81,7 +81,7 @@ def _count(steps: list[PartitionReset]) -> str:
 
 
 def as_json(group: str, steps: list[PartitionReset], done: tuple[int, int] | None) -> dict[str, object]:
-    """The plan for programs."""
+    """Return the plan for programs."""
     return {
         "group": group,
         "executed": done is not None,
@@ -104,7 +104,7 @@ def as_json(group: str, steps: list[PartitionReset], done: tuple[int, int] | Non
 
 
 def export(arguments: argparse.Namespace, steps: list[PartitionReset]) -> None:
-    """Write the CSV files that were asked for. CliError: there is nothing to write, or nowhere."""
+    """Write the CSV files given on the command line. CliError: there is nothing to write, or a file is not writable."""
     wanted: dict[TopicPartition, int] = targets(steps)
     try:
         if arguments.export is not None:

@@ -1,8 +1,8 @@
-"""What a restore or an undo would change, partition by partition, from what stood then and what stands now.
+"""The plan of a restore or an undo: the change of each partition, from its offsets then and now.
 
-Pure: what stood then comes from history, what stands now and how far each partition's log reaches come from the
-brokers, or are unknown. As Kafka's own reset tool does, an offset that the log no longer holds is moved to the nearest
-one it does: a consumer that starts outside of its log goes wherever `auto.offset.reset` says, which may be its end.
+Pure: the offsets of then come from history; today's offsets and the ranges of the partitions' logs come from the
+brokers, or are unknown. An offset outside the log is moved to the nearest one in it, as Kafka's own reset tool does: a
+consumer that starts outside the log goes to wherever `auto.offset.reset` says, which may be the end.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from coordinator.history.commits import Standing, TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What the brokers say of the partitions: the first and next offset of each that exists and has a leader."""
+    """First and end offsets of the partitions that exist and have a leader, as told by the brokers."""
 
     start: Mapping[TopicPartition, int]
     end: Mapping[TopicPartition, int]
@@ -25,14 +25,14 @@ class Reach:
 
 @dataclass(frozen=True, slots=True)
 class Today:
-    """An offset as it stands now."""
+    """A committed offset of today."""
 
     offset: int
     metadata: str
 
 
 class Act(Enum):
-    """What happens to a partition; the value is for people."""
+    """Actions on a partition; the values are shown to users."""
 
     COMMIT = "set"
     SAME = "unchanged"
@@ -48,16 +48,16 @@ class PartitionReset:
     topic: str
     partition: int
     act: Act
-    now: int | None  # None: no offset, or not known
+    now: int | None  # None: no offset, or unknown
     then: int | None  # None: there was no offset
-    target: int | None  # what would be committed; differs from `then` where the log does not reach
+    target: int | None  # the offset to commit; differs from `then` if that is outside the log
     metadata: str
     then_ms: int | None  # when `then` was committed
     note: str
 
     @property
     def change(self) -> int | None:
-        """From now to the target."""
+        """The difference between `now` and the target."""
         return self.target - self.now if self.target is not None and self.now is not None else None
 
 
@@ -68,7 +68,7 @@ def make_plan(
     *,
     delete_new: bool,
 ) -> list[PartitionReset]:
-    """A step for each partition that had an offset then, or has one now. `None`: the brokers were not asked."""
+    """Return a step for each partition that had an offset then or has one now. `None`: the brokers did not answer."""
     partitions = then.keys() | (now or {}).keys()
     return [
         _step(key, then.get(key), None if now is None else now.get(key), reach, delete_new=delete_new)
@@ -102,5 +102,5 @@ def _step(
 
 
 def targets(steps: list[PartitionReset]) -> dict[TopicPartition, int]:
-    """Every offset that the plan wants to stand in the end, whether it does already or not."""
+    """Return every offset that the partitions should have after the plan, including unchanged ones."""
     return {(step.topic, step.partition): step.target for step in steps if step.target is not None}

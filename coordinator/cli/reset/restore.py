@@ -1,8 +1,8 @@
-"""`coordinator restore GROUP --at TIME`: the group's offsets as they stood then, beside today's, and back to them.
+"""`coordinator restore GROUP --at TIME`: sets a group's offsets back to those of a past time.
 
-Without --execute nothing is changed: it prints the plan. --export writes it as the CSV that Kafka's own reset tool
-reads. What stood then comes from the data directory's log and history; today's offsets, and how far the topics' logs
-reach, are asked of the brokers, which may be ours or any Kafka.
+Without --execute it only prints the plan. --export writes the plan as the CSV that Kafka's own reset tool reads. The
+past offsets come from the data directory's log and history. Today's offsets and the ranges of the topics' logs come
+from the brokers, of this coordinator or of any Kafka.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
-Set a group's offsets to what they were at some time. Prints the plan; changes nothing without --execute,
+Set a group's offsets back to those of a past time. Prints the plan; changes nothing without --execute,
 and then only if the group has no members."""
 
 EPILOG: Final = """\
@@ -51,16 +51,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_reset(parser: argparse.ArgumentParser) -> None:
-    """What restore and undo have in common."""
+    """Add the arguments that restore and undo share."""
     add = parser.add_argument
-    add("--execute", action="store_true", help="do it; without this the plan is only shown")
+    add("--execute", action="store_true", help="carry the plan out; without this it is only shown")
     add("--delete-new", action="store_true", help="delete offsets of partitions that had none then")
     add("--export", type=Path, metavar="FILE", help="write the plan as CSV for Kafka's own reset tool")
     add(
         "--export-groups",
         type=Path,
         metavar="FILE",
-        help="the same with the group in each line, for the tool with several groups",
+        help="write the plan with the group in each line, the form of that tool for several groups",
     )
     add_common(parser)
     add_place(parser)
@@ -70,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
     now = now_ms()
     at_ms = moment("--at", arguments.at, now)
     if at_ms is None or at_ms > now:
-        raise CliError(f"--at {arguments.at} is in the future; give a time that is past")
+        raise CliError(f"--at {arguments.at} is in the future; give a past time")
     with reading_files():
         from coordinator.history.commits import Cut, standing
 
@@ -97,7 +97,7 @@ def _of_topics(topics: list[str]) -> Callable[[str, int], bool]:
 
 
 def check_gaps(past: GroupHistory, at_ms: int, now: int, *, delete_new: bool) -> None:
-    """What compaction took before it was history can only be missing, never wrong; say so, and delete nothing by it."""
+    """Warn if offsets may be missing because of compaction before extraction. CliError: --delete-new relies on them."""
     if at_ms >= past.whole_since_ms:
         return
     until = f"{local_time(past.whole_since_ms, milliseconds=False)} ({ago(past.whole_since_ms, now)})"
@@ -118,7 +118,7 @@ def reset(
     headline: str,
     wanted: Callable[[str, int], bool],
 ) -> int:
-    """Plan, show, export, and do it if told so. `wanted` says which of today's offsets belong to the plan."""
+    """Plan, print and export the reset, and execute it with --execute. `wanted` selects today's offsets to include."""
     from coordinator.cli.reset import output as reset_output
     from coordinator.cli.reset import wire as reset_wire
     from coordinator.cli.reset.plan import Act, make_plan
@@ -147,7 +147,7 @@ def reset(
 
 
 def _exit_code(steps: list[PartitionReset]) -> int:
-    """1 if the plan cannot be carried out for every partition."""
+    """Return 1 if the plan cannot be carried out for every partition."""
     from coordinator.cli.reset.plan import Act
 
     return int(any(step.act is Act.GONE for step in steps))

@@ -1,8 +1,8 @@
-"""`coordinator undo GROUP`: what stood before the group's last reset, and back to it.
+"""`coordinator undo GROUP`: sets a group's offsets back to those before its last reset.
 
-A reset is found in the log, whoever's tool made it: see `coordinator.history.resets`. Only the partitions it touched
-are set back; what it deleted is committed again, and what it made (a partition that had no offset before) is left
-alone, or deleted with --delete-new. An undo is a reset itself, so a second one takes back the first.
+`coordinator.history.resets` finds the reset in the log, made by any tool. Only the partitions it changed are set back.
+Offsets it deleted are committed again; offsets it created are left alone, or deleted with --delete-new. An undo is a
+reset itself, so a second undo takes back the first.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
-Take back the last reset of a group's offsets, whichever tool made it: what was committed while the group had no
-members. Prints the plan; changes nothing without --execute, and then only if the group has no members.
-An undo is a reset itself: a second one takes back the first."""
+Take back the last reset of a group's offsets, made by any tool: the commits made while the group had no members.
+Prints the plan; changes nothing without --execute, and then only if the group has no members.
+An undo is a reset itself: a second undo takes back the first."""
 
 EPILOG: Final = """\
 examples:
   coordinator undo orders-service
   coordinator undo orders-service --execute"""
 
-MANY: Final = 20  # commits without members beside the reset: a consumer at work, rather than tools
+MANY: Final = 20  # more commits without members than this beside the reset come from a consumer, not from tools
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -1,8 +1,8 @@
-"""A reset over the wire: what stands now, how far the logs reach, and the commit into a group that nobody is in.
+"""The requests of a reset: today's offsets, the ranges of the logs, and the commit into a group without members.
 
-Any Kafka will do. A group's coordinator takes a commit without a member only while the group has none, so whether it
-is Empty is asked first, to be able to say who is in it; that somebody joins in between is still refused, by the
-coordinator. All offsets go in one OffsetCommit, hence into one batch of the log: all of them or none.
+Works with any Kafka. A coordinator accepts a commit without a member only while the group has none. The group is
+described first, so that an error can name its members; if a member joins in between, the coordinator refuses the
+commit. All offsets go into one OffsetCommit, hence into one batch of the log: all of them or none.
 Source: KafkaAdminClient.alterConsumerGroupOffsets (a commit with generation -1 and no member id), KIP-496 (deletion).
 """
 
@@ -41,7 +41,7 @@ _OCCUPIED: Final = frozenset(
 
 
 def todays_offsets(client: Client, group_id: str) -> dict[TopicPartition, Today]:
-    """What is committed now. CliError: the coordinator does not tell."""
+    """Return the group's committed offsets. CliError: the coordinator does not tell them."""
     _, connection = client.coordinator(group_id)
 
     def ask() -> tuple[int, OffsetFetchResponse]:
@@ -59,7 +59,7 @@ def todays_offsets(client: Client, group_id: str) -> dict[TopicPartition, Today]
 
 
 def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
-    """Where the logs of these partitions begin and end."""
+    """Return the ranges of the logs of these partitions."""
     wanted = set(partitions)
     topics = sorted({topic for topic, _ in wanted})
     answered = {topic.name or "": topic for topic in (client.metadata(topics).topics if topics else [])}
@@ -69,7 +69,7 @@ def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
         if not topic.error_code
         for each in topic.partitions
     )
-    # Of topics that the broker does not talk about (it may not be allowed to) nothing is known: they may exist.
+    # A topic with another error (such as a missing authorization) may exist.
     silent = {name for name, topic in answered.items() if topic.error_code not in (0, _UNKNOWN)}
     known = wanted & there
     return Reach(
@@ -80,7 +80,7 @@ def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
 
 
 def members_of(client: Client, group_id: str) -> DescribedGroup | None:
-    """The group if it has members, or is getting some; None if it has none, or does not exist."""
+    """Return the group if it has members or is rebalancing; None if it has none or does not exist."""
     try:
         group = describe(client, group_id)
     except CliError as error:
@@ -91,7 +91,7 @@ def members_of(client: Client, group_id: str) -> DescribedGroup | None:
 
 
 def refusal(group: DescribedGroup) -> CliError:
-    """Why a group with members cannot be reset, who they are, and what to do."""
+    """Return the error for a group with members, which names them and says what to do."""
     named = [
         f"{member.instance_id or member.client_id or member.member_id} at {member.host.lstrip('/')}"
         for member in group.members[:NAMED_MEMBERS]
@@ -108,7 +108,7 @@ def refusal(group: DescribedGroup) -> CliError:
 
 
 def execute(client: Client, group_id: str, steps: list[PartitionReset]) -> tuple[int, int]:
-    """Commit and delete what the plan says; how many of each. CliError: refused, and what of it was done."""
+    """Carry out the plan and return (committed, deleted) counts. CliError: it was refused; says what was done."""
     occupied = members_of(client, group_id)
     if occupied is not None:
         raise refusal(occupied)
@@ -138,7 +138,7 @@ def _commit(client: Client, group_id: str, steps: list[PartitionReset]) -> None:
         _, connection = client.coordinator(group_id)
         answer = connection.call(request, OffsetCommitResponse, max_version=9)
         codes = {each.error_code for topic in answer.topics for each in topic.partitions}
-        # Asked again only if nothing was taken: the same offsets once more would do no harm, but look like a reset.
+        # Retried only if no offset was accepted: a repetition would do no harm, but look like another reset.
         return next(iter(codes)) if len(codes) == 1 and codes <= _PATIENCE else 0, answer
 
     answer = client.patiently(f"restoring offsets of group {group_id!r}", ask)
@@ -149,7 +149,7 @@ def _commit(client: Client, group_id: str, steps: list[PartitionReset]) -> None:
     )
 
 
-# The coordinator is loading, moved or cannot write: nothing was taken.
+# The coordinator is loading, has moved or cannot write: no offset was accepted.
 _PATIENCE: Final = frozenset(
     {
         ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
