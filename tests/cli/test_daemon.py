@@ -44,13 +44,13 @@ def daemon(tmp_path: Path, http_port: int) -> Iterator[Daemon]:
 
 
 def shown(capsys: pytest.CaptureFixture[str], daemon: Daemon, *words: str) -> list[dict[str, Any]]:
-    """What a command tells a program."""
+    """Return the JSON that a command prints."""
     assert main([*words, "--bootstrap-server", daemon.address, "--json"]) == 0
     rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return rows
 
 
-def test_a_groups_life_as_the_commands_and_the_metrics_show_it(
+def test_commands_and_metrics_show_each_state_of_a_group(
     daemon: Daemon, http_port: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     created = shown(capsys, daemon, "topics", "create", "refunds:3", "--topic-config", "retention.ms=60000")
@@ -114,7 +114,7 @@ def scrape(port: int) -> dict[tuple[str, str | None], float]:
         return {(each.name, each.labels.get("state")): each.value for family in families for each in family.samples}
 
 
-def test_the_daemon_is_ready_when_its_port_file_is_there(daemon: Daemon, http_port: int) -> None:
+def test_daemon_is_ready_once_its_port_file_exists(daemon: Daemon, http_port: int) -> None:
     for path, body in (("/healthz", b"ok\n"), ("/readyz", b"ready\n")):
         with urllib.request.urlopen(f"http://127.0.0.1:{http_port}{path}", timeout=10) as answer:
             assert (answer.status, answer.read()) == (200, body)

@@ -1,4 +1,4 @@
-"""`coordinator groups`, against brokers that answer by script: clusters, old versions, trouble."""
+"""`coordinator groups` against scripted brokers: clusters, old versions, errors."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ STABLE = DescribedGroup(
 
 
 class Cluster:
-    """Two nodes: the first answers who is asked first, the second coordinates every group and leads every partition."""
+    """Two nodes: the first is the bootstrap node, the second coordinates every group and leads every partition."""
 
     def __init__(self) -> None:
         self.group = STABLE
@@ -85,7 +85,7 @@ class Cluster:
             1: [ListedGroup("zoo", "consumer", "Empty", "classic")],
             2: [ListedGroup("shop", "consumer", "Stable", "classic"), ListedGroup("api", "", "Dead", "classic")],
         }
-        self.loading = 0  # how many questions are answered with "still loading" first
+        self.loading = 0  # number of requests to answer with COORDINATOR_LOAD_IN_PROGRESS first
         self.nodes = [ScriptedBroker(self._script(1)), ScriptedBroker(self._script(2))]
 
     def _script(self, node_id: int) -> dict[type[Any], Any]:
@@ -192,7 +192,7 @@ def test_groups_can_be_listed_by_state(cluster: Cluster, capsys: pytest.CaptureF
     assert [row["group"] for row in json.loads(capsys.readouterr().out)] == ["shop", "zoo"]
 
 
-def test_a_broker_that_tells_no_state_gets_a_dash(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_state_is_a_dash_if_the_broker_does_not_tell_it(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     for node in cluster.nodes:
         node.versions[ApiKey.LIST_GROUPS] = (0, 2)
     assert cluster.run("list") == 0
@@ -203,7 +203,7 @@ def test_a_broker_that_tells_no_state_gets_a_dash(cluster: Cluster, capsys: pyte
 
 
 @pytest.mark.parametrize("states", ["Foo", "Stable,Foo", ",", ""])
-def test_a_state_that_does_not_exist_is_refused_with_those_that_do(
+def test_unknown_state_is_refused_with_the_list_of_states(
     cluster: Cluster, capsys: pytest.CaptureFixture[str], states: str
 ) -> None:
     assert cluster.run("list", "--state", states) == 2
@@ -213,12 +213,12 @@ def test_a_state_that_does_not_exist_is_refused_with_those_that_do(
     assert ("Foo" in printed.err) == ("Foo" in states)
 
 
-def test_no_groups_in_a_state_names_the_state(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_empty_list_for_a_state_names_the_state(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert cluster.run("list", "--state", "Assigning") == 0
     assert capsys.readouterr() == ("", "no groups in state Assigning\n")
 
 
-def test_no_groups_is_said_on_stderr_and_is_an_empty_list_in_json(
+def test_empty_list_is_reported_on_stderr_and_empty_in_json(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.groups = {1: [], 2: []}
@@ -234,7 +234,7 @@ def test_a_group_is_described_by_its_offsets_and_lag(cluster: Cluster, capsys: p
     assert err == ""
     assert lines(out) == [
         ["GROUP", "TOPIC", "PARTITION", "CURRENT-OFFSET", "LOG-END-OFFSET", "LAG", "CONSUMER-ID", "HOST", "CLIENT-ID"],
-        ["shop", "gone", "0", "7", "-", "-", "-", "-", "-"],  # committed, but the topic is gone
+        ["shop", "gone", "0", "7", "-", "-", "-", "-", "-"],  # committed, but the topic was deleted
         ["shop", "orders", "0", "10", "15", "5", "a-1", "/10.0.0.1", "a"],
         ["shop", "orders", "1", "4", "4", "0", "a-1", "/10.0.0.1", "a"],
         ["shop", "orders", "2", "-", "9", "-", "b-2", "/10.0.0.2", "b"],  # assigned, but nothing committed yet
@@ -243,7 +243,7 @@ def test_a_group_is_described_by_its_offsets_and_lag(cluster: Cluster, capsys: p
     ]
 
 
-def test_what_a_program_reads_has_numbers_and_nulls(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_numbers_and_nulls(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert cluster.run("describe", "shop", "--offsets", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
     assert rows[1] == {
@@ -285,7 +285,7 @@ def test_a_group_is_described_by_its_state(cluster: Cluster, capsys: pytest.Capt
     assert lines(out)[1] == ["shop", cluster.nodes[1].address, "(2)", "range", "Stable", "3"]
 
 
-def test_an_assignment_that_is_no_consumers_is_left_alone(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_assignment_in_another_format_is_a_dash(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     worker = DescribedGroupMember(member_id="w", client_id="w", client_host="/h", member_assignment=b"\x00\x01xyz")
     for protocol_type in ("connect", "consumer"):  # another protocol, and a consumer whose bytes are broken
         cluster.group = DescribedGroup(
@@ -295,7 +295,7 @@ def test_an_assignment_that_is_no_consumers_is_left_alone(cluster: Cluster, caps
         assert lines(capsys.readouterr().out)[1] == ["shop", "w", "-", "/h", "w", "-", "-"]
 
 
-def test_an_empty_group_and_a_rebalancing_group_say_so_beside_the_table(
+def test_empty_and_rebalancing_groups_are_reported_on_stderr(
     cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     cluster.group = DescribedGroup(group_id="shop", group_state="Empty", protocol_type="consumer")
@@ -307,15 +307,13 @@ def test_an_empty_group_and_a_rebalancing_group_say_so_beside_the_table(
 
 
 @pytest.mark.parametrize("newest", [5, 6])
-def test_a_group_that_does_not_exist_is_exit_code_1(
-    cluster: Cluster, capsys: pytest.CaptureFixture[str], newest: int
-) -> None:
+def test_unknown_group_ends_with_exit_code_1(cluster: Cluster, capsys: pytest.CaptureFixture[str], newest: int) -> None:
     cluster.nodes[1].versions[ApiKey.DESCRIBE_GROUPS] = (0, newest)  # a Dead state before version 6, an error since
     assert cluster.run("describe", "shoop") == 1
     assert "there is no group 'shoop'" in capsys.readouterr().err
 
 
-def test_a_group_of_the_newer_protocol_is_described_too(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_group_of_the_consumer_protocol_is_described_too(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     def describe(request: newer.ConsumerGroupDescribeRequest, version: int) -> newer.ConsumerGroupDescribeResponse:
         topic = newer.TopicPartitions(topic_name="orders", partitions=[1, 0])
         member = newer.Member(
@@ -346,26 +344,26 @@ def test_a_group_of_the_newer_protocol_is_described_too(cluster: Cluster, capsys
     assert "there is no group 'neither'" in capsys.readouterr().err
 
 
-def test_a_coordinator_that_needs_a_moment_is_asked_again(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_request_is_retried_while_the_coordinator_loads(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     cluster.loading = 2
     assert cluster.run("describe", "shop", "--state") == 0
     assert "shop" in capsys.readouterr().out
 
 
-def test_patience_ends_with_the_timeout(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_retries_end_with_the_timeout(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     cluster.loading = 1000
     assert cluster.run("describe", "shop", "--timeout", "0.2") == 1
     assert "who coordinates group 'shop': COORDINATOR_NOT_AVAILABLE" in capsys.readouterr().err
 
 
-def test_a_refusal_is_told_with_its_name(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+def test_error_of_the_broker_is_printed_with_its_name(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     cluster.group_error = ErrorCode.GROUP_AUTHORIZATION_FAILED
     assert cluster.run("describe", "shop") == 1
     assert "describing group 'shop': GROUP_AUTHORIZATION_FAILED" in capsys.readouterr().err
 
 
-def test_an_old_cluster_is_spoken_to_in_its_versions(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
-    """What Kafka 1.0 offered."""
+def test_requests_to_an_old_cluster_use_its_versions(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
+    """Offers the versions of Kafka 1.0."""
     for node in cluster.nodes:
         node.versions = {
             ApiKey.METADATA: (0, 5),
@@ -378,9 +376,7 @@ def test_an_old_cluster_is_spoken_to_in_its_versions(cluster: Cluster, capsys: p
     assert ["shop", "orders", "0", "10", "15", "5", "a-1", "/10.0.0.1", "a"] in lines(capsys.readouterr().out)
 
 
-def test_the_newest_versions_are_used_where_they_add_something(
-    cluster: Cluster, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_newest_versions_are_used_where_they_add_fields(cluster: Cluster, capsys: pytest.CaptureFixture[str]) -> None:
     assert cluster.run("describe", "shop") == 0
     assert set(cluster.nodes[1].versions_seen(DescribeGroupsRequest)) == {6}
     assert set(cluster.nodes[1].versions_seen(OffsetFetchRequest)) == {7}

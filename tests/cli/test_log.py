@@ -1,4 +1,4 @@
-"""`coordinator log dump`: what a person reads, and what a damaged or unfinished segment looks like."""
+"""`coordinator log dump`: its output for whole, damaged and unfinished segments."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def member(member_id: str) -> MemberValue:
 
 @pytest.fixture
 def segment(tmp_path: Path) -> Path:
-    """An offset, its deletion, a group, and a transaction; then space allocated ahead."""
+    """A segment with an offset, its deletion, a group and a transaction, and preallocated space at its end."""
     folder = tmp_path / "__consumer_offsets-3"
     folder.mkdir()
     group = GroupValue(
@@ -60,7 +60,7 @@ def segment(tmp_path: Path) -> Path:
     return path
 
 
-def test_records_are_told_in_words(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_records_are_printed_as_sentences(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "dump", str(segment)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == str(segment)
@@ -74,7 +74,7 @@ def test_records_are_told_in_words(segment: Path, capsys: pytest.CaptureFixture[
     assert lines[-1] == "  3: marker commit"
 
 
-def test_a_directory_stands_for_its_segments_and_a_data_directory_for_its_partitions(
+def test_dump_of_a_directory_has_its_segments_and_of_a_data_directory_its_partitions(
     segment: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     outputs = []
@@ -89,13 +89,13 @@ def test_a_directory_stands_for_its_segments_and_a_data_directory_for_its_partit
     assert facts[2]["members"][0]["subscription"] == "sub"
 
 
-def test_one_group_can_be_asked_for(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dump_can_be_limited_to_one_group(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "dump", str(segment), "--group", "bills", "--json"]) == 0
     (line,) = capsys.readouterr().out.splitlines()
     assert json.loads(line)["generation"] == 4
 
 
-def test_a_group_that_is_not_there_is_said_to_be_so(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_group_without_records_is_an_error(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for form in ([], ["--json"]):
         assert main(["log", "dump", str(segment), "--group", "nosuch", *form]) == 1
         printed = capsys.readouterr()
@@ -103,7 +103,7 @@ def test_a_group_that_is_not_there_is_said_to_be_so(segment: Path, capsys: pytes
         assert "no record of a group 'nosuch' in 1 segment; check its name" in printed.err
 
 
-def test_damage_is_named_and_what_follows_is_still_shown(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_damaged_batch_is_reported_and_the_rest_is_printed(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = bytearray(segment.read_bytes())
     data[100] ^= 0xFF
     segment.write_bytes(data)
@@ -113,13 +113,13 @@ def test_damage_is_named_and_what_follows_is_still_shown(segment: Path, capsys: 
     assert "group 'bills'" in out
 
 
-def test_a_torn_tail_is_named(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_torn_tail_is_reported(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = segment.read_bytes().rstrip(b"\0")
     segment.write_bytes(data[:-3])
     assert main(["log", "dump", str(segment)]) == 1
     assert "are no batch" in capsys.readouterr().out.splitlines()[-1]
 
 
-def test_a_place_without_segments_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_directory_without_segments_is_a_wrong_call(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["log", "dump", str(tmp_path)]) == 2
     assert "holds no segments" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""The command line itself: help, exit codes, the table of settings, and settings from every source."""
+"""The command line: help, exit codes, the table of settings, and settings from every source."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def parsed(*words: str, environ: dict[str, str] | None = None) -> Config:
-    """The settings that `coordinator serve WORDS` would run with."""
+    """Return the settings of `coordinator serve WORDS`."""
     arguments = main_module._parser_of("serve").parse_args(words)
     return serve.config_from(arguments, environ or {})
 
 
-def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_printed_without_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     out = capsys.readouterr().out
     for name in COMMANDS:
@@ -34,7 +34,7 @@ def test_without_a_command_the_help_is_shown(capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main([name, "--help"])
     assert ended.value.code == 0
@@ -44,14 +44,14 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     "words", [["nonsense"], ["serve", "--nonsense"], ["groups"], ["groups", "describe"], ["topics", "create"]]
 )
-def test_a_wrong_call_is_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_call_ends_with_exit_code_2(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
     assert "error:" in capsys.readouterr().err
 
 
-def test_the_version_is_told_with_the_build_that_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_version_is_printed_with_the_running_build(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0
@@ -60,7 +60,7 @@ def test_the_version_is_told_with_the_build_that_runs(capsys: pytest.CaptureFixt
     assert re.fullmatch(rf"kafka-group-coordinator .+ \({kind}, CPython 3\.\d+\)\n", told)
 
 
-def test_flags_stand_for_settings() -> None:
+def test_flags_change_settings() -> None:
     config = parsed(
         *("--listen", "0.0.0.0:0", "--advertised", "kafka.example:9092", "--data-dir", "/var/lib/coordinator"),
         *("--topic", "orders:12", "--topic", "payments:3", "--http", "off"),
@@ -81,7 +81,7 @@ def test_a_flag_beats_an_override_beats_the_environment_beats_the_file(tmp_path:
     assert (config.listen_address.port, config.num_partitions, config.group_max_size, config.max_groups) == (4, 3, 2, 1)
 
 
-def test_once_up_the_daemon_says_where_it_is_and_how_to_try_it(
+def test_started_daemon_prints_its_address_and_a_command_to_try(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -113,7 +113,7 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("words", "sentence"), SENTENCES)
-def test_what_a_person_can_put_right_is_one_sentence_and_exit_code_2(
+def test_errors_of_the_user_are_one_sentence_and_exit_code_2(
     words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", *words]) == 2
@@ -155,14 +155,14 @@ def test_the_page_about_settings_is_up_to_date() -> None:
     assert page == config_command.as_markdown(), "run: make generate"
 
 
-def test_the_page_can_be_had_for_a_word(capsys: pytest.CaptureFixture[str]) -> None:
+def test_page_can_be_limited_to_a_word(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["config", "history.dir", "--markdown"]) == 0
     printed = capsys.readouterr().out
     assert "| `history.dir`" in printed and "| `node.id`" not in printed
 
 
 @pytest.mark.integration
-def test_a_reader_that_has_enough_ends_the_command_quietly() -> None:
+def test_closed_pipe_ends_the_command_without_an_error() -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "coordinator", "config"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=ROOT
     ) as process:
@@ -176,7 +176,7 @@ def test_a_reader_that_has_enough_ends_the_command_quietly() -> None:
 
 @pytest.mark.integration
 def test_a_command_imports_only_what_it_needs() -> None:
-    """Start-up time: help and settings come without the server, the client without the core."""
+    """Help and settings load without the server, and the client without the core, for a short start-up."""
     script = (
         "import sys; from coordinator.cli.main import main; main(['config', '--json']); "
         "heavy = {'asyncio', 'uvloop', 'prometheus_client', 'protocol.codec', 'coordinator.server.server', 'logging'}; "

@@ -1,4 +1,4 @@
-"""`coordinator topics`, and what every command says when there is no broker to talk to."""
+"""`coordinator topics`, and the errors of every command if no broker answers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.integration
 
 
 class Broker(ScriptedBroker):
-    """A single node with a few topics; it advertises an address that this machine cannot reach."""
+    """A single node with a few topics, which advertises an address that cannot be reached."""
 
     def __init__(self) -> None:
         super().__init__({MetadataRequest: self._metadata, CreateTopicsRequest: self._create})
@@ -91,9 +91,7 @@ def test_topics_are_created_with_partitions_and_settings(broker: Broker, capsys:
     assert [(config.name, config.value) for config in request.topics[0].configs] == [("retention.ms", "1000")]
 
 
-def test_a_topic_that_exists_is_an_error_unless_that_is_fine(
-    broker: Broker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_existing_topic_is_an_error_without_if_not_exists(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     assert broker.run("create", "orders:3") == 1
     assert "topic 'orders' was not created: TOPIC_ALREADY_EXISTS" in capsys.readouterr().err
     assert broker.run("create", "orders:3", "--if-not-exists") == 0
@@ -111,7 +109,7 @@ def test_a_topic_that_exists_is_an_error_unless_that_is_fine(
         (["create", "a", "--topic-config", "x"], "--topic-config 'x' has no value; write --topic-config key=value"),
     ],
 )
-def test_a_wrong_call_is_one_sentence_and_nothing_is_sent(
+def test_wrong_call_is_one_sentence_and_sends_nothing(
     broker: Broker, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     assert broker.run(*words) == 2
@@ -119,7 +117,7 @@ def test_a_wrong_call_is_one_sentence_and_nothing_is_sent(
     assert broker.seen == []
 
 
-def test_an_api_that_a_broker_does_not_offer_is_named(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_api_of_a_broker_is_named(broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     broker.versions[ApiKey.METADATA] = (20, 30)
     assert broker.run("list") == 1
     assert f"{broker.address} does not offer METADATA in a version known here" in capsys.readouterr().err
@@ -132,7 +130,7 @@ def free_port() -> int:
         return port
 
 
-def test_nobody_there_says_how_to_start_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_refused_connection_says_how_to_start_a_broker(capsys: pytest.CaptureFixture[str]) -> None:
     address = f"127.0.0.1:{free_port()}"
     assert main(["topics", "list", "--bootstrap-server", address]) == 2
     assert capsys.readouterr().err == (
@@ -147,7 +145,7 @@ def test_the_next_bootstrap_address_is_tried(broker: Broker, capsys: pytest.Capt
 
 
 @pytest.mark.parametrize("text", ["", ",", "nowhere", "a:b"])
-def test_a_bootstrap_server_that_is_no_address_is_a_wrong_call(text: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_bootstrap_address_is_a_wrong_call(text: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["topics", "list", "--bootstrap-server", text]) == 2
     assert "write host:port" in capsys.readouterr().err
 
@@ -162,7 +160,7 @@ def test_a_bootstrap_server_that_is_no_address_is_a_wrong_call(text: str, capsys
     ],
     ids=["http", "tls", "short", "closed"],
 )
-def test_what_is_no_kafka_broker_is_recognised(
+def test_server_of_another_protocol_is_detected(
     answer: bytes, sentence: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -181,7 +179,7 @@ def test_what_is_no_kafka_broker_is_recognised(
     assert sentence in capsys.readouterr().err
 
 
-def test_a_broker_that_never_answers_is_given_up(capsys: pytest.CaptureFixture[str]) -> None:
+def test_silent_broker_is_given_up_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         address = f"127.0.0.1:{listener.getsockname()[1]}"
         assert main(["topics", "list", "--bootstrap-server", address, "--timeout", "0.1"]) == 2

@@ -1,8 +1,8 @@
-"""A group's life, written as an offsets log: members come and go, commits are made by them or by tools.
+"""Builds the offsets log of a group step by step: members that come and go, commits by them or by tools.
 
     Story().members("a", "b").commit(t=5).empty().wait(60).commit(t=0)      # the last commit is a reset
 
-One partition of the offsets log; every record is a batch of its own, unless it came with one request.
+It is one partition of the offsets log. Every record is a batch of its own, except those of one request.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Owned = Mapping[str, Mapping[str, list[int]]]  # member -> topic -> partitions
 
 
 class Story:
-    """See the module. Time goes on by 10 ms with every step."""
+    """A log under construction. Each step advances the time by 10 ms."""
 
     def __init__(self, group: str = "g") -> None:
         self.group = group
@@ -52,7 +52,7 @@ class Story:
         return self
 
     def segments(self) -> list[Segment]:
-        """The last one is empty, so that all of the story is closed."""
+        """Return the segments. The last one is empty, so that all others are closed."""
         self.roll()
         return [*self.closed, self.active]
 
@@ -63,10 +63,10 @@ class Story:
         past = load_group(self.source(directory), self.group)
         return past.commits, past.records
 
-    # -- what happens
+    # -- steps
 
     def commit(self, producer_id: int = -1, metadata: str = "", **offsets: int | None) -> Story:
-        """One request: `t=5` is partition 0 of topic t, `t_3=5` partition 3. None deletes."""
+        """Commit in one request: `t=5` is partition 0 of topic t, `t_3=5` partition 3. None deletes."""
         records: list[tuple[bytes | None, bytes | None]] = []
         for name, offset in offsets.items():
             topic, _, number = name.partition("_")
@@ -87,14 +87,14 @@ class Story:
         return self._state({}, None)
 
     def members(self, *names: str, owning: Owned | None = None, **instances: str) -> Story:
-        """A new generation. `name=instance` makes a static member."""
+        """Start a new generation. `name=instance` is a static member."""
         self.generation += 1
         owned = owning or {}
         every = dict.fromkeys(names, None) | instances
         return self._state({name: (instance, owned.get(name, {})) for name, instance in every.items()}, "range")
 
     def replaced(self, owning: Owned | None = None, **instances: str) -> Story:
-        """A static member's next run, in the same generation."""
+        """Restart a static member, in the same generation."""
         self.generation -= 1
         return self.members(owning=owning, **instances)
 

@@ -1,4 +1,4 @@
-"""History beside compaction: what was extracted answers as before, and what was lost is never answered wrongly."""
+"""History with compaction: extracted records answer as before, and lost records never give a wrong answer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = ("log_offset", "timestamp_ms", "offset", "is_tombstone", "committed_ms
 
 
 def compacted(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
-    """All closed segments cleaned, as one round of compaction leaves them."""
+    """Clean all closed segments, as one round of compaction does."""
     made, _ = cleaned(
         clean_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
     )
@@ -38,7 +38,7 @@ def same(one: GroupHistory, other: GroupHistory) -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_what_was_extracted_before_each_compaction_answers_as_if_there_had_been_none(tmp_path: Path, seed: int) -> None:
+def test_answers_do_not_change_if_each_compaction_follows_an_extraction(tmp_path: Path, seed: int) -> None:
     log = LogWriter()
     twin = LogWriter()
     source = data_dir(tmp_path / "compacted", log.segments)
@@ -66,9 +66,7 @@ def test_what_was_extracted_before_each_compaction_answers_as_if_there_had_been_
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_of_a_log_that_was_compacted_first_no_answer_is_wrong_and_what_may_be_missing_is_known(
-    tmp_path: Path, seed: int
-) -> None:
+def test_log_compacted_first_gives_no_wrong_answer_and_its_gaps_are_known(tmp_path: Path, seed: int) -> None:
     log = LogWriter().write([*seeded(seed, 120, OFFSETS)]).roll()
     found = effects(log.segments)
     log.segments = compacted(log.segments, log.now_ms)
@@ -102,8 +100,8 @@ def check_compacted(source: HistorySource, found: list, end: int) -> None:  # ty
 
 
 @pytest.mark.parametrize("knows_cleaner", [True, False])
-def test_compaction_does_not_make_a_reset_of_what_members_committed(tmp_path: Path, knows_cleaner: bool) -> None:
-    """The records that say the group had members then are gone: nothing of that time is taken for a reset."""
+def test_commits_of_members_do_not_become_a_reset_by_compaction(tmp_path: Path, knows_cleaner: bool) -> None:
+    """The records that show the group's members are lost, so no commit of that time counts as a reset."""
     story = Story().members("a").commit(u=5).empty().members("b").commit(t=7).empty()
     segments = story.segments()
     source = data_dir(tmp_path, segments)
@@ -121,8 +119,8 @@ def test_compaction_does_not_make_a_reset_of_what_members_committed(tmp_path: Pa
     assert past.compacted_to > 0 and past.whole_since_ms >= past.commits.timestamp_ms[0]
 
 
-def test_without_the_record_before_them_commits_of_a_compacted_log_prove_nothing(tmp_path: Path) -> None:
-    """The gap ends right before the commit, so that only the missing record of the group speaks for its members."""
+def test_commits_of_a_compacted_log_without_a_group_record_are_no_reset(tmp_path: Path) -> None:
+    """The gap ends right before the commit, so only the missing group record would show its members."""
     segments = Story().members("a").commit(u=5).members("a", "b").segments()
     source = data_dir(tmp_path, compacted(segments, START_MS))
     past = load_group(source, "g")
@@ -131,7 +129,7 @@ def test_without_the_record_before_them_commits_of_a_compacted_log_prove_nothing
     assert last_reset(past.commits, past.records, past.compacted_to) is None
 
 
-def test_a_reset_in_the_compacted_part_is_not_undone_because_what_stood_before_it_is_gone(tmp_path: Path) -> None:
+def test_reset_in_the_compacted_part_is_not_undone(tmp_path: Path) -> None:
     story = Story().members("a").commit(t=5, t_1=6).empty().commit(t=0)
     source = data_dir(tmp_path, compacted(story.segments(), story.now_ms))
     past = load_group(source, "g")

@@ -1,4 +1,4 @@
-"""Extraction: what Parquet holds is what the log says, and a run cut short at any step is simply run again."""
+"""Extraction: Parquet holds the records of the log, and a run that was interrupted at any step can be repeated."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from tests.compaction.logs import (
 from tests.history.worlds import data_dir, records_of, write_segments
 from tests.support.lossy_fs import Directory, LossyFileSystem, MachineOffError
 
-HISTORY = Path("/history")  # on the disk that forgets
+HISTORY = Path("/history")  # on the file system that loses unsynced data
 DAY_MS = 86_400_000
 
 
@@ -54,7 +54,7 @@ def written(seed: int = 1, count: int = 60) -> list[Segment]:
 
 
 def content(directory: Path) -> dict[str, bytes]:
-    """Every file of a history that means something."""
+    """Return every file of a history that counts."""
     return {
         str(path.relative_to(directory)): path.read_bytes()
         for path in sorted(directory.rglob("*"))
@@ -68,11 +68,11 @@ def rows(history_dir: Path, table: str) -> list[dict[str, Any]]:
     return sorted(found, key=lambda row: row["log_offset"])
 
 
-# -- what is in the files ------------------------------------------------------------------------------------------
+# -- the content of the files --------------------------------------------------------------------------------------
 
 
 def decoded(segments: list[Segment]) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
-    """The three tables as the plain decoders have them."""
+    """Return the three tables as read by the plain decoders."""
     commits: list[dict[str, Any]] = []
     groups: list[dict[str, Any]] = []
     ends: list[dict[str, Any]] = []
@@ -118,7 +118,7 @@ def decoded(segments: list[Segment]) -> tuple[list[dict[str, Any]], list[dict[st
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_tables_hold_what_the_plain_decoders_read(tmp_path: Path, seed: int) -> None:
+def test_tables_hold_the_records_that_the_plain_decoders_read(tmp_path: Path, seed: int) -> None:
     log = LogWriter().write(seeded(seed, 80, ANYTHING)).roll()
     source = data_dir(tmp_path, log.segments)
     extract(source)
@@ -134,7 +134,7 @@ def test_the_tables_hold_what_the_plain_decoders_read(tmp_path: Path, seed: int)
     ]
 
 
-def test_a_segment_of_two_days_gives_a_file_for_each_by_utc(tmp_path: Path) -> None:
+def test_segment_of_two_days_gives_a_file_for_each_utc_day(tmp_path: Path) -> None:
     log = LogWriter(now_ms=19_000 * DAY_MS - 1000)
     log.write([Write((Rec(0),)), Wait(2000), Write((Rec(0),)), Roll()])
     source = data_dir(tmp_path, log.segments)
@@ -148,7 +148,7 @@ def test_a_segment_of_two_days_gives_a_file_for_each_by_utc(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("now_ms", [-(2**62), 2**62])
-def test_a_time_that_no_calendar_has_lies_in_the_nearest_day_it_has(tmp_path: Path, now_ms: int) -> None:
+def test_time_outside_the_calendar_is_in_the_file_of_the_nearest_day(tmp_path: Path, now_ms: int) -> None:
     log = LogWriter(now_ms=now_ms).write([Write((Rec(0),)), Roll()])
     source = data_dir(tmp_path, log.segments)
     extract(source)
@@ -157,7 +157,7 @@ def test_a_time_that_no_calendar_has_lies_in_the_nearest_day_it_has(tmp_path: Pa
     assert len(load_group(source, "g", since_ms=0, until_ms=1).commits) == 1, "a file of the edge is never left out"
 
 
-def test_rows_of_a_group_lie_together_so_that_a_question_reads_little(tmp_path: Path) -> None:
+def test_rows_of_a_group_are_adjacent(tmp_path: Path) -> None:
     source = data_dir(tmp_path, LogWriter().write([*seeded(3, 40, OFFSETS), Roll()]).segments)
     extract(source)
     for path in (source.history_dir / "commits").rglob("*.parquet"):
@@ -165,10 +165,10 @@ def test_rows_of_a_group_lie_together_so_that_a_question_reads_little(tmp_path: 
         assert groups == sorted(groups)
 
 
-# -- again and again -----------------------------------------------------------------------------------------------
+# -- repeated and interrupted runs ---------------------------------------------------------------------------------
 
 
-def test_a_second_run_does_nothing_and_a_run_in_pieces_gives_the_same_files(tmp_path: Path) -> None:
+def test_second_run_does_nothing_and_several_runs_give_the_same_files(tmp_path: Path) -> None:
     segments = written()
     source = data_dir(tmp_path / "at once", segments)
     assert len(extract(source)) == len(segments) - 1
@@ -192,13 +192,13 @@ def tree(node: Directory, path: Path = Path("/")) -> Iterator[tuple[Path, bytes]
 
 
 def on_lossy_disk(source: HistorySource) -> tuple[dict[Path, bytes], int]:
-    """The result of a run that nothing disturbs, and how many operations it takes."""
+    """Return the result of an uninterrupted run, and the number of its operations."""
     fs = LossyFileSystem()
     extract(source, fs=fs)
     return dict(tree(fs.root)), sum(fs.counts.values())
 
 
-def test_a_power_cut_at_every_step_loses_nothing_that_the_marks_promise_and_the_next_run_gives_the_same_files(
+def test_power_cut_at_any_step_keeps_files_below_the_mark_and_the_next_run_completes_them(
     tmp_path: Path,
 ) -> None:
     source = replace(data_dir(tmp_path, written(seed=2, count=16)), history_dir=HISTORY)
@@ -219,7 +219,7 @@ def test_a_power_cut_at_every_step_loses_nothing_that_the_marks_promise_and_the_
 
 
 def check_promises(left: dict[Path, bytes], whole: dict[Path, bytes], fs: LossyFileSystem, step: int) -> None:
-    """Every file below the mark is there, and is what it will be in the end."""
+    """Check that every file below the mark exists with its final content."""
     mark = (read_marks(HISTORY, fs) or _NO_MARKS).of(0).next_offset if fs.is_dir(HISTORY) else 0
     for path, data in whole.items():
         if path.name.startswith("seg-") and int(path.stem.removeprefix("seg-")) < mark:
@@ -260,7 +260,7 @@ print("survived")
 
 
 @pytest.mark.integration
-def test_a_process_killed_at_some_steps_leaves_what_the_next_one_completes(tmp_path: Path) -> None:
+def test_run_after_a_killed_process_gives_the_same_files(tmp_path: Path) -> None:
     segments = written(seed=4, count=40)
     reference = data_dir(tmp_path / "reference", segments)
     extract(reference)
@@ -279,10 +279,10 @@ def test_a_process_killed_at_some_steps_leaves_what_the_next_one_completes(tmp_p
     assert content(source.history_dir) == whole
 
 
-# -- marks and logs that do not fit --------------------------------------------------------------------------------
+# -- marks that do not belong to the log ---------------------------------------------------------------------------
 
 
-def test_the_mark_is_where_the_newest_segment_begins_and_compaction_can_read_it(tmp_path: Path) -> None:
+def test_mark_is_the_base_offset_of_the_active_segment(tmp_path: Path) -> None:
     segments = written()
     source = data_dir(tmp_path, segments)
     assert mark_of(source.history_dir, 0) == 0
@@ -291,13 +291,13 @@ def test_the_mark_is_where_the_newest_segment_begins_and_compaction_can_read_it(
     assert mark_of(source.history_dir, 1) == 0
 
 
-def test_a_log_that_was_cut_back_into_an_extracted_segment_is_extracted_again_from_there(tmp_path: Path) -> None:
+def test_log_truncated_into_an_extracted_segment_is_extracted_again_from_there(tmp_path: Path) -> None:
     before = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(0), Rec(1))), Wait(DAY_MS), Write((Rec(2),))])
     kept = [before.segments[0], Segment(before.segments[1].base_offset, before.segments[1].data)]
     before.write([Roll(), Write((Rec(3),))])
     source = data_dir(tmp_path, before.segments)
     extract(source)
-    # The write to the third segment failed: the log was cut back to before the last batch of the second.
+    # The write to the third segment failed, and the log was truncated before the last batch of the second.
     first_batch = int.from_bytes(kept[1].data[8:12], "big") + 12
     kept[1].data = kept[1].data[:first_batch]
     after = LogWriter(next_offset=3, segments=[*kept, Segment(3)], now_ms=before.now_ms)
@@ -313,7 +313,7 @@ def test_a_log_that_was_cut_back_into_an_extracted_segment_is_extracted_again_fr
     assert content(source.history_dir) == content(fresh.history_dir)
 
 
-def test_leftovers_of_a_run_that_was_cut_short_do_not_count_and_are_removed(tmp_path: Path) -> None:
+def test_leftovers_of_an_interrupted_run_do_not_count_and_are_removed(tmp_path: Path) -> None:
     segments = written()
     source = data_dir(tmp_path, segments)
     extract(source)
@@ -327,7 +327,7 @@ def test_leftovers_of_a_run_that_was_cut_short_do_not_count_and_are_removed(tmp_
     assert content(source.history_dir) == whole
 
 
-def test_gaps_say_from_when_on_the_history_is_whole(tmp_path: Path) -> None:
+def test_gaps_tell_from_what_time_on_the_history_is_complete(tmp_path: Path) -> None:
     log = LogWriter().write([Write((Rec(0),)), Gap(1), Write((Rec(0),))])
     compacted_ms = log.now_ms
     log.write([Write((Rec(1),)), Roll(), Write((Rec(2),)), Roll(), Write((Rec(3),))])
@@ -344,7 +344,7 @@ def test_gaps_say_from_when_on_the_history_is_whole(tmp_path: Path) -> None:
     assert (without.compacted_to, without.whole_since_ms) == (2, compacted_ms), "at least up to the gap"
 
 
-def test_a_log_without_gaps_is_whole_from_its_beginning(tmp_path: Path) -> None:
+def test_log_without_gaps_is_complete_from_its_beginning(tmp_path: Path) -> None:
     log = LogWriter().write([Write((Rec(0),)), OtherControl(), Roll(), End(1, True), Roll(), Write((Rec(1),))])
     source = data_dir(tmp_path, log.segments)
     assert load_group(source, "g").compacted_to == 0
@@ -352,7 +352,7 @@ def test_a_log_without_gaps_is_whole_from_its_beginning(tmp_path: Path) -> None:
     assert load_group(source, "g").whole_since_ms == -1
 
 
-def test_a_damaged_segment_stops_the_extraction_before_it_unless_told_to_leave_the_batch_out(tmp_path: Path) -> None:
+def test_damaged_segment_stops_the_extraction_unless_skip_corrupt(tmp_path: Path) -> None:
     log = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(0),)), Write((Rec(1),)), Write((Rec(2),)), Roll()])
     second = log.segments[1]
     size = int.from_bytes(second.data[8:12], "big") + 12
@@ -360,12 +360,12 @@ def test_a_damaged_segment_stops_the_extraction_before_it_unless_told_to_leave_t
     source = data_dir(tmp_path, log.segments)
     with pytest.raises(CorruptBatchError, match=rf"{second.name}.*at byte {size}"):
         extract(source)
-    assert mark_of(source.history_dir, 0) == second.base_offset, "what came before is kept"
+    assert mark_of(source.history_dir, 0) == second.base_offset, "earlier segments stay extracted"
     done = extract(source, skip_corrupt=True)
     assert [position for each in done for position, _ in each.damages] == [size]
     past = load_group(source, "g")
     assert past.commits.log_offset.tolist() == [0, 1, 3]
-    assert past.compacted_to == 3, "what was left out is a gap"
+    assert past.compacted_to == 3, "the skipped batch is a gap"
 
 
 def test_the_newest_segment_is_read_up_to_its_last_whole_batch(tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_a_history_inside_of_a_kafkas_data_directory_is_refused(tmp_path: Path) 
     assert len(load_group(elsewhere, "g").commits) == len(load_group(kafkas, "g").commits) > 0
 
 
-def test_a_history_without_its_log_still_answers(tmp_path: Path) -> None:
+def test_history_without_its_log_still_answers(tmp_path: Path) -> None:
     segments = written()
     source = data_dir(tmp_path / "data", segments)
     extract(source)
@@ -443,7 +443,7 @@ def test_a_history_without_its_log_still_answers(tmp_path: Path) -> None:
 # -- while the directory changes -----------------------------------------------------------------------------------
 
 
-def test_an_extraction_and_a_compaction_while_a_question_reads_leave_no_hole_between_parquet_and_log(
+def test_extraction_and_compaction_during_a_question_leave_no_gap_between_parquet_and_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log = LogWriter().write([Write((Rec(0),)), Write((Rec(0),)), Roll(), Write((Rec(0),))])
@@ -456,7 +456,7 @@ def test_an_extraction_and_a_compaction_while_a_question_reads_leave_no_hole_bet
 
     def compacting(where: Path) -> list[log_reader.SegmentFile]:
         looks.append(where)
-        if len(looks) == 1:  # the question has read the marks, and begins to read the log
+        if len(looks) == 1:  # the question has read the marks and starts to read the log
             extract(source)
             write_segments(directory, [survivor, log.segments[1]])
         return listed(where)
@@ -468,7 +468,7 @@ def test_an_extraction_and_a_compaction_while_a_question_reads_leave_no_hole_bet
     assert looks
 
 
-def test_what_stands_in_a_cleaned_segment_and_in_one_not_yet_removed_is_seen_once(tmp_path: Path) -> None:
+def test_record_in_a_cleaned_segment_and_in_the_old_one_is_read_once(tmp_path: Path) -> None:
     log = LogWriter().write([Write((Rec(0),)), Roll(), Write((Rec(1),)), Roll(), Write((Rec(2),))])
     merged = Segment(0, log.segments[0].data + log.segments[1].data)
     source = data_dir(tmp_path, [merged, log.segments[1], log.segments[2]])

@@ -1,7 +1,7 @@
-"""A real daemon, and real clients that move their group back and forth: history, restore and undo against their record.
+"""History, restore and undo with a real daemon and real clients that commit forward and back.
 
-The client keeps what it was acknowledged, with a moment between each two commits at which nothing was under way. What
-stood at that moment must be what it remembers; restoring to it must give it back those offsets.
+The client records its acknowledged offsets, with a quiet time between every two commits. The history at that time must
+equal the record, and a restore to it must bring these offsets back.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Offsets = dict[tuple[str, int], int]
 
 
 class Operator:
-    """Runs the commands as a person would."""
+    """Runs the commands of an operator."""
 
     def __init__(self, daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> None:
         self.daemon = daemon
@@ -66,7 +66,7 @@ class Operator:
 
 
 class Ledger:
-    """What a client was acknowledged: after each commit all of its offsets, and a quiet moment (ms) behind it."""
+    """A client's acknowledged offsets after each commit, with a quiet time (ms) after it."""
 
     def __init__(self) -> None:
         self.commits: list[tuple[Offsets, str]] = []
@@ -78,14 +78,14 @@ class Ledger:
         self.offsets = {**self.offsets, **offsets}
 
     async def quiet(self) -> None:
-        """Take note of this moment; the clock moves on before and behind it."""
+        """Record this time; the clock advances before and after it."""
         await _three_milliseconds()
         self.moments.append((time.time_ns() // 1_000_000, dict(self.offsets)))
         await _three_milliseconds()
 
 
 async def _three_milliseconds() -> None:
-    """The times in a log are right to two."""
+    """Wait two ms, the precision of times in a log."""
     now = time.time_ns() // 1_000_000
     await eventually_async(lambda: time.time_ns() // 1_000_000 >= now + 3, "the clock moves")
 
@@ -97,7 +97,7 @@ def iso(moment_ms: int) -> str:
 
 @contextmanager
 def running(directory: Path, *overrides: str) -> Iterator[Daemon]:
-    """A daemon with records to be read."""
+    """A daemon with records to consume."""
     with Daemon(directory, overrides=(*OVERRIDES, *overrides), topics=[f"{TOPIC}:{PARTITIONS}"]) as daemon:
         for partition in range(PARTITIONS):
             produce(daemon.port, TOPIC, partition, [b"x"] * RECORDS)
@@ -116,7 +116,7 @@ def operator(daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> Operator:
 
 
 async def as_member(daemon: Daemon, work: Callable[[Any], Awaitable[None]], name: str = "web") -> None:
-    """Join the group with aiokafka, do something with all partitions, leave."""
+    """Join the group with aiokafka, run an action with all partitions, leave."""
     from aiokafka import AIOKafkaConsumer
 
     consumer = AIOKafkaConsumer(
@@ -136,7 +136,7 @@ async def as_member(daemon: Daemon, work: Callable[[Any], Awaitable[None]], name
 
 
 async def back_and_forth(daemon: Daemon, ledger: Ledger, seed: int, rounds: int) -> None:
-    """Commit anything anywhere: some partitions at a time, forward, back, the same again, with metadata or without."""
+    """Commit random partitions: forward, back, the same again, with or without metadata."""
     from aiokafka import OffsetAndMetadata, TopicPartition
 
     chance = random.Random(seed)
@@ -155,7 +155,7 @@ async def back_and_forth(daemon: Daemon, ledger: Ledger, seed: int, rounds: int)
 
 
 def check(operator: Operator, ledger: Ledger) -> None:
-    """History says what the client remembers, at every quiet moment and commit by commit."""
+    """Check the history against the client's record, at every quiet time and commit by commit."""
     for moment_ms, offsets in ledger.moments:
         plan = operator.reset("restore", GROUP, "--at", iso(moment_ms))
         then = {(p["topic"], p["partition"]): p["then"] for p in plan["partitions"] if p["then"] is not None}
@@ -170,7 +170,7 @@ def check(operator: Operator, ledger: Ledger) -> None:
         assert {row["metadata"] for row in own} == {metadata}
 
 
-async def test_history_is_what_the_client_remembers_and_restore_gives_it_back(
+async def test_history_equals_the_record_of_the_client_and_restore_brings_it_back(
     daemon: Daemon, operator: Operator
 ) -> None:
     ledger = Ledger()
@@ -178,7 +178,7 @@ async def test_history_is_what_the_client_remembers_and_restore_gives_it_back(
     assert operator.ask("history", "extract")["segments"] > 0
     await back_and_forth(daemon, ledger, seed=2, rounds=15)
     check(operator, ledger)
-    daemon.restart()  # killed: what was acknowledged is there
+    daemon.restart()  # killed; acknowledged commits survive
     check(operator, ledger)
     operator.run("history", "extract")
     await back_and_forth(daemon, ledger, seed=3, rounds=5)
@@ -202,10 +202,10 @@ async def test_history_is_what_the_client_remembers_and_restore_gives_it_back(
             positions[partition.topic, partition.partition] = await consumer.position(partition)
 
     await as_member(daemon, look)
-    assert positions == offsets, "the client goes on from the restored offsets"
+    assert positions == offsets, "the client continues at the restored offsets"
 
 
-async def test_history_stays_whole_while_the_daemons_log_is_compacted(
+async def test_history_stays_complete_while_the_daemons_log_is_compacted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with running(tmp_path, "history.enable=true", "log.cleaner.min.cleanable.ratio=0") as daemon:
@@ -221,10 +221,10 @@ async def test_history_stays_whole_while_the_daemons_log_is_compacted(
         bases = segment_bases(offsets_log_dir(daemon.data_dir, HistorySource.of(daemon.data_dir).partition_of(GROUP)))
         source = HistorySource.of(daemon.data_dir)
         alone = load_group(replace(source, history_dir=tmp_path / "none"), GROUP)
-        assert alone.compacted_to > 0, "the log has forgotten"
+        assert alone.compacted_to > 0, "the log was compacted"
         assert len(alone.commits) < len(ledger.commits)
         whole = load_group(source, GROUP)
-        assert (whole.compacted_to, whole.whole_since_ms) == (0, -1), "the history has not"
+        assert (whole.compacted_to, whole.whole_since_ms) == (0, -1), "the history is complete"
         assert whole.extracted_to >= bases[-1]
         moment_ms, offsets = ledger.moments[4]
         operator.reset("restore", GROUP, "--at", iso(moment_ms), "--execute", "--delete-new")
@@ -233,7 +233,7 @@ async def test_history_stays_whole_while_the_daemons_log_is_compacted(
         assert operator.committed() == ledger.offsets
 
 
-async def test_a_partition_that_had_no_offset_then_is_left_alone_or_deleted_and_undo_brings_it_back(
+async def test_partition_without_a_past_offset_is_left_alone_or_deleted_and_undo_brings_it_back(
     daemon: Daemon, operator: Operator
 ) -> None:
     from aiokafka import TopicPartition
@@ -258,7 +258,7 @@ async def test_a_partition_that_had_no_offset_then_is_left_alone_or_deleted_and_
     assert operator.committed() == {(TOPIC, 0): 9, (TOPIC, 1): 7}
 
 
-async def test_a_group_at_work_is_not_reset_and_its_members_are_named(daemon: Daemon, operator: Operator) -> None:
+async def test_active_group_is_not_reset_and_its_members_are_named(daemon: Daemon, operator: Operator) -> None:
     from aiokafka import TopicPartition
 
     ledger = Ledger()
@@ -277,7 +277,7 @@ async def test_a_group_at_work_is_not_reset_and_its_members_are_named(daemon: Da
     assert operator.committed() == {(TOPIC, 0): 9}
 
 
-async def test_rebalances_of_real_members_are_told(daemon: Daemon, operator: Operator) -> None:
+async def test_rebalances_of_real_members_are_listed(daemon: Daemon, operator: Operator) -> None:
     from aiokafka import AIOKafkaConsumer
 
     async def work(_: Any) -> None:
@@ -298,7 +298,9 @@ async def test_rebalances_of_real_members_are_told(daemon: Daemon, operator: Ope
     assert found[-1]["went"]
 
 
-async def test_a_consumer_without_membership_is_undone_where_it_went_back(daemon: Daemon, operator: Operator) -> None:
+async def test_undo_of_a_consumer_without_membership_takes_back_the_commit_that_went_back(
+    daemon: Daemon, operator: Operator
+) -> None:
     from aiokafka import AIOKafkaConsumer, TopicPartition
 
     partition = TopicPartition(TOPIC, 0)

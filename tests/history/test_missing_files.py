@@ -1,4 +1,4 @@
-"""Files of a history that somebody removed: they are noticed by every question, and named."""
+"""Removed files of a history: every question detects and names them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from coordinator.storage.history_marks import read_marks, write_marks
 from tests.compaction.logs import DAY_MS
 from tests.history.stories import Story
 
-RESTORE = ("restore", "g", "--bootstrap-server", "127.0.0.1:1", "--timeout", "1")  # nobody listens there
+RESTORE = ("restore", "g", "--bootstrap-server", "127.0.0.1:1", "--timeout", "1")  # an address without a broker
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> HistorySource:
-    """Three days, one segment each, of which the first two are history and gone from the log."""
+    """Three days with one segment each; the first two are extracted and removed from the log."""
     story = Story().members("a").commit(t=5).roll().wait(DAY_MS / 1000).commit(t=50).roll()
     made = story.wait(DAY_MS / 1000).commit(t=500).source(tmp_path / "data")
     extract(made)
@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> HistorySource:
 
 
 def run(source: HistorySource, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    """Exit code, and everything that was printed."""
+    """Return the exit code and the whole output."""
     code = main([*words, "--data-dir", str(source.data_dir)])
     printed = capsys.readouterr()
     return code, printed.out + printed.err
@@ -42,11 +42,11 @@ def commits_of_the_second_day(source: HistorySource) -> Path:
     return sorted((source.history_dir / "commits").rglob("*.parquet"))[1]
 
 
-def test_a_whole_history_answers_without_its_log(source: HistorySource) -> None:
+def test_complete_history_answers_without_its_log(source: HistorySource) -> None:
     assert load_group(source, "g").commits.offset.tolist() == [5, 50, 500]
 
 
-def test_a_missing_file_is_named_and_nothing_is_answered(
+def test_missing_file_is_named_and_no_answer_is_given(
     source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lost = commits_of_the_second_day(source)
@@ -67,7 +67,7 @@ def test_a_missing_file_is_named_and_nothing_is_answered(
         assert "--skip-corrupt" in said
 
 
-def test_extraction_names_it_too(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
+def test_extraction_names_a_missing_file_too(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(source, capsys, "history", "extract")[0] == 0
     commits_of_the_second_day(source).unlink()
     code, said = run(source, capsys, "history", "extract")
@@ -75,7 +75,7 @@ def test_extraction_names_it_too(source: HistorySource, capsys: pytest.CaptureFi
     assert "1 file of the history" in said and "restore them from a copy" in said
 
 
-def test_on_request_it_is_left_out_and_counts_as_a_gap(
+def test_missing_file_counts_as_a_gap_with_skip_corrupt(
     source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     commits_of_the_second_day(source).unlink()
@@ -88,7 +88,7 @@ def test_on_request_it_is_left_out_and_counts_as_a_gap(
 
 
 @pytest.mark.parametrize("directory", ["commits", "groups", "files"])
-def test_a_missing_directory_is_noticed(
+def test_missing_directory_is_detected(
     source: HistorySource, capsys: pytest.CaptureFixture[str], directory: str
 ) -> None:
     shutil.rmtree(source.history_dir / directory)
@@ -97,7 +97,7 @@ def test_a_missing_directory_is_noticed(
     assert directory in said and "restore" in said
 
 
-def test_a_list_that_was_cut_short_is_noticed(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
+def test_truncated_list_is_detected(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     path = list_path(source.history_dir, 0)
     path.write_bytes(path.read_bytes()[:-5])
     code, said = run(source, capsys, "history", "commits", "g")
@@ -105,7 +105,7 @@ def test_a_list_that_was_cut_short_is_noticed(source: HistorySource, capsys: pyt
     assert "lists 1 of the 2 segments that were extracted" in said
 
 
-def test_tables_without_their_marks_are_no_answer(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_without_marks_are_refused(source: HistorySource, capsys: pytest.CaptureFixture[str]) -> None:
     (source.history_dir / MARKS_NAME).unlink()
     for words in (("history", "commits", "g"), ("history", "commits", "--all-groups")):
         code, said = run(source, capsys, *words)
@@ -113,7 +113,7 @@ def test_tables_without_their_marks_are_no_answer(source: HistorySource, capsys:
         assert "holds a history without its marks.json" in said
 
 
-def test_where_the_whole_history_is_gone_a_restore_says_that_nothing_is_known(
+def test_restore_without_any_history_reports_that_nothing_is_known(
     source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     at = local_of_the_first_day(source)
@@ -129,7 +129,7 @@ def local_of_the_first_day(source: HistorySource) -> str:
     return local_time(int(load_group(source, "g").commits.timestamp_ms[0]) + 1000)
 
 
-def test_a_history_begun_without_lists_still_answers_and_lists_what_is_new(tmp_path: Path) -> None:
+def test_history_begun_without_lists_answers_and_lists_new_segments(tmp_path: Path) -> None:
     story = Story().commit(t=5).roll().commit(t=50)
     source = story.source(tmp_path / "data")
     extract(source)
@@ -148,7 +148,7 @@ def test_a_history_begun_without_lists_still_answers_and_lists_what_is_new(tmp_p
     assert marks is not None and marks.of(0).segments == 1
 
 
-def test_a_topic_or_partition_without_commits_is_said_to_have_none(
+def test_topic_or_partition_without_commits_is_reported(
     source: HistorySource, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for words in (("--topic", "nosuch"), ("--partition", "7")):

@@ -1,6 +1,6 @@
-"""What stood when, against a replay record by record: at every record boundary and at every time, however it is stored.
+"""Offsets at a moment, compared with a replay record by record at every record boundary and every time.
 
-The same log is asked as it is, with some of its closed segments extracted, and with all of them.
+The same log is read with none, some and all of its closed segments extracted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.history.worlds import EVERYTHING, GROUPS, Offsets, before, data_dir, 
 
 
 def extract_some(source: HistorySource, count: int) -> None:
-    """The first segments only, as a run leaves it that was stopped."""
+    """Extract only the first segments, as an interrupted run does."""
     fs = RealFileSystem()
     with locked(source, fs):
         marks = begin(source, fs)
@@ -59,7 +59,7 @@ def test_offsets_at_every_boundary_are_those_of_a_replay_up_to_it(ops: list[Op],
 
 
 @pytest.mark.parametrize(("seed", "extracted"), [(0, 0), (1, 3), (2, 1000)])
-def test_a_long_log_answers_the_same_whatever_of_it_is_extracted(tmp_path: Path, seed: int, extracted: int) -> None:
+def test_answers_do_not_depend_on_the_extracted_part_of_a_long_log(tmp_path: Path, seed: int, extracted: int) -> None:
     log = LogWriter().write(seeded(seed, 150, OFFSETS))
     source = data_dir(tmp_path, log.segments)
     extract_some(source, extracted)
@@ -67,9 +67,7 @@ def test_a_long_log_answers_the_same_whatever_of_it_is_extracted(tmp_path: Path,
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_after_each_batch_the_answer_is_what_a_restarted_coordinator_would_have_in_memory(
-    tmp_path: Path, seed: int
-) -> None:
+def test_answer_after_each_batch_equals_the_memory_of_a_restarted_coordinator(tmp_path: Path, seed: int) -> None:
     log = LogWriter().write(seeded(seed, 40, OFFSETS))
     source = data_dir(tmp_path, log.segments)
     extract(source)
@@ -89,7 +87,7 @@ def test_after_each_batch_the_answer_is_what_a_restarted_coordinator_would_have_
 
 
 def loaded_offsets(batches: list) -> dict[str, dict[tuple[str, int], int]]:  # type: ignore[type-arg]
-    """By group, what the coordinator's own loader makes of these batches."""
+    """Return the offsets by group that the coordinator's own loader reads from these batches."""
     loader = Replay()
     for header, records in batches:
         loader.add(header, records)
@@ -106,7 +104,7 @@ def loaded_offsets(batches: list) -> dict[str, dict[tuple[str, int], int]]:  # t
     return found
 
 
-def test_a_transaction_counts_from_its_marker_on_and_not_at_all_if_it_was_aborted(tmp_path: Path) -> None:
+def test_transaction_counts_from_its_marker_on_and_never_if_aborted(tmp_path: Path) -> None:
 
     commit = (Rec(0), Rec(1))  # partitions 0 and 1 of topic t in group g
     log = LogWriter().write(
@@ -122,7 +120,7 @@ def test_a_transaction_counts_from_its_marker_on_and_not_at_all_if_it_was_aborte
     assert commits.counted.tolist() == [True, True, True, False, False]
 
 
-def test_a_deletion_within_a_transaction_counts_at_once_as_a_coordinator_loads_it(tmp_path: Path) -> None:
+def test_deletion_within_a_transaction_counts_at_once(tmp_path: Path) -> None:
     story = Story().commit(t=5).commit(producer_id=1, t=9).commit(producer_id=1, t=None)
     assert standing(story.past(tmp_path)[0], Cut()) == {}
     assert standing(story.end_transaction(1, commit=True).past(tmp_path)[0], Cut()) == {}

@@ -1,4 +1,4 @@
-"""Rates, standstills and lists of commits, against counting one by one."""
+"""Rates, standstills and lists of commits, compared with counting one by one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def timestamps(commits: Commits) -> dict[int, int]:
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("window_ms", [10, MINUTE_MS, 3_600_000])
-def test_rates_count_what_one_would_count_by_hand(tmp_path: Path, seed: int, window_ms: int) -> None:
+def test_rates_equal_a_plain_count(tmp_path: Path, seed: int, window_ms: int) -> None:
     commits, found = world(tmp_path, seed, GROUPS[seed % 3])
     at = timestamps(commits)
     times = sorted(at.values())
@@ -67,7 +67,7 @@ def test_rates_count_what_one_would_count_by_hand(tmp_path: Path, seed: int, win
     assert (answer.starts_ms[1:] - answer.starts_ms[:-1] == window_ms).all()
 
 
-def test_a_reset_is_a_boundary_and_takes_no_progress_away(tmp_path: Path) -> None:
+def test_reset_subtracts_no_progress(tmp_path: Path) -> None:
     story = Story()
     for offset in (100, 105, 0, 7):
         story.commit(t=offset).wait(60)
@@ -77,7 +77,7 @@ def test_a_reset_is_a_boundary_and_takes_no_progress_away(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_standstills_are_those_one_would_find_by_hand(tmp_path: Path, seed: int) -> None:
+def test_standstills_equal_a_plain_search(tmp_path: Path, seed: int) -> None:
     commits, found = world(tmp_path, seed, GROUPS[seed % 3])
     at = timestamps(commits)
     times = sorted(at.values())
@@ -109,7 +109,7 @@ def test_standstills_are_those_one_would_find_by_hand(tmp_path: Path, seed: int)
     assert kinds
 
 
-def test_a_partition_committed_again_and_again_is_stuck_since_its_offset_was_first_committed(tmp_path: Path) -> None:
+def test_partition_with_repeated_commits_is_stuck_since_the_first_commit_of_the_offset(tmp_path: Path) -> None:
     story = Story().commit(t=5, t_1=5)
     for number in range(40):
         story.wait(30).commit(t=5, t_1=6 + number)
@@ -134,7 +134,7 @@ def test_a_deleted_partition_does_not_stand_still(tmp_path: Path) -> None:
     assert stalled(commits, Selection(), MINUTE_MS, story.now_ms) == []
 
 
-def test_a_list_of_commits_tells_changes_deletions_and_transactions(tmp_path: Path) -> None:
+def test_list_of_commits_has_changes_deletions_and_transactions(tmp_path: Path) -> None:
     story = Story().commit(t=5, metadata="note").commit(t=9).commit(producer_id=7, t=20).commit(producer_id=8, t=30)
     story.end_transaction(7, commit=True).end_transaction(8, commit=False).commit(t=None).commit(t=3)
     commits, _ = story.past(tmp_path)
@@ -151,7 +151,7 @@ def test_a_list_of_commits_tells_changes_deletions_and_transactions(tmp_path: Pa
     assert rows[0].metadata == "note"
 
 
-def test_a_list_shows_the_newest_and_says_how_many_there_are(tmp_path: Path) -> None:
+def test_list_has_the_newest_commits_and_their_total_number(tmp_path: Path) -> None:
     story = Story()
     for number in range(10):
         story.commit(t=number, u=number)
@@ -163,13 +163,13 @@ def test_a_list_shows_the_newest_and_says_how_many_there_are(tmp_path: Path) -> 
     assert rows == []
 
 
-def test_without_a_beginning_a_rate_is_that_of_the_windows_before_the_newest_commit(tmp_path: Path) -> None:
+def test_rate_without_since_covers_the_windows_up_to_the_newest_commit(tmp_path: Path) -> None:
     story = Story().commit(t=0).wait(100 * 60).commit(t=10).wait(60).commit(t=70)
     commits, _ = story.past(tmp_path)
     answer = rate(commits, Selection(), MINUTE_MS)
     assert len(answer.starts_ms) <= 60
     assert answer.commits.sum() == 2
-    assert answer.progress.sum() == 70, "the commit before counts, though it is not shown"
+    assert answer.progress.sum() == 70, "the previous commit counts, though it is not shown"
 
 
 def test_too_many_windows_are_refused_with_what_to_do(tmp_path: Path) -> None:

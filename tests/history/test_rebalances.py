@@ -1,4 +1,4 @@
-"""What group records tell of a group's life: who came and went, and which partitions moved."""
+"""Changes of a group derived from its records: members that came and went, and partitions that moved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_group_is_created_filled_emptied_and_deleted(tmp_path: Path) -> None:
     ]
 
 
-def test_partitions_move_from_whom_to_whom(tmp_path: Path) -> None:
+def test_moved_partitions_have_the_old_and_the_new_owner(tmp_path: Path) -> None:
     story = Story().members("a", owning={"a": {"t": [0, 1, 2, 3], "u": [0]}})
     story.members("a", "b", owning={"a": {"t": [0, 1], "u": [0]}, "b": {"t": [2, 3]}}).empty()
     found = life(story, tmp_path)
@@ -41,7 +41,7 @@ def test_partitions_move_from_whom_to_whom(tmp_path: Path) -> None:
     assert moves(found[2].moved) == ["t 0-1: a → unassigned", "t 2-3: b → unassigned", "u 0: a → unassigned"]
 
 
-def test_a_static_member_that_comes_back_with_a_new_id_is_restarted_and_nobody_came_or_went(tmp_path: Path) -> None:
+def test_static_member_with_a_new_member_id_counts_as_restarted_only(tmp_path: Path) -> None:
     owning = {"a1": {"t": [0]}, "a2": {"t": [0]}, "b": {"t": [1]}}
     story = Story().members("b", owning=owning, a1="static")
     story.generation -= 1
@@ -54,18 +54,18 @@ def test_a_static_member_that_comes_back_with_a_new_id_is_restarted_and_nobody_c
     assert (rebalanced.kind, rebalanced.restarted, rebalanced.came) == (Kind.REBALANCED, ("static",), ())
 
 
-def test_a_record_that_repeats_the_one_before_it_is_no_change(tmp_path: Path) -> None:
+def test_record_that_repeats_the_previous_one_is_no_change(tmp_path: Path) -> None:
     story = Story().members("a")
     story.generation -= 1
     assert len(life(story.members("a"), tmp_path)) == 1
     assert len(life(Story().deleted().deleted(), tmp_path / "deleted")) == 0
 
 
-def test_a_dynamic_member_that_comes_back_is_another_one(tmp_path: Path) -> None:
+def test_dynamic_member_that_rejoins_is_a_new_member(tmp_path: Path) -> None:
     found = life(Story().members("a1").members("a2"), tmp_path)
     assert [(each.came, each.went) for each in found] == [
         (("a",), ()),
-        (("a-a2------",), ("a-a1------",)),  # the same client id: as much of the member id as a person would read
+        (("a-a2------",), ("a-a1------",)),  # the same client id, so part of the member id follows
     ]
 
 
@@ -73,7 +73,7 @@ def member(member_id: str, client_id: str, instance: str | None = None) -> Gener
     return GenerationMember(member_id, instance, client_id, "/h", ())
 
 
-def test_names_are_as_short_as_they_can_be_and_tell_members_apart() -> None:
+def test_names_are_short_and_unique() -> None:
     members = [
         member("web-11111111-aaaa", "web"),
         member("web-22222222-bbbb", "web"),

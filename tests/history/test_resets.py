@@ -1,4 +1,4 @@
-"""Which commits were a reset, and what stood before it: a story for each case that operators meet."""
+"""Detection of resets and of the offsets before them, with a story for each case in practice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names(offsets: dict) -> Offsets:  # type: ignore[type-arg]
 
 
 def at_work() -> Story:
-    """A group that has committed and is empty now."""
+    """Return a story of a group that has committed and is empty now."""
     return Story().created().members("a").commit(t=5, t_1=6).commit(t=7, u=1).empty().wait(30)
 
 
@@ -108,7 +108,7 @@ CASES: dict[str, tuple[Callable[[], Story], Offsets, Offsets]] = {
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_the_last_reset_and_what_stood_before_it(case: str, tmp_path: Path) -> None:
+def test_last_reset_is_found_with_the_offsets_before_it(case: str, tmp_path: Path) -> None:
     build, committed, before = CASES[case]
     reset = found_in(build(), tmp_path)
     assert reset is not None
@@ -116,7 +116,7 @@ def test_the_last_reset_and_what_stood_before_it(case: str, tmp_path: Path) -> N
     assert not reset.went_back
 
 
-def test_what_members_committed_is_no_reset(tmp_path: Path) -> None:
+def test_commits_of_members_are_no_reset(tmp_path: Path) -> None:
     assert found_in(at_work(), tmp_path) is None
     assert found_in(Story().created().members("a").commit(t=5), tmp_path / "at work") is None
 
@@ -135,7 +135,7 @@ def test_undo_and_undo_of_undo_come_back_to_the_same_offsets(tmp_path: Path) -> 
         story.commit(**{name: offset for name, offset in before.items() if offset is not None})
 
 
-def test_an_undo_right_behind_the_reset_is_not_taken_for_a_part_of_it(tmp_path: Path) -> None:
+def test_undo_right_after_the_reset_is_a_reset_of_its_own(tmp_path: Path) -> None:
     reset = found_in(at_work().commit(t=0, t_1=0).commit(t=7, t_1=6), tmp_path)
     assert reset is not None
     assert names(reset.before) == {"t_0": 0, "t_1": 0}
@@ -149,21 +149,21 @@ def test_two_requests_of_one_millisecond_with_the_same_partition_are_two_resets(
     assert (names(reset.committed), names(reset.before)) == ({"t_0": 3}, {"t_0": 0})
 
 
-def test_how_much_the_group_did_since_is_told(tmp_path: Path) -> None:
+def test_commits_since_the_reset_are_counted(tmp_path: Path) -> None:
     reset = found_in(at_work().commit(t=0).members("b").commit(t=2, t_1=8).commit(t=4).empty(), tmp_path)
     assert reset is not None
     assert reset.commits_since == 3
 
 
-def test_a_consumer_without_members_is_not_taken_for_a_tool(tmp_path: Path) -> None:
-    """Consumers that assign partitions to themselves: every commit of theirs looks like a reset, so none is."""
+def test_commits_of_a_consumer_without_membership_are_no_reset(tmp_path: Path) -> None:
+    """Every commit of consumers that assign partitions to themselves looks like a reset, so none counts."""
     story = Story()
     for number in range(5):
         story.commit(t=number, t_1=number).wait(5)
     assert found_in(story, tmp_path) is None
 
 
-def test_of_a_group_that_never_had_members_what_went_back_is_its_reset(tmp_path: Path) -> None:
+def test_reset_of_a_group_without_members_is_the_commit_that_went_back(tmp_path: Path) -> None:
     story = Story()
     for number in range(5):
         story.commit(t=number, t_1=10 * number).wait(5)
@@ -175,14 +175,14 @@ def test_of_a_group_that_never_had_members_what_went_back_is_its_reset(tmp_path:
     assert reset.commits_since == 2
 
 
-def test_of_such_a_group_commits_around_the_reset_are_the_consumers_own(tmp_path: Path) -> None:
+def test_other_commits_of_a_group_without_members_are_not_part_of_the_reset(tmp_path: Path) -> None:
     reset = found_in(Story().commit(t=4).commit(t_1=6).commit(t=1).commit(t_1=7).commit(u=1), tmp_path)
     assert reset is not None
     assert (names(reset.committed), names(reset.before)) == ({"t_0": 1}, {"t_0": 4})
 
 
 def test_many_commits_without_members_beside_the_reset_are_counted(tmp_path: Path) -> None:
-    """A simple consumer that shares its group with members: the last of its commits is what is found."""
+    """A simple consumer shares its group with members; the last of its commits is found."""
     story = at_work()
     for number in range(30):
         story.commit(t=10 + number).wait(5)
@@ -192,7 +192,7 @@ def test_many_commits_without_members_beside_the_reset_are_counted(tmp_path: Pat
     assert reset.others_while_empty == 29
 
 
-def test_a_pending_transaction_does_not_stand_before_a_reset(tmp_path: Path) -> None:
+def test_pending_transaction_does_not_count_before_a_reset(tmp_path: Path) -> None:
     story = Story().members("a").commit(t=5).commit(producer_id=1, t=6).empty().commit(t=0)
     story.end_transaction(1, commit=True)
     reset = found_in(story, tmp_path)

@@ -1,4 +1,4 @@
-"""Extraction and questions with Spark say and write what the same without Spark says and writes."""
+"""Extraction and questions with Spark give the same results as without Spark."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def written(seed: int, count: int = 120) -> list[Segment]:
     return LogWriter().write(seeded(seed, count, OFFSETS)).segments
 
 
-def test_spark_writes_the_files_of_a_run_without_it(tmp_path: Path, spark: SparkSession) -> None:
+def test_spark_writes_the_same_files_as_a_run_without_it(tmp_path: Path, spark: SparkSession) -> None:
     segments = written(5)
     plain = data_dir(tmp_path / "plain", segments)
     done = extract(plain)
@@ -45,9 +45,7 @@ def test_spark_writes_the_files_of_a_run_without_it(tmp_path: Path, spark: Spark
     assert extract_with_spark(source, spark) == []
 
 
-def test_a_damaged_segment_stops_its_own_partition_and_what_came_before_is_kept(
-    tmp_path: Path, spark: SparkSession
-) -> None:
+def test_damaged_segment_stops_its_own_partition_and_earlier_ones_are_kept(tmp_path: Path, spark: SparkSession) -> None:
     segments = written(6)
     source = data_dir(tmp_path / "data", segments, partition=1)
     write_segments(source.data_dir / "__consumer_offsets-0", segments)
@@ -67,7 +65,7 @@ def test_a_damaged_segment_stops_its_own_partition_and_what_came_before_is_kept(
 
 @pytest.fixture(scope="module")
 def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> HistorySource:
-    """A log with transactions, of which the first segments are extracted."""
+    """A log with transactions whose first segments are extracted."""
     segments = written(7, 200)
     assert len(segments) > 6
     source = data_dir(tmp_path_factory.mktemp("half"), segments)
@@ -76,7 +74,7 @@ def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> HistorySource:
     assert marks is not None
     middle = len(segments) // 2
     mark = Mark(segments[middle].base_offset, segments[middle - 1].base_offset)
-    write_marks(source.history_dir, marks.with_mark(0, mark))  # files beyond the mark are left, and do not count
+    write_marks(source.history_dir, marks.with_mark(0, mark))  # files beyond the mark remain and do not count
     return source
 
 
@@ -93,7 +91,7 @@ def selections(groups: dict[str, GroupHistory]) -> list[Selection]:
     return [Selection(), Selection(("t",), (), times[third]), Selection((), (1,), times[third], times[2 * third])]
 
 
-def test_commits_of_all_groups_are_counted_as_those_of_each(
+def test_commits_of_all_groups_equal_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     all_groups = AllGroups(spark, (half_extracted,))
@@ -111,7 +109,7 @@ def test_commits_of_all_groups_are_counted_as_those_of_each(
         assert found == expected
 
 
-def test_rates_of_all_groups_are_those_of_each(
+def test_rates_of_all_groups_equal_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     window_ms = 60_000
@@ -128,7 +126,7 @@ def test_rates_of_all_groups_are_those_of_each(
         assert {row["group"]: (row["commits"], row["progress"], row["peak"]) for row in answer} == expected
 
 
-def test_standstills_of_all_groups_are_those_of_each(
+def test_standstills_of_all_groups_equal_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     newest = max(int(past.commits.timestamp_ms.max()) for past in groups.values() if len(past.commits))
@@ -154,7 +152,7 @@ def test_standstills_of_all_groups_are_those_of_each(
         assert expected or selection.since_ms
 
 
-def test_rebalances_of_all_groups_are_those_of_each(
+def test_rebalances_of_all_groups_equal_those_of_each(
     half_extracted: HistorySource, groups: dict[str, GroupHistory], spark: SparkSession
 ) -> None:
     answer = AllGroups(spark, (half_extracted,)).ask(lambda *given: rebalance_counts(*given, Selection(), MANY))
@@ -184,13 +182,13 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
     assert len(asked) == 2
 
 
-def test_the_command_answers_for_all_groups_and_names_what_a_task_could_not_read(
+def test_command_answers_for_all_groups_and_names_a_file_that_a_task_cannot_read(
     half_extracted: HistorySource,
     spark: SparkSession,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(spark, "stop", lambda: None)  # the command's own session, if it were not the tests'
+    monkeypatch.setattr(spark, "stop", lambda: None)  # the command must not stop the session of the tests
     monkeypatch.setattr(spark_session, "open_session", lambda _: spark)
     words = ["--all-groups", "--data-dir", str(half_extracted.data_dir)]
     for question in (["commits"], ["rate", "--window", "1h"], ["stalled", "--for", "1s"], ["rebalances"]):

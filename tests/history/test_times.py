@@ -1,4 +1,4 @@
-"""Times and spans as people write and read them."""
+"""Parsing and formatting of times and spans."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_time_is_iso_with_or_without_zone_or_a_span_before_now(text: str, mome
 @pytest.mark.parametrize(
     "text", ["", "yesterday", "14:05", "-", "-5", "-m", "15m", "2026-13-01", "-1h-", "99999-01-01"]
 )
-def test_what_is_no_time_is_refused_with_what_to_write(text: str) -> None:
+def test_invalid_time_is_refused_with_examples(text: str) -> None:
     with pytest.raises(ValueError, match="write"):
         parse_moment(text, NOW_MS)
 
@@ -57,20 +57,20 @@ def test_a_span_is_a_number_with_its_unit_or_several(text: str, span_ms: int) ->
 
 
 @pytest.mark.parametrize("text", ["", "0s", "10", "m", "-1m", "1x"])
-def test_what_is_no_span_is_refused(text: str) -> None:
+def test_invalid_span_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a span of time"):
         parse_span(text)
 
 
 @pytest.mark.usefixtures("berlin")
-def test_a_time_is_printed_so_that_it_can_be_pasted_back() -> None:
+def test_printed_time_can_be_parsed_again() -> None:
     assert local_time(NOW_MS + 7) == "2026-11-20T15:05:00.007+01:00"
     for moment_ms in (NOW_MS, -1, 0, 1_782_864_000_123, -62_135_000_000_000, 253_402_000_000_000):
         assert parse_moment(local_time(moment_ms), 0) == moment_ms
 
 
 @pytest.mark.parametrize("moment_ms", [2**62, -(2**62), 253_402_300_799_999, -62_135_596_800_000])
-def test_a_time_that_no_calendar_has_is_printed_as_its_number(moment_ms: int) -> None:
+def test_time_outside_the_calendar_is_printed_as_a_number(moment_ms: int) -> None:
     assert local_time(moment_ms) == str(moment_ms)
 
 
@@ -86,16 +86,16 @@ def test_a_time_that_no_calendar_has_is_printed_as_its_number(moment_ms: int) ->
         (10**9, "11d 13h"),
     ],
 )
-def test_spans_are_told_by_their_two_largest_units(span_ms: int, text: str) -> None:
+def test_spans_have_their_two_largest_units(span_ms: int, text: str) -> None:
     assert span(span_ms) == text
     assert ago(NOW_MS - span_ms, NOW_MS) == f"{text} ago"
 
 
-def test_a_time_to_come_is_told_as_such() -> None:
+def test_future_time_is_printed_as_such() -> None:
     assert ago(NOW_MS + 5000, NOW_MS) == "in 5s"
 
 
-def test_a_time_before_now_may_follow_its_option() -> None:
+def test_time_that_begins_with_a_minus_may_follow_its_option() -> None:
     assert join_negative(["restore", "g", "--at", "-15m"]) == ["restore", "g", "--at=-15m"]
     assert join_negative(["--since", "-1h", "--json"]) == ["--since=-1h", "--json"]
     assert join_negative(["--at", "--json"]) == ["--at", "--json"]

@@ -1,7 +1,7 @@
-"""Data directories made of random logs, and the smallest reading of such a log, record by record.
+"""Data directories of random logs, and an oracle that reads such a log record by record.
 
-The oracle knows nothing of columns, Parquet or cuts: it walks over the records one after another and keeps, in plain
-dicts, what a coordinator would have in memory, transactions included.
+The oracle uses no columns, Parquet or cuts. It keeps the state that a coordinator would have in memory in plain dicts,
+transactions included.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Offsets = dict[TopicPartition, Standing]
 def data_dir(
     directory: Path, segments: Sequence[Segment], *, partition: int = 0, cluster_id: str = "test"
 ) -> HistorySource:
-    """A data directory with one offsets partition that has these segments, the last of them active."""
+    """Write a data directory with one offsets partition that has these segments, the last of them active."""
     directory.mkdir(parents=True, exist_ok=True)
     facts = f"version=1\ncluster.id={cluster_id}\nnode.id=1\ncoordinator.format.version=1\n"
     (directory / "meta.properties").write_text(f"{facts}offsets.topic.num.partitions={partition + 1}\n")
@@ -33,7 +33,7 @@ def data_dir(
 
 
 def write_segments(directory: Path, segments: Sequence[Segment]) -> None:
-    """Exactly these segments, and no others."""
+    """Write exactly these segments, and remove others."""
     directory.mkdir(parents=True, exist_ok=True)
     wanted = {segment.name for segment in segments}
     for path in directory.glob("*.log"):
@@ -44,7 +44,7 @@ def write_segments(directory: Path, segments: Sequence[Segment]) -> None:
 
 
 def records_of(segments: Sequence[Segment]) -> Iterator[tuple[BatchHeader, Record]]:
-    """All records, in log order."""
+    """Yield all records in log order."""
     for segment in segments:
         for position, header in iter_batches(segment.data):
             for record in read_records(segment.data, position, header):
@@ -58,7 +58,7 @@ class Effect:
     key: OffsetKey
     value: OffsetValue | None
     log_offset: int
-    from_offset: int  # log offset and time of what made it count: itself, or the marker of its transaction
+    from_offset: int  # log offset and time of the record that made it count: itself, or the marker of its transaction
     from_ms: int
 
     def standing(self) -> Standing | None:
@@ -69,7 +69,7 @@ class Effect:
 
 
 def effects(segments: Sequence[Segment]) -> list[Effect]:
-    """What took effect, in the order in which it did; `replay` needs nothing else."""
+    """Return the effects of the log in the order in which they took effect."""
     found: list[Effect] = []
     open_: dict[int, list[tuple[OffsetKey, OffsetValue, int]]] = {}
     for header, record in records_of(segments):
@@ -92,7 +92,7 @@ def effects(segments: Sequence[Segment]) -> list[Effect]:
 
 
 def replay(found: Sequence[Effect], group: str, counts: Callable[[Effect], bool]) -> Offsets:
-    """The group's offsets after those effects that count: of each partition the newest record decides."""
+    """Return the group's offsets after the effects that count; the newest record of a partition decides."""
     newest: dict[OffsetKey, Effect] = {}
     for effect in found:
         if effect.key.group == group and counts(effect):
@@ -104,12 +104,12 @@ def replay(found: Sequence[Effect], group: str, counts: Callable[[Effect], bool]
 
 
 def before(log_offset: int) -> Callable[[Effect], bool]:
-    """What a coordinator knows that has read the log up to this offset."""
+    """Return the offsets in a coordinator that has read the log up to this offset."""
     return lambda effect: effect.from_offset < log_offset
 
 
 def until(moment_ms: int) -> Callable[[Effect], bool]:
-    """What had been appended by this time."""
+    """Return the offsets by the records appended up to this time."""
     return lambda effect: effect.from_ms <= moment_ms
 
 

@@ -1,4 +1,4 @@
-"""Changes of topics by one raw request each, to one node; the answer is the error code."""
+"""Raw requests to one node that change topics. Each function returns the error code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def create_topic(port: int, topic: str, partitions: int = 6) -> ErrorCode:
 
 
 def assign_topic(port: int, topic: str, *brokers: int) -> ErrorCode:
-    """Create a topic, its partitions on these brokers."""
+    """Create a topic with its partitions on these brokers."""
     assigned = [CreatableReplicaAssignment(partition_index=index, broker_ids=[b]) for index, b in enumerate(brokers)]
     wanted = CreatableTopic(name=topic, num_partitions=-1, replication_factor=-1, assignments=assigned)
     answer = call(port, CreateTopicsRequest(topics=[wanted], timeout_ms=10_000), 7)
@@ -55,7 +55,7 @@ def set_topic_config(port: int, topic: str, name: str, value: str) -> ErrorCode:
 
 
 def replace_topic_configs(port: int, topic: str, **configs: str) -> ErrorCode:
-    """AlterConfigs; underscores in names stand for dots."""
+    """Send AlterConfigs. Underscores in names stand for dots."""
     settings = [alter_configs.AlterableConfig(name=k.replace("_", "."), value=v) for k, v in configs.items()]
     change = alter_configs.AlterConfigsResource(resource_type=TOPIC, resource_name=topic, configs=settings)
     (answer,) = call(port, alter_configs.AlterConfigsRequest(resources=[change]), 2).responses

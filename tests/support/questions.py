@@ -1,6 +1,6 @@
-"""What a test asks the daemon itself, beside what the clients believe: one raw request per function.
+"""Raw requests to the daemon, one per function, which return plain values.
 
-The answers are plain values. Nothing here is a client library, so a wrong belief of a library cannot hide.
+They use no client library, so they find what a library would hide.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TopicPartition = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class GroupView:
-    """A group as DescribeGroups shows it. `assignments` is by member id."""
+    """A group in an answer of DescribeGroups. `assignments` is by member id."""
 
     state: str
     protocol: str
@@ -51,14 +51,14 @@ def describe_group(port: int, group: str) -> GroupView:
 
 
 def list_groups(port: int) -> dict[str, str]:
-    """Group id to state."""
+    """Return the state of each group by its id."""
     response = call(port, ListGroupsRequest(), 4)
     assert response.error_code == 0, response
     return {each.group_id: each.group_state for each in response.groups}
 
 
 def committed_offsets(port: int, group: str) -> dict[TopicPartition, int]:
-    """All offsets a group has committed."""
+    """Return all committed offsets of a group."""
     request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
     (found,) = call(port, request, 8).groups
     assert found.error_code == 0, found
@@ -71,7 +71,7 @@ def committed_offsets(port: int, group: str) -> dict[TopicPartition, int]:
 
 
 def commit_offsets(port: int, group: str, offsets: Mapping[TopicPartition, int]) -> None:
-    """Commit as somebody who is no member."""
+    """Commit without being a member."""
     topics = [
         OffsetCommitRequestTopic(
             name=topic,

@@ -1,4 +1,4 @@
-"""`coordinator compact`: where nobody serves the directory, beside a daemon, watched; what it says when it cannot."""
+"""`coordinator compact`: without a daemon, beside a daemon, with --watch, and its errors."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def own_environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def a_data_dir(path: Path, style: str = PLAIN, partitions: int = 2, ops: int = 200) -> Path:
-    """Logs with closed segments and an active one each."""
+    """Write logs with closed segments and an active one each."""
     for number in range(partitions):
         log = LogWriter().write(seeded(number, ops, style)).roll().write([Write((Rec(0), Rec(1)))])
         directory = path / f"__consumer_offsets-{number}"
@@ -89,11 +89,11 @@ def compact(data_dir: Path, *words: str, mode: str = "single") -> int:
     return main(["compact", "--data-dir", str(data_dir), "--mode", mode, *words])
 
 
-# --- nobody serves the directory --------------------------------------------------------------------------------------
+# --- without a daemon -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_directory_that_nobody_serves_becomes_smaller_and_says_the_same(
+def test_compaction_without_a_daemon_shrinks_the_log_and_keeps_its_state(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
 ) -> None:
     if mode != "single":
@@ -115,7 +115,7 @@ def test_a_directory_that_nobody_serves_becomes_smaller_and_says_the_same(
     assert states(data_dir) == before
 
 
-def test_the_json_has_everything_the_table_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_the_facts_of_the_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     assert compact(data_dir, "--json") == 0
     facts = json.loads(capsys.readouterr().out)
@@ -127,7 +127,7 @@ def test_the_json_has_everything_the_table_has(tmp_path: Path, capsys: pytest.Ca
     assert facts["peak_rss_bytes"]["clean"] > 10_000_000
 
 
-def test_on_a_terminal_tables_show_before_after_and_where_the_time_went(
+def test_tables_on_a_terminal_show_sizes_and_stages(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -139,7 +139,7 @@ def test_on_a_terminal_tables_show_before_after_and_where_the_time_went(
     assert "cleaning partitions" in said
 
 
-def test_a_dry_run_shows_what_is_due_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_dry_run_shows_due_partitions_and_changes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     before = sorted(data_dir.rglob("*"))
     assert compact(data_dir, "--dry-run", "--json") == 0
@@ -172,7 +172,7 @@ def len_of(segment: Segment) -> int:
         pytest.param(["--partition", "1"], [1], id="asked for"),
     ],
 )
-def test_a_dry_run_says_what_a_round_then_does(
+def test_dry_run_reports_what_the_next_round_does(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], due: list[int]
 ) -> None:
     data_dir = a_data_dir(tmp_path / "data")
@@ -184,7 +184,7 @@ def test_a_dry_run_says_what_a_round_then_does(
 
 
 @pytest.mark.parametrize("words", [("--dry-run",), ()])
-def test_without_history_it_is_said_before_that_the_past_goes(
+def test_loss_of_the_past_is_announced_if_history_is_off(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
 ) -> None:
     data_dir = a_data_dir(tmp_path / "data")
@@ -197,7 +197,7 @@ def test_without_history_it_is_said_before_that_the_past_goes(
     )
     if not words:
         assert compact(data_dir) == 0
-        assert "history.enable" not in capsys.readouterr().err, "there was nothing to compact"
+        assert "history.enable" not in capsys.readouterr().err, "nothing was due"
 
 
 @pytest.mark.parametrize(
@@ -210,14 +210,14 @@ def test_without_history_it_is_said_before_that_the_past_goes(
         (["--master", "local[2]", "--driver-memory", "1g"], "without Spark; leave out --master and --driver-memory"),
     ],
 )
-def test_what_would_be_ignored_is_refused(
+def test_options_without_effect_are_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], sentence: str
 ) -> None:
     assert compact(a_data_dir(tmp_path / "data"), *words) == 2
     assert sentence in said_of(capsys)
 
 
-def test_the_newest_segment_is_left_alone_unless_it_is_rolled(tmp_path: Path) -> None:
+def test_active_segment_is_compacted_only_with_roll(tmp_path: Path) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     newest = {number: segments[-1] for number, segments in on_disk(data_dir).items()}
     assert compact(data_dir) == 0
@@ -228,7 +228,7 @@ def test_the_newest_segment_is_left_alone_unless_it_is_rolled(tmp_path: Path) ->
         assert segments[-1].data == b""
 
 
-def test_only_the_partitions_asked_for_are_touched(tmp_path: Path) -> None:
+def test_only_selected_partitions_are_compacted(tmp_path: Path) -> None:
     data_dir = a_data_dir(tmp_path / "data", partitions=3)
     before = on_disk(data_dir)
     assert compact(data_dir, "--partition", "1") == 0
@@ -238,15 +238,13 @@ def test_only_the_partitions_asked_for_are_touched(tmp_path: Path) -> None:
     assert sum(map(len_of, after[1])) < sum(map(len_of, before[1]))
 
 
-def test_tombstones_go_when_they_have_been_kept_for_as_long_as_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tombstones_are_removed_after_their_retention(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     always = ("--json", "--min-cleanable-dirty-ratio", "0", "--roll", "--delete-retention-ms", "0")
     assert compact(data_dir, *always) == 0
     first = json.loads(capsys.readouterr().out)["totals"]
     assert first["tombstones_kept"] > 0
-    for directory in data_dir.glob("__consumer_offsets-*"):  # something new, or nothing would be due
+    for directory in data_dir.glob("__consumer_offsets-*"):  # new records, or nothing would be due
         log = LogWriter(next_offset=on_disk(data_dir)[int(directory.name[-1])][-1].next_offset, now_ms=START_MS)
         log.segments = [Segment(log.next_offset)]
         log.write([Write((Rec(0),))])
@@ -259,7 +257,7 @@ def test_tombstones_go_when_they_have_been_kept_for_as_long_as_asked(
     assert second["tombstones_dropped"] == first["tombstones_kept"]
 
 
-def test_with_history_on_everything_is_extracted_first_and_then_compacted(
+def test_closed_segments_are_extracted_before_compaction_if_history_is_on(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data_dir = a_data_dir(tmp_path / "data")
@@ -269,7 +267,7 @@ def test_with_history_on_everything_is_extracted_first_and_then_compacted(
     assert list((data_dir / "history").rglob("*.parquet"))
 
 
-# --- what it says when it cannot --------------------------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 def said_of(capsys: pytest.CaptureFixture[str]) -> str:
@@ -277,7 +275,7 @@ def said_of(capsys: pytest.CaptureFixture[str]) -> str:
     return next(line for line in lines if line.startswith("coordinator: "))
 
 
-def test_a_directory_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_directory_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert compact(tmp_path / "nowhere") == 2
     assert said_of(capsys).endswith("nowhere; name it with --data-dir")
 
@@ -305,18 +303,18 @@ def test_without_java_one_sentence_says_what_to_install_and_what_works_without(
     assert "Spark needs Java 17 or later and none was found; install it" in sentence
     assert sentence.endswith("or compact without Spark: --mode single")
     assert on_disk(data_dir) == before
-    assert compact(data_dir) == 0  # nothing was left behind that stands in the way
+    assert compact(data_dir) == 0  # no leftover prevents the next run
 
 
 def damage_pins(monkeypatch: pytest.MonkeyPatch, partition: int) -> None:
-    """Let each job find its first input of this partition damaged; the live file is not."""
+    """Damage the first input of this partition in each job, but not the live file."""
     run_job = spark_compact.run_job
 
     def with_damage(job: Any, **given: Any) -> Any:
         for path in sorted(job.in_dir(partition).glob("*"))[:1]:
             data = bytearray(path.read_bytes())
             data[70] ^= 1
-            path.unlink()  # the pin, not the live file behind it
+            path.unlink()  # the hard link of the job, not the live file
             path.write_bytes(data)
         return run_job(job, **given)
 
@@ -344,15 +342,13 @@ def test_a_setting_of_spark_must_look_like_one(tmp_path: Path, entry: str, capsy
 
 
 @pytest.mark.parametrize("words", [["--min-cleanable-dirty-ratio", "2"], ["--mode", "magic"], ["--watch", "0"]])
-def test_a_wrong_word_is_exit_code_2(tmp_path: Path, words: list[str]) -> None:
+def test_wrong_option_value_ends_with_exit_code_2(tmp_path: Path, words: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         compact(a_data_dir(tmp_path / "data"), *words)
     assert ended.value.code == 2
 
 
-def test_sigterm_in_the_middle_of_a_job_leaves_nothing_half_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sigterm_during_a_job_leaves_no_partial_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     before = on_disk(data_dir)
     clean = spark_compact.spark_tasks.clean
@@ -373,7 +369,7 @@ def test_sigterm_in_the_middle_of_a_job_leaves_nothing_half_done(
 
 @pytest.mark.integration
 @pytest.mark.spark
-def test_rounds_share_one_session_which_is_only_started_when_there_is_work(
+def test_rounds_share_one_session_that_starts_with_the_first_job(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[SparkSession] = []
@@ -426,7 +422,7 @@ def test_a_large_log_is_compacted_in_several_plans(tmp_path: Path, capsys: pytes
     assert "no closed segment is dirty" in capsys.readouterr().out, "the last round left nothing"
 
 
-def test_a_damaged_partition_does_not_keep_others_from_later_plans(
+def test_damaged_partition_does_not_exclude_others_from_later_plans(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data_dir = a_data_dir(tmp_path / "data")
@@ -453,7 +449,7 @@ def commit_some(daemon: Daemon, rounds: int = 60) -> dict[tuple[str, int], int]:
 
 @pytest.mark.integration
 @pytest.mark.parametrize("mode", ["single", pytest.param("auto", marks=pytest.mark.spark)])
-def test_a_daemon_plans_and_swaps_what_the_command_cleans(
+def test_daemon_plans_and_swaps_the_segments_that_the_command_cleans(
     request: pytest.FixtureRequest, tmp_path: Path, capsys: pytest.CaptureFixture[str], mode: str
 ) -> None:
     if mode != "single":
@@ -496,7 +492,7 @@ def test_beside_a_daemon_a_large_log_is_compacted_in_several_plans(
 
 @pytest.mark.integration
 @pytest.mark.parametrize(("lag_ms", "is_due"), [(0, True), (3_600_000, False)])
-def test_a_dry_run_beside_a_daemon_goes_by_its_settings(
+def test_dry_run_beside_a_daemon_uses_its_settings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], lag_ms: int, is_due: bool
 ) -> None:
     overrides = [f"log.cleaner.min.compaction.lag.ms={lag_ms}", "offsets.topic.segment.bytes=4096"]
@@ -509,7 +505,7 @@ def test_a_dry_run_beside_a_daemon_goes_by_its_settings(
 
 
 @pytest.mark.integration
-def test_a_watch_does_what_the_daemon_plans_on_its_schedule_until_it_is_ended(tmp_path: Path) -> None:
+def test_watch_runs_the_jobs_of_the_daemon_until_it_is_stopped(tmp_path: Path) -> None:
     overrides = ["compaction.interval.ms=300", "log.cleaner.min.cleanable.ratio=0", "offsets.topic.segment.bytes=16384"]
     with Daemon(tmp_path, topics=["orders:4"], overrides=overrides) as daemon:
         with watching(daemon.data_dir, "--mode", "single", "--json") as (process, lines):
@@ -532,7 +528,7 @@ def done(lines: Any) -> list[dict[str, Any]]:
 
 
 class watching:  # noqa: N801 - reads as a phrase
-    """`coordinator compact --watch` as a process; gives it, and a way to read what it has printed."""
+    """Runs `coordinator compact --watch` as a process; yields it and a function that reads its output."""
 
     def __init__(self, data_dir: Path, *words: str) -> None:
         self._output = data_dir.parent / "watch.out"

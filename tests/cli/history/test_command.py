@@ -1,4 +1,4 @@
-"""`coordinator history`: what it prints for people and for programs, what it draws, and what it says when it cannot."""
+"""`coordinator history`: its tables, JSON, plots and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONG_TOPIC = "orders.events.warehouse-europe.v1"
 
 
 def story(partitions: int = 3, commits: int = 20) -> Story:
-    """Two members that share a topic, a partition that stands still, and a reset."""
+    """Return a story of two members that share a topic, a partition that stands still, and a reset."""
     owning = {"web1": {LONG_TOPIC: list(range(partitions))}, "web2": {LONG_TOPIC: [partitions - 1]}}
     made = Story("orders-service").created().members("web1", owning=owning)
     for number in range(commits):
@@ -40,7 +40,7 @@ def told(tmp_path: Path) -> Path:
 
 
 class Said:
-    """One run of the command."""
+    """The result of one run of the command."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
         self.code = main(["history", *words])
@@ -81,7 +81,7 @@ def test_commits_are_listed_with_time_offset_and_change(told: Path, capsys: pyte
     assert "the newest 2 of 21 commits; --limit shows more" in said.out
 
 
-def test_commits_as_json_carry_everything(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_of_commits_has_every_field(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ask(capsys, told, "commits", "orders-service", "--json", "--limit", "1000").json
     assert len(rows) == 61
     assert rows[-1] == {
@@ -100,7 +100,7 @@ def test_commits_as_json_carry_everything(told: Path, capsys: pytest.CaptureFixt
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", rows[0]["time"])
 
 
-def test_since_and_until_take_a_stretch_of_time(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_since_and_until_limit_the_time(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ask(capsys, told, "commits", "orders-service", "--json", "--limit", "1000").json
     since, until = rows[10]["time"], rows[20]["time"]
     some = ask(capsys, told, "commits", "orders-service", "--json", "--since", since, "--until", until).json
@@ -108,7 +108,9 @@ def test_since_and_until_take_a_stretch_of_time(told: Path, capsys: pytest.Captu
     assert len(some) >= 11
 
 
-def test_rebalances_tell_who_came_and_went_and_what_moved(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rebalances_show_members_that_came_and_went_and_moved_partitions(
+    told: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = ask(capsys, told, "rebalances", "orders-service")
     text = " ".join(said.out.split())
     for words in ("created", "rebalanced", "empty", "+ web", "unassigned → web", "web-web2"):
@@ -133,7 +135,7 @@ def test_rates_draw_progress_over_time(told: Path, capsys: pytest.CaptureFixture
     assert found[2]["progress"] == sum(window["progress"] for window in found[2]["windows"]) == 57_000
 
 
-def test_stalled_partitions_are_told_with_since_when_and_how(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_stalled_partitions_are_listed_with_time_and_kind(told: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = ask(capsys, told, "commits", "orders-service", "--json", "--partition", "1", "--limit", "1000").json
     end = rows[-1]["time"]
     said = ask(capsys, told, "stalled", "orders-service", "--for", "5m", "--until", end)
@@ -149,7 +151,7 @@ def test_stalled_partitions_are_told_with_since_when_and_how(told: Path, capsys:
 
 @pytest.mark.parametrize("question", ["commits", "rate", "stalled", "rebalances"])
 @pytest.mark.parametrize("partitions", [3, 30])
-def test_pictures_are_drawn_as_png_and_as_html_that_needs_nothing_else(
+def test_plots_are_written_as_png_and_as_self_contained_html(
     question: str, partitions: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data_dir = story(partitions, commits=6).source(tmp_path / "data").data_dir
@@ -164,10 +166,10 @@ def test_pictures_are_drawn_as_png_and_as_html_that_needs_nothing_else(
     assert not re.search(r'(src|href)="(?!#|data:)', text), "nothing is loaded from elsewhere"
     first = page.read_bytes()
     ask(capsys, data_dir, question, "orders-service", "--plot", str(page))
-    assert page.read_bytes() == first or question == "rebalances", "the same question draws the same picture"
+    assert page.read_bytes() == first or question == "rebalances", "the same question draws the same plot"
 
 
-def test_names_in_a_picture_are_text_and_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_names_in_a_plot_are_text_and_not_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = "<b>&$x^2$ _ %"
     data_dir = Story(name).members("<i>$y$").commit(t=1).wait(9).commit(t=5).source(tmp_path / "data").data_dir
     page = tmp_path / "page.html"
@@ -175,7 +177,7 @@ def test_names_in_a_picture_are_text_and_not_markup(tmp_path: Path, capsys: pyte
     assert "&lt;b&gt;&amp;$x^2$ _ %" in page.read_text()
 
 
-def test_extraction_says_what_it_did_and_a_second_one_has_nothing_to_do(
+def test_extraction_reports_its_work_and_a_second_one_finds_none(
     told: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = ask(capsys, told, "commits", "orders-service", "--json", "--limit", "1000").out
@@ -186,7 +188,7 @@ def test_extraction_says_what_it_did_and_a_second_one_has_nothing_to_do(
     assert ask(capsys, told, "commits", "orders-service", "--json", "--limit", "1000").out == before
 
 
-def test_the_history_is_where_the_daemon_says_it_is(
+def test_history_directory_of_the_daemon_is_used(
     told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     announce(told, DaemonFacts("epoch", 1, True, str(tmp_path / "elsewhere"), 1000, 0.5, 0, 1000))
@@ -196,9 +198,7 @@ def test_the_history_is_where_the_daemon_says_it_is(
     assert (tmp_path / "third" / "marks.json").exists()
 
 
-def test_of_a_daemon_with_workers_the_one_is_read_that_has_the_group(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_log_of_the_worker_that_has_the_group_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert WORKERS_DIR == layout.WORKERS_DIR
     groups = {partition_for(group, 2): group for group in ("a", "b")}
     for partition, group in groups.items():
@@ -213,10 +213,10 @@ def test_of_a_daemon_with_workers_the_one_is_read_that_has_the_group(
             assert [row["offset"] for row in rows] == [partition, 7]
         assert ask(capsys, tmp_path, "extract", "--json").json["segments"] == 2 - extracted
     assert (tmp_path / "workers" / "1" / "history" / "marks.json").exists()
-    assert ask(capsys, tmp_path, "commits", "nobody").code == 1
+    assert ask(capsys, tmp_path, "commits", "unknown").code == 1
 
 
-def test_gaps_in_the_history_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_gaps_in_the_history_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = Story("g").commit(t=1)
     made.next_offset += 5
     data_dir = made.commit(t=2).source(tmp_path / "data").data_dir
@@ -229,7 +229,7 @@ def test_gaps_in_the_history_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
     [
         (["commits"], "name one GROUP"),
         (["commits", "g", "--all-groups"], "name one GROUP"),
-        (["commits", "nobody"], "nothing is known of a group 'nobody'"),
+        (["commits", "unknown"], "nothing is known of a group 'unknown'"),
         (["commits", "orders-service", "--since", "yesterday"], "--since: 'yesterday' is not a time; write"),
         (["commits", "orders-service", "--since", "-1m", "--until", "-2m"], "exchange them"),
         (["rate", "orders-service", "--window", "1"], "--window: '1' is not a span"),
@@ -241,7 +241,7 @@ def test_gaps_in_the_history_are_told(tmp_path: Path, capsys: pytest.CaptureFixt
         (["commits", "orders-service", "--until", "2001-01-01", "--plot", "x.png"], "nothing to draw"),
     ],
 )
-def test_what_cannot_be_answered_is_one_sentence_that_says_what_to_do(
+def test_question_without_an_answer_ends_with_one_sentence_that_says_what_to_do(
     words: list[str],
     sentence: str,
     told: Path,
@@ -257,7 +257,7 @@ def test_what_cannot_be_answered_is_one_sentence_that_says_what_to_do(
 
 
 @pytest.mark.parametrize("action", [["extract"], ["commits", "g"]])
-def test_a_directory_without_a_log_is_named(
+def test_directory_without_a_log_is_named(
     action: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = ask(capsys, tmp_path / "none", *action)
@@ -267,7 +267,7 @@ def test_a_directory_without_a_log_is_named(
     assert "holds no partition of the offsets log" in said.err
 
 
-def test_without_the_extra_one_sentence_says_what_to_install(
+def test_missing_extra_is_reported_with_the_command_that_installs_it(
     told: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = importlib.util.find_spec
@@ -279,7 +279,7 @@ def test_without_the_extra_one_sentence_says_what_to_install(
         assert "pip install 'kafka-group-coordinator[spark]'" in err
 
 
-def test_a_damaged_log_is_named_and_may_be_read_without_the_damage(
+def test_damaged_log_is_named_and_can_be_read_without_the_damage(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = Story("g").commit(t=1).commit(t=2).commit(t=3)

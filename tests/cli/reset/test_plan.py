@@ -1,4 +1,4 @@
-"""What a restore would do to each partition, and the CSV that Kafka's reset tool reads."""
+"""The plan of a restore, and the CSV format of Kafka's reset tool."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ def only(steps: list[PartitionReset]) -> PartitionReset:
     return step
 
 
-def test_an_offset_is_set_to_what_it_was_with_its_metadata() -> None:
+def test_offset_and_metadata_are_set_back() -> None:
     step = only(make_plan({P0: stood(7, "note")}, {P0: Today(9, "")}, reach(), delete_new=False))
     assert (step.act, step.now, step.then, step.target, step.change, step.metadata) == (Act.COMMIT, 9, 7, 7, -2, "note")
 
 
-def test_what_stands_already_is_left_as_it_is_unless_its_metadata_differs() -> None:
+def test_equal_offset_is_unchanged_unless_its_metadata_differs() -> None:
     assert only(make_plan({P0: stood(7)}, {P0: Today(7, "")}, reach(), delete_new=False)).act is Act.SAME
     assert only(make_plan({P0: stood(7, "a")}, {P0: Today(7, "b")}, reach(), delete_new=False)).act is Act.COMMIT
 
@@ -48,21 +48,19 @@ def test_an_offset_that_is_deleted_today_is_set_again() -> None:
 
 
 @pytest.mark.parametrize(("start", "end", "target"), [(10, 100, 10), (0, 5, 5), (7, 7, 7)])
-def test_an_offset_that_the_log_no_longer_holds_is_moved_to_the_nearest_it_does(
-    start: int, end: int, target: int
-) -> None:
+def test_offset_outside_the_log_is_moved_to_the_nearest_in_it(start: int, end: int, target: int) -> None:
     step = only(make_plan({P0: stood(7)}, {P0: Today(50, "")}, reach(start, end), delete_new=False))
     assert (step.act, step.then, step.target) == (Act.COMMIT, 7, target)
     assert ("its log now" in step.note) == (target != 7)
 
 
-def test_a_partition_that_is_gone_is_named_and_not_committed() -> None:
+def test_deleted_partition_is_named_and_not_committed() -> None:
     steps = make_plan({P0: stood(7), P1: stood(8)}, {}, reach(0, 100, P1), delete_new=False)
     assert [step.act for step in steps] == [Act.COMMIT, Act.GONE]
     assert targets(steps) == {P0: 7}
 
 
-def test_without_the_brokers_the_plan_is_what_stood_then() -> None:
+def test_plan_without_brokers_has_the_past_offsets() -> None:
     steps = make_plan({P1: stood(8), P0: stood(7)}, None, None, delete_new=False)
     assert [(step.partition, step.now, step.target) for step in steps] == [(0, None, 7), (1, None, 8)]
 

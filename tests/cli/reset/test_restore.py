@@ -1,4 +1,4 @@
-"""`coordinator restore` and `undo` against brokers that answer by script: plans, refusals, old versions, trouble."""
+"""`coordinator restore` and `undo` against scripted brokers: plans, refusals, old versions, errors."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ Key = tuple[str, int]
 
 
 class Broker:
-    """One node that coordinates the group and leads every partition, from 0 to 100 unless told otherwise."""
+    """One node that coordinates the group and leads every partition, with logs from 0 to 100 by default."""
 
     def __init__(self, committed: dict[Key, int]) -> None:
         self.committed = dict(committed)
@@ -159,7 +159,7 @@ def broker() -> Iterator[Broker]:
 
 
 class World:
-    """A story whose first state is asked for again, and the command."""
+    """A story, the time of the state to restore, and the command."""
 
     def __init__(self, directory: Path, capsys: pytest.CaptureFixture[str]) -> None:
         story = Story(GROUP).members("a").commit(t=10, t_1=20, metadata="note").commit(u=9)
@@ -193,7 +193,7 @@ def requested(request: OffsetCommitRequest) -> dict[Key, tuple[int, str | None]]
     }
 
 
-def test_the_plan_is_shown_beside_todays_offsets_and_nothing_is_changed(world: World, broker: Broker) -> None:
+def test_plan_is_shown_with_todays_offsets_and_changes_nothing(world: World, broker: Broker) -> None:
     before = dict(broker.committed)
     assert world.run(broker, "restore") == 0
     table = [line.split() for line in world.out.splitlines()]
@@ -207,7 +207,7 @@ def test_the_plan_is_shown_beside_todays_offsets_and_nothing_is_changed(world: W
     assert not broker.commits
 
 
-def test_execute_commits_what_differs_in_one_request_with_its_metadata(world: World, broker: Broker) -> None:
+def test_execute_commits_the_differences_in_one_request_with_metadata(world: World, broker: Broker) -> None:
     assert world.run(broker, "restore", "--execute") == 0
     (request,) = broker.commits
     assert requested(request) == {("t", 0): (10, "note"), ("t", 1): (20, "note")}
@@ -217,7 +217,7 @@ def test_execute_commits_what_differs_in_one_request_with_its_metadata(world: Wo
     assert "set" in world.out
 
 
-def test_delete_new_deletes_what_had_no_offset_then(world: World, broker: Broker) -> None:
+def test_delete_new_deletes_offsets_that_did_not_exist_then(world: World, broker: Broker) -> None:
     assert world.run(broker, "restore", "--execute", "--delete-new") == 0
     assert broker.committed == {("t", 0): 10, ("t", 1): 20, ("u", 0): 9}
     assert "2 offsets of group g set, 1 deleted" in world.err
@@ -233,7 +233,7 @@ def test_a_topic_limits_the_plan(world: World, broker: Broker) -> None:
     assert plan["executed"] is False
 
 
-def test_an_active_group_is_refused_with_who_is_in_it_and_what_to_do(world: World, broker: Broker) -> None:
+def test_active_group_is_refused_with_its_members_and_what_to_do(world: World, broker: Broker) -> None:
     broker.members = [
         DescribedGroupMember(member_id=f"m-{number}", client_id=f"web-{number}", client_host="/10.0.0.7")
         for number in range(7)
@@ -246,26 +246,26 @@ def test_an_active_group_is_refused_with_who_is_in_it_and_what_to_do(world: Worl
     assert not broker.commits
 
 
-def test_a_member_that_joins_in_between_is_explained_too(world: World, broker: Broker) -> None:
+def test_member_that_joins_in_between_is_explained_too(world: World, broker: Broker) -> None:
     broker.commit_errors = [ErrorCode.UNKNOWN_MEMBER_ID]
     assert world.run(broker, "restore", "--execute") == 1
     assert "got a member while this ran" in world.err
 
 
-def test_a_coordinator_that_is_loading_is_asked_again(world: World, broker: Broker) -> None:
+def test_request_is_retried_while_the_coordinator_loads(world: World, broker: Broker) -> None:
     broker.commit_errors = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.NOT_COORDINATOR]
     assert world.run(broker, "restore", "--execute") == 0
     assert len(broker.commits) == 3
 
 
-def test_any_other_refusal_is_named(world: World, broker: Broker) -> None:
+def test_any_other_error_is_named(world: World, broker: Broker) -> None:
     broker.commit_errors = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
     assert world.run(broker, "restore", "--execute") == 1
     assert "2 of 2 offsets of group 'g' were not set" in world.err
     assert "GROUP_AUTHORIZATION_FAILED" in world.err
 
 
-def test_offsets_beyond_the_log_are_moved_into_it_and_said_to_be(world: World, broker: Broker) -> None:
+def test_offsets_outside_the_log_are_moved_into_it_and_noted(world: World, broker: Broker) -> None:
     broker.reach[("t", 0)] = (40, 100)
     broker.reach[("t", 1)] = (0, 15)
     assert world.run(broker, "restore", "--execute") == 0
@@ -274,7 +274,7 @@ def test_offsets_beyond_the_log_are_moved_into_it_and_said_to_be(world: World, b
     assert "its log now ends at 15" in " ".join(world.out.split())
 
 
-def test_a_partition_that_is_gone_is_named_and_the_others_are_restored(world: World, broker: Broker) -> None:
+def test_deleted_partition_is_named_and_the_others_are_restored(world: World, broker: Broker) -> None:
     del broker.reach["t", 1]
     assert world.run(broker, "restore", "--execute") == 1
     assert broker.committed["t", 0] == 10
@@ -282,14 +282,14 @@ def test_a_partition_that_is_gone_is_named_and_the_others_are_restored(world: Wo
     assert [topic.partitions[0].partition_index for topic in broker.commits[0].topics] == [0]
 
 
-def test_of_a_topic_that_the_broker_does_not_talk_about_nothing_is_concluded(world: World, broker: Broker) -> None:
+def test_topic_with_another_error_counts_as_existing(world: World, broker: Broker) -> None:
     broker.reach = {key: span for key, span in broker.reach.items() if key[0] != "t"}
     broker.no_topic = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     assert world.run(broker, "restore", "--execute") == 0
     assert (broker.committed["t", 0], broker.committed["t", 1]) == (10, 20)
 
 
-def test_old_brokers_are_spoken_to_in_versions_they_know(world: World, broker: Broker) -> None:
+def test_requests_to_old_brokers_use_their_versions(world: World, broker: Broker) -> None:
     broker.node.versions |= {
         ApiKey.OFFSET_COMMIT: (0, 2),
         ApiKey.OFFSET_FETCH: (0, 2),
@@ -301,19 +301,19 @@ def test_old_brokers_are_spoken_to_in_versions_they_know(world: World, broker: B
     assert broker.committed["t", 0] == 10
 
 
-def test_new_brokers_are_asked_by_topic_name(world: World, broker: Broker) -> None:
+def test_requests_to_new_brokers_name_topics(world: World, broker: Broker) -> None:
     world.run(broker, "restore", "--execute")
     assert broker.node.versions_seen(OffsetCommitRequest) == [9], "from 10 on topics have ids instead"
 
 
 def test_without_the_brokers_the_plan_is_shown_and_exported_but_not_executed(world: World, tmp_path: Path) -> None:
     with ScriptedBroker() as node:
-        nobody = node.address
-    assert world.run(nobody, "restore", "--export", str(tmp_path / "plan.csv")) == 0
+        unreachable = node.address
+    assert world.run(unreachable, "restore", "--export", str(tmp_path / "plan.csv")) == 0
     assert "without today's offsets: cannot connect" in world.err
     assert (tmp_path / "plan.csv").read_text() == "t,0,10\nt,1,20\nu,0,9\n"
-    assert world.run(nobody, "restore", "--execute") == 2
-    assert f"cannot connect to {nobody}" in world.err
+    assert world.run(unreachable, "restore", "--execute") == 2
+    assert f"cannot connect to {unreachable}" in world.err
 
 
 def test_the_plan_is_exported_in_both_forms_of_kafkas_csv(world: World, broker: Broker, tmp_path: Path) -> None:
@@ -326,18 +326,18 @@ def test_the_plan_is_exported_in_both_forms_of_kafkas_csv(world: World, broker: 
     assert world.run(broker, "restore", "--export", str(tmp_path / "no" / "such.csv")) == 2
 
 
-def test_a_time_to_come_is_refused(world: World, broker: Broker) -> None:
+def test_future_time_is_refused(world: World, broker: Broker) -> None:
     assert main(["restore", GROUP, "--at", "2999-01-01", "--data-dir", str(world.data_dir)]) == 2
     assert main(["restore", GROUP, "--at", "soon", "--data-dir", str(world.data_dir)]) == 2
 
 
-def test_a_time_before_now_is_understood(world: World, broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_time_relative_to_now_is_accepted(world: World, broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     place = ["--data-dir", str(world.data_dir), "--bootstrap-server", broker.node.address]
     assert main(["restore", GROUP, "--at", "-15m", "--json", *place]) == 0
     assert {each["what"] for each in json.loads(capsys.readouterr().out)["partitions"]} == {"unchanged"}
 
 
-def test_undo_restores_what_stood_before_the_last_reset(world: World, broker: Broker) -> None:
+def test_undo_restores_the_offsets_before_the_last_reset(world: World, broker: Broker) -> None:
     assert world.run(broker, "undo") == 0
     assert "before the reset of 2 partitions" in world.out
     assert "u-1" in world.out and "t-1" not in world.out, "only what it touched"
@@ -346,7 +346,7 @@ def test_undo_restores_what_stood_before_the_last_reset(world: World, broker: Br
     assert broker.committed == {("t", 0): 50, ("t", 1): 60, ("u", 0): 9}
 
 
-def test_undo_says_if_there_is_nothing_to_undo(
+def test_undo_reports_that_no_reset_is_known(
     tmp_path: Path, broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for story, reason in (
@@ -360,7 +360,7 @@ def test_undo_says_if_there_is_nothing_to_undo(
         assert "coordinator restore g --at TIME" in err
 
 
-def test_undo_says_what_it_doubts(tmp_path: Path, broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
+def test_undo_reports_its_doubts(tmp_path: Path, broker: Broker, capsys: pytest.CaptureFixture[str]) -> None:
     simple = Story(GROUP).commit(t=5).wait(9).commit(t=1).wait(9).commit(t=2).source(tmp_path / "simple").data_dir
     assert main(["undo", GROUP, "--data-dir", str(simple), "--bootstrap-server", broker.node.address]) == 0
     err = capsys.readouterr().err
@@ -374,7 +374,7 @@ def test_undo_says_what_it_doubts(tmp_path: Path, broker: Broker, capsys: pytest
     assert "29 more commits came while the group had no members" in capsys.readouterr().err
 
 
-def test_where_history_has_gaps_restore_says_so_and_deletes_nothing(
+def test_restore_reports_gaps_in_the_history_and_refuses_delete_new(
     tmp_path: Path, broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:
     story = Story(GROUP).members("a").commit(t=10)
