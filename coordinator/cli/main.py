@@ -46,7 +46,7 @@ COMMANDS: Final = {
 
 DESCRIPTION: Final = "A consumer-group coordinator that speaks Kafka's protocol."
 EPILOG: Final = """\
-to get going:
+to get started:
   coordinator serve --topic orders:12           listens on 127.0.0.1:9092, keeps its data in ./data
   coordinator groups list                       in another terminal, once a client has joined
 
@@ -60,8 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         _parser().print_help()
         return 2
     if words[0] not in COMMANDS:
-        _parser().parse_args(words)  # exits with the help, the version or an error; returns only for
-        words = words[1:]  # "--" before a command
+        _parser().parse_args(words)  # exits with help, version or an error, unless the first word is "--"
+        words = words[1:]
     arguments = _parser_of(words[0]).parse_args(words[1:])
     try:
         code: int = arguments.run(arguments)

@@ -40,11 +40,11 @@ and without a daemon that serves the directory. Needs Java and the [spark] extra
 
 EPILOG: Final = """\
 examples:
-  coordinator compact --dry-run                          what there is to do
-  coordinator compact --roll                             now, the newest segments included
-  coordinator compact --watch                            from now on, beside the daemon
+  coordinator compact --dry-run                          show what is due
+  coordinator compact --roll                             compact now, including the newest segments
+  coordinator compact --watch                            keep compacting beside the daemon
   coordinator compact --master spark://head:7077 --data-dir /mnt/shared/data
-  coordinator compact --mode single                      without Spark
+  coordinator compact --mode single                      compact without Spark
 
 docs/compaction.md explains modes, settings and costs."""
 

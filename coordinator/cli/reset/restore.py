@@ -120,16 +120,16 @@ def reset(
 ) -> int:
     """Plan, print and export the reset, and execute it with --execute. `wanted` selects today's offsets to include."""
     from coordinator.cli.reset import output as reset_output
-    from coordinator.cli.reset import wire as reset_wire
+    from coordinator.cli.reset import requests
     from coordinator.cli.reset.plan import Act, make_plan
 
     with Client(arguments.bootstrap_server, arguments.timeout) as client:
         now = reach = None
         try:
             now = {
-                key: value for key, value in reset_wire.todays_offsets(client, arguments.group).items() if wanted(*key)
+                key: value for key, value in requests.todays_offsets(client, arguments.group).items() if wanted(*key)
             }
-            reach = reset_wire.reach(client, then.keys() | now.keys())
+            reach = requests.reach(client, then.keys() | now.keys())
         except UnreachableError as error:
             if arguments.execute:
                 raise
@@ -141,7 +141,7 @@ def reset(
         if arguments.execute and due:
             if not arguments.json:
                 reset_output.show_plan(headline, steps)
-            done = reset_wire.execute(client, arguments.group, steps)
+            done = requests.execute(client, arguments.group, steps)
         reset_output.tell_outcome(arguments, headline, steps, done)
     return _exit_code(steps)
 

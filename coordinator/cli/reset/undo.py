@@ -74,8 +74,8 @@ def _none_found(past: GroupHistory) -> str:
 def _tell_doubts(past: GroupHistory, found: Reset) -> None:
     if found.went_back:
         tell(
-            f"group {past.group} never had members, so what went back last is taken for its last reset; "
-            "look at the plan, and at `coordinator history commits`"
+            f"group {past.group} never had members, so its last commit that went back is taken for the reset; "
+            "check the plan, and `coordinator history commits`"
         )
     elif found.others_while_empty > MANY:
         tell(
@@ -85,7 +85,7 @@ def _tell_doubts(past: GroupHistory, found: Reset) -> None:
     if found.commits_since:
         tell(
             f"the group has committed {_times(found.commits_since)} since that reset; "
-            "undoing it takes these partitions back behind that, too"
+            "undoing it takes these partitions back to before those commits too"
         )
 
 

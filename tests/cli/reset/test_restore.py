@@ -364,7 +364,7 @@ def test_undo_reports_its_doubts(tmp_path: Path, broker: Broker, capsys: pytest.
     simple = Story(GROUP).commit(t=5).wait(9).commit(t=1).wait(9).commit(t=2).source(tmp_path / "simple").data_dir
     assert main(["undo", GROUP, "--data-dir", str(simple), "--bootstrap-server", broker.node.address]) == 0
     err = capsys.readouterr().err
-    assert "never had members, so what went back last is taken for its last reset" in err
+    assert "never had members, so its last commit that went back is taken for the reset" in err
     assert "has committed once since" in err
     busy = Story(GROUP).members("a").empty()
     for number in range(30):
