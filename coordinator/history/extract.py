@@ -35,7 +35,7 @@ from coordinator.history.layout import (
     temporary_files,
     transactions_path,
 )
-from coordinator.history.rows import RowBlock, joined, read_stretches
+from coordinator.history.rows import RowBlock, joined, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
@@ -211,8 +211,8 @@ def extract_segment(
     """Write the files of one segment durably. The marks stay as they are."""
     fs = fs or RealFileSystem()
     directory = offsets_log_dir(source.data_dir, task.partition)
-    stretches = list(read_stretches(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
-    rows = joined(stretch.rows for stretch in stretches)
+    blocks = list(read_blocks(directory, task.partition, task.start, task.end, skip_corrupt=skip_corrupt))
+    rows = joined(block.rows for block in blocks)
     files = dict(_files_of(source.history_dir, task, rows.commits, rows.groups, rows.transactions))
     written = 0
     for path, table in files.items():
@@ -229,10 +229,10 @@ def extract_segment(
         rows.commits.num_rows,
         rows.groups.num_rows,
         len(files),
-        sum(stretch.size_bytes for stretch in stretches),
+        sum(block.size_bytes for block in blocks),
         written,
-        *_whole(stretches, task),
-        tuple((damage.position, damage.reason) for stretch in stretches for damage in stretch.damages),
+        *_whole(blocks, task),
+        tuple((damage.position, damage.reason) for block in blocks for damage in block.damages),
         tuple(str(path.relative_to(source.history_dir)) for path in files),
     )
 
@@ -303,10 +303,10 @@ def parquet_bytes(table: pa.Table) -> bytes:
     return data.getvalue()
 
 
-def _whole(stretches: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
+def _whole(blocks: list[RowBlock], task: ExtractTask) -> tuple[int, int, int]:
     """Return (end of the last gap in a segment's offsets, newest timestamp, newest timestamp in its compacted part)."""
-    offsets = np.concatenate([stretch.offsets for stretch in stretches] or [np.empty(0, np.int64)])
-    times = np.concatenate([stretch.timestamps_ms for stretch in stretches] or [np.empty(0, np.int64)])
+    offsets = np.concatenate([block.offsets for block in blocks] or [np.empty(0, np.int64)])
+    times = np.concatenate([block.timestamps_ms for block in blocks] or [np.empty(0, np.int64)])
     if not len(offsets):
         return task.end, -1, -1
     around = np.concatenate(([task.start - 1], offsets, [task.end]))

@@ -93,7 +93,7 @@ class RowBlock:
     damages: tuple[SkippedBytes, ...]
 
 
-def read_stretches(
+def read_blocks(
     directory: Path,
     log_partition: int,
     start: int,

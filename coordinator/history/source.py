@@ -19,7 +19,7 @@ from coordinator.storage.file_names import HISTORY_DIR, META_NAME
 from coordinator.storage.history_marks import Marks, read_marks
 from coordinator.storage.log.fs import RealFileSystem
 
-_OURS: Final = "coordinator.format.version"
+_FORMAT_VERSION: Final = "coordinator.format.version"
 _PARTITIONS: Final = "offsets.topic.num.partitions"
 
 
@@ -54,7 +54,7 @@ class HistorySource:
             chosen,
             facts.get("cluster.id", ""),
             offsets_partitions or _partitions(data_dir, facts, marks),
-            is_kafkas=bool(facts) and _OURS not in facts,
+            is_kafkas=bool(facts) and _FORMAT_VERSION not in facts,
         )
 
     @property

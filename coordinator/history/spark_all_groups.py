@@ -24,7 +24,7 @@ from pyspark.sql.window import Window
 from coordinator.history.commits import NEVER
 from coordinator.history.layout import TableFile, commit_files, group_files, transaction_files
 from coordinator.history.questions import AGAIN, DEFAULT_WINDOWS, Selection, Standstill
-from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, read_stretches
+from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, read_blocks
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
@@ -119,8 +119,8 @@ class AllGroups:
             for batch in batches:
                 for number in batch.column(0).to_pylist():
                     directory, partition, start, end = ranges[number]
-                    for stretch in read_stretches(directory, partition, start, end, skip_corrupt=skip_corrupt):
-                        yield from rows(partition, stretch.rows).cast(schema).combine_chunks().to_batches()
+                    for block in read_blocks(directory, partition, start, end, skip_corrupt=skip_corrupt):
+                        yield from rows(partition, block.rows).cast(schema).combine_chunks().to_batches()
 
         fields = from_arrow_schema(schema)
         if not ranges:

@@ -22,7 +22,7 @@ from coordinator.history import file_list
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
 from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
 from coordinator.history.rebalances import GenerationMember, GroupRecord
-from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_stretches
+from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_blocks
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
@@ -65,18 +65,18 @@ def load_group(
     directory = offsets_log_dir(source.data_dir, partition)
     begin = _mark(source, partition).next_offset
     try:
-        stretches = list(read_stretches(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
+        blocks = list(read_blocks(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
     except FileNotFoundError:
-        stretches = []  # there is only a history, or another broker of a Kafka has that partition
+        blocks = []  # there is only a history, or another broker of a Kafka has that partition
     except OSError as error:
         raise SegmentsError(f"{directory} cannot be read ({error.strerror or error}); mend its permissions") from None
     mark = _mark(source, partition)
-    live = joined(stretch.rows for stretch in stretches)
+    live = joined(block.rows for block in blocks)
     stored = _extracted(source, group, partition, mark, since_ms, until_ms)
     lost = lost_segments(source, partition, mark, skip_corrupt=skip_corrupt)
     coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
-    for stretch in stretches:
-        coverage.add(stretch.offsets, stretch.timestamps_ms)
+    for block in blocks:
+        coverage.add(block.offsets, block.timestamps_ms)
     coverage.without([segment for segment, _ in lost])
     markers = _markers(_in_order(stored.transactions, live.transactions, mark))
     return GroupHistory(
@@ -91,8 +91,8 @@ def load_group(
             *([file_list.sentence(source.history_dir, partition, lost)] if lost else []),
             *(
                 f"{directory}, byte {damage.position} of a segment: {damage.reason}"
-                for stretch in stretches
-                for damage in stretch.damages
+                for block in blocks
+                for damage in block.damages
             ),
         ),
     )
