@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.committed_rows import Row, committed_rows
 from coordinator.core.context import Context, InvariantError
@@ -26,8 +26,8 @@ from coordinator.core.error_responses import failure
 from coordinator.core.group.checks import check_session_timeout, check_strings
 from coordinator.core.group.counters import Counters
 from coordinator.core.group.creation import CreateGroup
-from coordinator.core.group.describe import describe, describe_error, describe_unknown, list_groups
-from coordinator.core.group.heartbeat import HeartbeatMemo, heartbeat
+from coordinator.core.group.describe import DescribeGroups, describe, describe_error, describe_unknown, list_groups
+from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
 from coordinator.core.group.history import Rebalance
 from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
@@ -47,7 +47,7 @@ from coordinator.core.timers import GroupTimers
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
-from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -70,13 +70,6 @@ DESCRIBED_PER_STEP = 200  # groups and members
 REPEATED_AT_MOST: Final = 20  # a DescribeGroups of more groups describes each once, where Kafka repeats them
 HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one group is looked at
 NONE: Final = ErrorCode.NONE
-
-
-class DescribeGroups(NamedTuple):
-    """A DescribeGroupsRequest, and what its version makes of a group that does not exist (an error from v6 on)."""
-
-    request: DescribeGroupsRequest
-    unknown_is_an_error: bool
 
 
 class GroupCoordinator:
@@ -132,8 +125,6 @@ class GroupCoordinator:
         except Exception as fault:
             self._contain(fault, _group_ids(request), context)
             if not any(reply.ticket is ticket for reply in context.replies):
-                if isinstance(request, DescribeGroups):
-                    request = request.request
                 context.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
         return self._end(context) if context.too_large else context.effects()
 
@@ -286,12 +277,12 @@ class GroupCoordinator:
 
     # -- heartbeats and commits by their bytes -------------------------------------------------------------------
 
-    def heartbeat_memo(
+    def heartbeat_template(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation: int
-    ) -> HeartbeatMemo | None:
+    ) -> HeartbeatTemplate | None:
         """After a Heartbeat that succeeded: a short cut for the next one with the same bytes."""
         group = self._groups.get(group_id)
-        return None if group is None else HeartbeatMemo.of(group, member_id, group_instance_id, generation)
+        return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
     def commit_template(self, request: OffsetCommitRequest) -> CommitTemplate | None:
         """After an OffsetCommit that was accepted: a short cut for others that differ in the offsets alone."""
@@ -478,7 +469,7 @@ class GroupCoordinator:
         context.reply(ticket, ListGroupsResponse(groups=groups))
 
     def _describe_groups(self, command: DescribeGroups, ticket: Ticket, context: Context) -> None:
-        self._in_steps(self._describing(command, ticket, context), command.request, ticket, context)
+        self._in_steps(self._describing(command, ticket, context), command, ticket, context)
 
     def _describing(self, command: DescribeGroups, ticket: Ticket, context: Context) -> Steps:
         with_operations = command.request.include_authorized_operations

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from coordinator.core.group.describe import describe_error
+from coordinator.core.group.describe import DescribeGroups, describe_error
 from coordinator.core.group.join import JoinGroup
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.offsets.commit import OFFSET_COMMIT, TXN_OFFSET_COMMIT, build_response
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
-from protocol.messages.describe_groups import DescribeGroupsRequest, DescribeGroupsResponse
+from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
@@ -56,8 +56,8 @@ _FORMS: Final[Mapping[type, Callable[[Any, ErrorCode], Any]]] = MappingProxyType
             results=[DeletableGroupResult(group_id=name, error_code=int(error)) for name in request.groups_names]
         ),
         ListGroupsRequest: lambda _, error: ListGroupsResponse(error_code=int(error)),
-        DescribeGroupsRequest: lambda request, error: DescribeGroupsResponse(
-            groups=[describe_error(group_id, error) for group_id in request.groups]
+        DescribeGroups: lambda command, error: DescribeGroupsResponse(
+            groups=[describe_error(group_id, error) for group_id in command.request.groups]
         ),
     }
 )

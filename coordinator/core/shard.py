@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection
 
     from coordinator.core.context import Context, PendingAppend
-    from coordinator.core.delayed_append import AppendTimeout, DelayedTask
     from coordinator.core.group.group import Group
+    from coordinator.core.purgatory.purgatory import DelayedOperation
     from coordinator.core.work import Steps, Work
 
 
@@ -82,8 +82,10 @@ class Shard:
         self.appended = 0  # appends so far
         self.groups_by_state = groups_by_state
         self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
-        self.append_timeout: AppendTimeout | None = None
-        self.scan: DelayedTask | Work | None = None  # the look for expired offsets that goes on, else the next one
+        self.append_timeout: DelayedOperation[Context] | None = None
+        self.scan: DelayedOperation[Context] | Work | None = (
+            None  # the look for expired offsets that goes on, else the next one
+        )
         self._all_groups = all_groups  # of all partitions, so that a request finds its group in one look
         self._late = 0  # how many of those in flight have been answered as timed out; they stand in front
 

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Final, cast
 
 from coordinator.core.context import Context
 from coordinator.core.delayed_append import AppendTimeout, AwaitAppends, DelayedTask
-from coordinator.core.group.delayed_heartbeat import DelayedHeartbeat
-from coordinator.core.group.delayed_join import DelayedInitialJoin, DelayedJoin
-from coordinator.core.group.delayed_sync import DelayedSync
+from coordinator.core.group.delayed_operations import (
+    DelayedHeartbeat,
+    DelayedInitialJoin,
+    DelayedJoin,
+    DelayedSync,
+    PendingMember,
+)
 from coordinator.core.group.heartbeat import expire_pending
-from coordinator.core.group.pending_member import PendingMember
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.work import Steps, Work, WorkQueue

@@ -509,7 +509,7 @@ class Connection(asyncio.Protocol):
 
     def _remember_heartbeat(self, frame: bytes, request: Any, route: Route) -> None:
         """Called after a Heartbeat that was answered: the core says whether it may be recognised by its bytes."""
-        memo = self._runtime.core.heartbeat_memo(
+        memo = self._runtime.core.heartbeat_template(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
         is_long = len(frame) > MAX_KEPT_COMMIT_BYTES

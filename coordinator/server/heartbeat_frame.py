@@ -1,8 +1,8 @@
 """Recognise a Heartbeat that is the same as the last one of its connection, byte for byte but for the correlation id.
 
 Nothing of it is decoded, and its answer is the same for everybody, put together from what the route has ready. What the
-heartbeat does to the group is the core's (`HeartbeatMemo`), which also says when it may no longer be taken for granted.
-Decision 6.
+heartbeat does to the group is the core's (`HeartbeatTemplate`), which also says when it may no longer be taken for
+granted. Decision 6.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from coordinator.core.group.heartbeat import HeartbeatMemo
+    from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.server.dispatch import Route
 
 # The correlation id is bytes 4 to 8 of a frame, and 8 to 12 of a read, where the length stands first. They are written
@@ -22,7 +22,7 @@ class HeartbeatFrame:
 
     __slots__ = ("_body", "_head", "_memo", "_read_head", "_size", "_tail", "read_size", "size")
 
-    def __init__(self, frame: bytes, memo: HeartbeatMemo, route: Route) -> None:
+    def __init__(self, frame: bytes, memo: HeartbeatTemplate, route: Route) -> None:
         self.size = len(frame)
         self.read_size = 4 + len(frame)
         self._head = frame[:4]

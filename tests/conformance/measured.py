@@ -26,7 +26,6 @@ OUT_OF_REACH = (
     "def client_error",
     "def describe_error",  # a partition that is still loading
     "def load_group",  # recovery: see test_kafka_log.py
-    "def check_txn_offset_commit",  # not served
     "is DEAD:",  # between the decision to delete a group and its tombstone: a millisecond that no script can aim at
     "if TYPE_CHECKING",
 )

@@ -24,7 +24,6 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.group.group import Group
-    from protocol.messages.heartbeat import HeartbeatRequest
     from protocol.messages.join_group import JoinGroupRequest
     from protocol.messages.sync_group import SyncGroupRequest
 
@@ -32,6 +31,7 @@ NONE: Final = ErrorCode.NONE
 
 MAX_STRING_BYTES: Final = 2**15 - 1  # a record of the log holds no longer string, in bytes of UTF-8
 
+# The answer to a Heartbeat of a valid member of the current generation.
 HEARTBEAT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     {
         EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,  # not reachable: it has no members
@@ -42,7 +42,10 @@ HEARTBEAT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     }
 )
 
-# For a valid member of the present generation.
+# The states in which the Heartbeat of a valid member succeeds.
+HEARTBEAT_SUCCEEDS: Final = frozenset(state for state, error in HEARTBEAT_VERDICT.items() if error is NONE)
+
+# The answer to an OffsetCommit of a valid member of the current generation.
 COMMIT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     {
         EMPTY: ErrorCode.NONE,
@@ -101,14 +104,14 @@ def has_room(group: Group, member_id: str, max_size: int) -> bool:
     return True
 
 
-def check_heartbeat(group: Group, request: HeartbeatRequest) -> ErrorCode:
-    """Spec 5."""
+def check_heartbeat(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
+    """Return the error of a Heartbeat, as Kafka's `ClassicGroup.validateHeartbeat` decides it."""
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    error = check_member(group, request.member_id, request.group_instance_id)
+    error = check_member(group, member_id, group_instance_id)
     if error is not NONE:
         return error
-    if request.generation_id != group.generation:
+    if generation != group.generation:
         return ErrorCode.ILLEGAL_GENERATION
     return HEARTBEAT_VERDICT[group.state]
 
@@ -133,8 +136,14 @@ def check_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
     return NONE
 
 
-def check_offset_commit(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
-    """Spec 7.2, step 6. A generation below 0 is a consumer that manages its own partitions."""
+def check_offset_commit(
+    group: Group, member_id: str, group_instance_id: str | None, generation: int, is_transactional: bool
+) -> ErrorCode:
+    """Return the error of an offset commit, as Kafka's `ClassicGroup.validateOffsetCommit` decides it (KIP-447).
+
+    A generation below 0 comes from a consumer that manages its own partitions. A transactional commit is accepted in
+    any state, also without a member id, because the epoch of its producer fences it.
+    """
     state = group.state
     if state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -146,24 +155,9 @@ def check_offset_commit(group: Group, member_id: str, group_instance_id: str | N
             return error
         if generation != group.generation:
             return ErrorCode.ILLEGAL_GENERATION
-    elif state is not EMPTY:
+    elif not is_transactional:
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return COMMIT_VERDICT[state]
-
-
-def check_txn_offset_commit(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
-    """Spec 7.3. Accepted in any state, and without identity too: what fences it is its producer's epoch."""
-    if group.state is DEAD:
-        return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    if generation < 0 and group.state is EMPTY:
-        return NONE
-    if generation >= 0 or member_id != "" or group_instance_id is not None:
-        error = check_member(group, member_id, group_instance_id)
-        if error is not NONE:
-            return error
-        if generation != group.generation:
-            return ErrorCode.ILLEGAL_GENERATION
-    return NONE
+    return NONE if is_transactional else COMMIT_VERDICT[state]
 
 
 def check_offset_delete(group: Group | None, consumer_type: str) -> ErrorCode:

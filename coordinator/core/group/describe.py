@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from heapq import merge
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.group.state import STABLE, GroupState
 from protocol.error_codes import ErrorCode
-from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember
+from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMember, DescribeGroupsRequest
 from protocol.messages.list_groups import ListedGroup
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ DEAD: Final = "Dead"
 OPERATIONS_NOT_ASKED: Final = -(2**31)
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: bits 3, 6, 8, 10, 11. Without an authorizer, all of them.
 ALL_GROUP_OPERATIONS: Final = 3400
+
+
+class DescribeGroups(NamedTuple):
+    """A DescribeGroupsRequest, and whether a group that does not exist is an error in its version (v6+)."""
+
+    request: DescribeGroupsRequest
+    unknown_is_an_error: bool
 
 
 def list_groups(

@@ -1,19 +1,20 @@
-"""Heartbeats, and what happens when they stop.
+"""Heartbeats, and the end of a session without them.
 
-The answer to a Heartbeat is the group's way to tell a member that a rebalance has begun. `HeartbeatMemo` is the short
-cut for the most frequent request of all: a connection that sees the bytes of its last successful Heartbeat again asks
-the memo, which renews the session exactly as `heartbeat` would, or declines. Sources: spec 5, 10.3.
+The response to a Heartbeat tells a member that a rebalance has begun. `HeartbeatTemplate` is the short path for the
+most frequent request: a connection that receives the bytes of its last successful Heartbeat again asks the template,
+which renews the session exactly as `heartbeat` would, or declines.
+Source: Kafka's `GroupMetadataManager.classicGroupHeartbeat`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from coordinator.core.group.checks import check_heartbeat
+from coordinator.core.group.checks import HEARTBEAT_SUCCEEDS, check_heartbeat
 from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.rebalance import drop_member, maybe_rebalance
-from coordinator.core.group.session import is_waiting_for_us, restart_session
-from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, STABLE
+from coordinator.core.group.session import is_awaiting_response, restart_session
+from coordinator.core.group.state import DEAD, PREPARING_REBALANCE
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
 
@@ -24,12 +25,10 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member
     from protocol.messages.heartbeat import HeartbeatRequest
 
-ANSWERS_NONE: Final = frozenset({COMPLETING_REBALANCE, STABLE})
-
 
 def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: Context) -> None:
-    """A valid Heartbeat renews the session, also while the answer is REBALANCE_IN_PROGRESS."""
-    error = check_heartbeat(group, request)
+    """Answer a Heartbeat. A valid one renews the session, also while the answer is REBALANCE_IN_PROGRESS."""
+    error = check_heartbeat(group, request.member_id, request.group_instance_id, request.generation_id)
     if error is ErrorCode.NONE or error is ErrorCode.REBALANCE_IN_PROGRESS:
         member = group.members[request.member_id]
         restart_session(group, member, member.session_timeout_ms, context)
@@ -37,8 +36,8 @@ def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: 
 
 
 def expire_session(group: Group, member: Member, context: Context) -> None:
-    """The session timer reached its deadline, and nothing moved it."""
-    if group.state is DEAD or member.is_gone or is_waiting_for_us(member):
+    """Remove a member whose session deadline has passed."""
+    if group.state is DEAD or member.is_gone or is_awaiting_response(member):
         return
     context.counters.expired_sessions += 1
     trigger = Trigger.by(Cause.SESSION_EXPIRED, member)
@@ -49,15 +48,19 @@ def expire_session(group: Group, member: Member, context: Context) -> None:
 
 
 def expire_pending(group: Group, member_id: str, context: Context) -> None:
-    """An id was handed out and never used: nobody waits for it any longer."""
+    """Forget a member id that was handed out and not used in time."""
     if group.state is DEAD or not group.remove_pending(member_id):
         return
     if group.state is PREPARING_REBALANCE:
         context.timers.check_joins(group, context)
 
 
-class HeartbeatMemo:
-    """A Heartbeat that succeeded, to be recognised by its bytes. Dies with its member, generation or group."""
+class HeartbeatTemplate:
+    """A Heartbeat that succeeded, for repetitions of it. Declines once its member, generation or group is gone.
+
+    `check_heartbeat` decides when the template is made. Of its inputs only the state and the generation can change
+    while the member keeps its session, so `renew` looks at these two.
+    """
 
     __slots__ = ("_generation", "_group", "_member")
 
@@ -67,24 +70,20 @@ class HeartbeatMemo:
         self._generation = group.generation
 
     @classmethod
-    def of(cls, group: Group, member_id: str, group_instance_id: str | None, generation: int) -> HeartbeatMemo | None:
-        """A memo of the Heartbeat with these fields, if it would succeed now."""
-        member = group.members.get(member_id)
-        if (
-            member is None
-            or group.state not in ANSWERS_NONE
-            or group.generation != generation
-            or (group_instance_id is not None and group.static_members.get(group_instance_id) != member_id)
-        ):
+    def of(
+        cls, group: Group, member_id: str, group_instance_id: str | None, generation: int
+    ) -> HeartbeatTemplate | None:
+        """Return a template of the Heartbeat with these fields, or None if it would fail now."""
+        if check_heartbeat(group, member_id, group_instance_id, generation) is not ErrorCode.NONE:
             return None
-        return cls(group, member)
+        return cls(group, group.members[member_id])
 
     def renew(self, now_ms: int) -> bool:
-        """True: the session is renewed and the answer is NONE. False: take the long way."""
+        """Renew the session. True means that the answer is NONE, False that the Heartbeat must be handled in full."""
         group, member = self._group, self._member
-        if group.generation != self._generation or group.state not in ANSWERS_NONE:
+        if group.generation != self._generation or group.state not in HEARTBEAT_SUCCEEDS:
             return False
-        session = member.session  # a member that is gone has none
+        session = member.session  # None if the member is gone
         deadline_ms = now_ms + member.session_timeout_ms
         if session is None or not session.is_armed or session.fires_at_ms > deadline_ms:
             return False

@@ -31,6 +31,6 @@ def restart_session(group: Group, member: Member, timeout_ms: int, context: Cont
         context.timers.start_session(group, member)
 
 
-def is_waiting_for_us(member: Member) -> bool:
+def is_awaiting_response(member: Member) -> bool:
     """It has sent all it can and awaits an answer: silence proves nothing. A new member has no session yet."""
     return not member.is_new and (member.parked_join is not None or member.parked_sync is not None)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
-from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, check_txn_offset_commit, fits
+from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, fits
 from coordinator.core.group.group import Group
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import EMPTY
@@ -254,10 +254,10 @@ def commit(
         if group is None:
             if generation >= 0:
                 error = ErrorCode.GROUP_ID_NOT_FOUND if producer is None else ErrorCode.ILLEGAL_GENERATION
-        elif producer is None:
-            error = check_offset_commit(group, request.member_id, request.group_instance_id, generation)
         else:
-            error = check_txn_offset_commit(group, request.member_id, request.group_instance_id, generation)
+            is_transactional = producer is not None
+            member_id, instance_id = request.member_id, request.group_instance_id
+            error = check_offset_commit(group, member_id, instance_id, generation, is_transactional)
     if error is not _NONE:
         context.reply(ticket, build_response(response_types, refuse(refused, accepted, error)))
         return

@@ -106,7 +106,7 @@ class CommitTemplate:
         """Return True if the commit would be accepted now as it was then."""
         return (
             self._registry.topics_gone == self._topics_gone
-            and check_offset_commit(self.group, self._member_id, self._instance_id, self._generation) is NONE
+            and check_offset_commit(self.group, self._member_id, self._instance_id, self._generation, False) is NONE
         )
 
     def outcomes(self, error: int) -> list[Outcome]:

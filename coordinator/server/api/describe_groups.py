@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.coordinator import DescribeGroups
+from coordinator.core.group.describe import DescribeGroups
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 

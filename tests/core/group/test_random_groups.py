@@ -132,7 +132,7 @@ class RandomGroups(RuleBasedStateMachine):
         member = self.client(number).member
         member.take_id()
         member.heartbeat()
-        memo = self.cluster.core.heartbeat_memo(
+        memo = self.cluster.core.heartbeat_template(
             member.group_id, member.member_id, member.instance_id, member.generation
         )
         if memo is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.core.group.heartbeat import HeartbeatMemo
+from coordinator.core.group.heartbeat import HeartbeatTemplate
 from coordinator.core.group.history import Cause
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster, Member
@@ -128,14 +128,14 @@ class TestTheMemo:
     """A heartbeat recognised by its bytes does exactly what the long way does, or declines."""
 
     @pytest.fixture
-    def group(self, cluster: Cluster) -> tuple[Cluster, Member, Member, HeartbeatMemo]:
+    def group(self, cluster: Cluster) -> tuple[Cluster, Member, Member, HeartbeatTemplate]:
         a, b = cluster.stable_group(instance_ids=["S0"])
         a.heartbeat()
-        memo = cluster.core.heartbeat_memo("g", a.member_id, "S0", 1)
+        memo = cluster.core.heartbeat_template("g", a.member_id, "S0", 1)
         assert memo is not None
         return cluster, a, b, memo
 
-    def test_it_renews_the_session(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+    def test_it_renews_the_session(self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]) -> None:
         cluster, a, b, memo = group
         for _ in range(10):
             cluster.advance("5s", heartbeating=[b])
@@ -145,12 +145,14 @@ class TestTheMemo:
         assert a.member_id not in cluster.group().members
         assert not memo.renew(cluster.clock.now_ms)
 
-    def test_it_declines_while_the_group_prepares(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+    def test_it_declines_while_the_group_prepares(
+        self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
+    ) -> None:
         cluster, _, b, memo = group
         b.join(protocols=[("range", b"other")])
         assert not memo.renew(cluster.clock.now_ms)
 
-    def test_it_declines_in_another_generation(self, group: tuple[Cluster, Member, Member, HeartbeatMemo]) -> None:
+    def test_it_declines_in_another_generation(self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]) -> None:
         cluster, a, b, memo = group
         b.join(protocols=[("range", b"other")])
         a.join()
@@ -159,7 +161,7 @@ class TestTheMemo:
         assert not memo.renew(cluster.clock.now_ms)
 
     def test_it_declines_for_a_member_that_was_replaced(
-        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+        self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
         cluster, _, _, memo = group
         cluster.member(instance_id="S0").join()
@@ -167,14 +169,14 @@ class TestTheMemo:
         assert not memo.renew(cluster.clock.now_ms)
 
     def test_it_declines_once_the_coordinator_has_gone(
-        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+        self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
         cluster, _, _, memo = group
         cluster.shutdown()
         assert not memo.renew(cluster.clock.now_ms)
 
     def test_it_declines_when_the_timer_would_have_to_be_moved_earlier(
-        self, group: tuple[Cluster, Member, Member, HeartbeatMemo]
+        self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
         cluster, a, _, memo = group
         cluster.group().members[a.member_id].session_timeout_ms = 1
@@ -182,7 +184,7 @@ class TestTheMemo:
 
     def test_there_is_none_for_a_heartbeat_that_would_fail(self, cluster: Cluster) -> None:
         a, b = cluster.stable_group(instance_ids=["S0"])
-        memo = cluster.core.heartbeat_memo
+        memo = cluster.core.heartbeat_template
         assert memo("other", a.member_id, None, 1) is None
         assert memo("g", "x", None, 1) is None
         assert memo("g", a.member_id, None, 2) is None
