@@ -1,1 +1,1 @@
-"""The group coordinator. Pure: the clock, the log and the source of member ids are handed in."""
+"""The group coordinator. It does no I/O: the clock, the log and the source of member ids are passed in."""

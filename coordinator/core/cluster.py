@@ -1,14 +1,13 @@
-"""The cluster: which nodes there are, and which of them owns what.
+"""The cluster: its nodes, and the node that owns each partition.
 
-Ownership is a rule, not an agreement: from the ids of all nodes anybody computes who owns a partition of the offsets
-log (and with it the groups in it) and a partition of an embedded topic. So nothing is elected, and nodes that know the
-same ids can never disagree. A partition of a topic that was created with a manual assignment is owned by the node that
-the catalogue names for it, as long as the cluster has that node. The controller, which alone changes the catalogue of
-topics, is the lowest id. Everything else asks the `Ownership` interface, so that an owner that is agreed upon may take
-the place of the rule one day.
+Owners are computed, not elected: from the ids of all nodes each node computes the owner of a partition of the offsets
+log (and so of its groups) and of a partition of an embedded topic. Nodes that know the same ids cannot disagree. A
+partition of a topic created with a manual assignment is owned by the node named in the catalogue, while the cluster has
+that node. The controller, which alone changes the catalogue of topics, is the lowest id. Callers use the `Ownership`
+interface, so that another implementation can replace the computed one.
 
-A node alone is a cluster of one: there is no other case. Nodes compare what they know (`ClusterIdentity`) before they
-talk: if two sides computed owners from different facts, both might own the same group. Pure: no socket here.
+A single node is a cluster of one. Nodes compare their `ClusterIdentity` before they exchange requests: with different
+facts both might own the same group. This module uses no socket.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ if TYPE_CHECKING:
 
     from coordinator.config.values import Address
 
-# Each node has 2^40 producer ids of its own, those below the first block were given by nodes that were alone.
+# Each node has a block of 2^40 producer ids. Ids below the first block were given by single nodes.
 PRODUCER_ID_BITS: Final = 40
 
 
 class ClusterNode(NamedTuple):
-    """A node, under the address that clients and other nodes connect to."""
+    """A node, with the address that clients and other nodes connect to."""
 
     id: int
     host: str
@@ -39,7 +38,7 @@ class ClusterNode(NamedTuple):
 
 
 class Ownership(Protocol):
-    """Who owns what, by node id. The same answer on every node of the cluster."""
+    """Owners by node id, the same on every node of the cluster."""
 
     @property
     def controller(self) -> int:
@@ -53,7 +52,7 @@ class Ownership(Protocol):
 
 
 class StaticOwnership:
-    """Owners by the rule: round robin over the ids in ascending order, for a topic from a place its name decides."""
+    """Owners by round robin over the ascending ids; for a topic the start depends on its name."""
 
     __slots__ = ("_ids",)
 
@@ -70,13 +69,13 @@ class StaticOwnership:
     def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
         if assigned in self._ids:
             return assigned
-        # The checksum of the name spreads topics of one partition over the nodes.
+        # The checksum spreads topics with one partition over the nodes.
         return self._ids[(zlib.crc32(topic.encode()) + partition) % len(self._ids)]
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """All nodes, by id in ascending order, as one of them sees it."""
+    """All nodes by ascending id, and the id of this node."""
 
     nodes: Mapping[int, ClusterNode]
     node_id: int
@@ -84,13 +83,13 @@ class Cluster:
 
     @classmethod
     def of(cls, addresses: Mapping[int, Address], node_id: int) -> Cluster:
-        """The static cluster of these nodes. `node_id` is one of them."""
+        """Return the static cluster of these nodes. `node_id` is one of them."""
         nodes = {number: ClusterNode(number, *addresses[number]) for number in sorted(addresses)}
         return cls(nodes, node_id, StaticOwnership(nodes))
 
     @classmethod
     def alone(cls, node_id: int, host: str = "", port: int = 0) -> Cluster:
-        """A node without others."""
+        """Return the cluster of a single node."""
         return cls({node_id: ClusterNode(node_id, host, port)}, node_id, StaticOwnership((node_id,)))
 
     @property
@@ -113,24 +112,24 @@ class Cluster:
         return [node for node in self.nodes.values() if node.id != self.node_id]
 
     def coordinator(self, offsets_partition: int) -> ClusterNode:
-        """The node of the groups in a partition of the offsets log."""
+        """Return the node that coordinates the groups in a partition of the offsets log."""
         return self.nodes[self.ownership.owner_of_offsets_partition(offsets_partition)]
 
     def owns_offsets_partition(self, partition: int) -> bool:
         return self.ownership.owner_of_offsets_partition(partition) == self.node_id
 
     def first_producer_id(self, seconds_since_epoch: int) -> int:
-        """Where the producer ids of a node begin that has given none; no other node reaches it, nor a past life did.
+        """Return the first producer id of a node that has given none. No other node uses it.
 
-        The time is part of it because a node whose disk was lost begins anew, while the others still know the producers
-        it had: a number given twice would make them take new records for repeated ones. A block leaves room for 256
-        ids in each second since 1970, until 2106.
+        It depends on the time because a node that lost its disk starts again, while the other nodes still know its
+        producers: with a repeated id they would take new records for duplicates. A block has room for 256 ids in each
+        second since 1970, until 2106.
         """
         return 0 if self.is_alone else ((self.node_id + 1) << PRODUCER_ID_BITS) + (seconds_since_epoch << 8)
 
 
 class ClusterIdentity(NamedTuple):
-    """What all nodes of a cluster must know alike, because owners are computed from it."""
+    """Facts that all nodes of a cluster must share, because owners are computed from them."""
 
     cluster_id: str
     nodes: tuple[ClusterNode, ...]
@@ -138,7 +137,7 @@ class ClusterIdentity(NamedTuple):
 
 
 def why_different(one: ClusterIdentity, other: ClusterIdentity, names: tuple[str, str]) -> str | None:
-    """The first difference between what two nodes know, in a sentence that is true in the log of both; None if none."""
+    """Describe the first difference between two nodes in a sentence that fits the log of both; None if they agree."""
     here, there = names
     if one.cluster_id != other.cluster_id:
         return f"cluster.id is {one.cluster_id!r} on {here} and {other.cluster_id!r} on {there}"

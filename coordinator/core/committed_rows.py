@@ -1,12 +1,11 @@
-"""What memory holds from the older part of a log: for the check that a compacted log says the same.
+"""Rows of the committed offsets and groups in memory, for the comparison with a compacted log.
 
-Every committed offset knows where its record stands in the log, and so does every group. Of those that stand below a
-given offset this yields rows, a few hundred at a time, so that the event loop can serve others in between. No copy of
-the whole is ever made, and none is needed: what changes meanwhile has a newer record, beyond that offset, and whoever
-compares finds that record in the log. So each row is right at the moment it is yielded, and a row that is missing has
-been overwritten or deleted by something that is already durable.
+Each committed offset and each group knows the log offset of its record. `committed_rows` yields those below a given
+offset, a few hundred at a time, so that the event loop can run other work in between. No copy of the state is needed: a
+value that changes meanwhile has a newer record beyond that offset, which the comparison finds in the log. So each row
+is correct when it is yielded, and a missing row has been overwritten or deleted by a durable record.
 
-Offsets of open transactions are left out: they are not committed.
+Offsets of open transactions are not included, because they are not committed.
 """
 
 from __future__ import annotations
@@ -18,27 +17,27 @@ if TYPE_CHECKING:
     from coordinator.core.offsets.store import OffsetStore
     from coordinator.core.shard import Shard
 
-# group, topic, partition, log offset of the record, then what it says: offset, leader epoch, metadata, commit and
-# expiry time in ms
+# group, topic, partition, log offset of the record, and its content: offset, leader epoch, metadata, commit and expiry
+# time in ms
 OffsetRow = tuple[str, str, int, int, int, int, str, int, int]
 GroupRow = tuple[str, int]  # group, log offset of its newest record
 Row = OffsetRow | GroupRow
 
-ROWS_AT_ONCE = 256  # not Final: a test changes it, in the compiled build too
-LOOKED_AT_ONCE: Final = 1024  # entries, whether they give rows or not
+ROWS_AT_ONCE = 256  # not Final, because a test changes it and mypyc inlines Final constants
+LOOKED_AT_ONCE: Final = 1024  # entries per step, with or without rows
 
 
 class StateChangedError(Exception):
-    """The partition was loaded anew while it was being read: begin again."""
+    """The partition was loaded again while it was being read; the caller must start again."""
 
 
 def committed_rows(shard: Shard, below_offset: int) -> Iterator[list[Row]]:
-    """The rows whose records stand below `below_offset`, in no order; sometimes an empty list, to let others run.
+    """Yield the rows with records below `below_offset`, in no order; sometimes an empty list, to end a step.
 
-    Everything may happen between two of them, and before the first. StateChangedError: the partition is not what it
-    was when this was called.
+    Other events may run between two lists and before the first. Raises StateChangedError if the partition was loaded
+    again since the call.
     """
-    store = shard.offsets  # now, and not when the first row is asked for: it may be being loaded by then
+    store = shard.offsets  # read now and not with the first row, when the partition may be loading
 
     def rows() -> Iterator[list[Row]]:
         for some in _rows(shard, store, below_offset):

@@ -1,13 +1,12 @@
-"""One event while it is being decided: its moment, what it may consult, and what it asks for so far.
+"""The context of one event: its time, its configuration, and the effects that it asks for.
 
-Operations on a group are functions of (group, request, event). They change the group, and say what must happen by
-`context.reply` and `context.append`; nothing is performed. An append is handed over together with an `PendingAppend`:
-data that knows what to do when the append is durable, failed, or late. An append that is larger than
-`message.max.bytes` takes no offsets and fails at the end of the event, before others are numbered behind it. Timers are
-asked for by `context.timers`, which the core implements with its purgatories.
+Operations on a group are functions of (group, request, context). They change the group and request effects by
+`context.reply` and `context.append`; nothing is performed. An append comes with a `PendingAppend`, which handles its
+outcome: durable, failed, or late. An append larger than `message.max.bytes` takes no offsets and fails at the end of
+the event, before later appends are numbered. Timers are requested by `context.timers`, which the core implements.
 
-Promise: `context.reply` sends at once, so it must promise nothing that is not durable; what depends on an append is
-replied by its `PendingAppend`.
+Promise: `context.reply` is sent at once, so it must depend on nothing that is not durable. A reply that depends on an
+append is sent by its `PendingAppend`.
 """
 
 from __future__ import annotations
@@ -28,11 +27,11 @@ if TYPE_CHECKING:
     from coordinator.core.shard import Shard
 
 Records = tuple[tuple[bytes, bytes | None], ...]
-RECORD_OVERHEAD: Final = 16  # bytes of a record beside key and value, at most, for keys and values below 1 MiB
+RECORD_OVERHEAD: Final = 16  # upper bound of the bytes beside key and value, if both are below 1 MiB
 
 
 class InvariantError(Exception):
-    """Something that must hold for a group does not. Its partition is loaded again from the log."""
+    """A broken invariant of a group. Its partition is loaded again from the log."""
 
     def __init__(self, group_id: str, message: str) -> None:
         super().__init__(f"group {group_id!r}: {message}")
@@ -40,60 +39,60 @@ class InvariantError(Exception):
 
 
 class PendingAppend:
-    """An append on its way to the disk, and what its fate decides. Data of the core's own (`Append.then`)."""
+    """An append in flight, with the actions for its outcome. It is the `then` of its `Append`."""
 
     __slots__ = ("deadline_ms", "group", "last_offset", "sequence")
 
-    writes_group = False  # whether it is the record of its group, alone
+    writes_group = False  # True if it consists of the record of its group
     group: Group | None
-    sequence: int  # the how manieth append of its partition
+    sequence: int  # 1-based position of the append in its partition
     last_offset: int
     deadline_ms: int  # offsets.commit.timeout.ms after it began
 
     def durable(self, context: Context) -> None:
-        """The records are on disk: apply them, answer."""
+        """Apply the records, which are on disk, and answer."""
 
     def failed(self, error: ErrorCode, context: Context) -> None:
-        """The records never happened: undo, answer. `error` is the log's, not yet the client's."""
+        """Undo the change and answer; the log has none of the records. `error` is the log's, not the client's."""
 
     def timed_out(self, context: Context) -> None:
-        """Too late for an answer of success. The append goes on and its outcome is still applied."""
+        """Answer with an error, because the append takes too long. Its outcome is still applied later."""
         self.abandoned(client_error(ErrorCode.REQUEST_TIMED_OUT), context)
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
-        """Answer `error` to whoever waits for this append; nothing else."""
+        """Answer the requests that wait for this append with `error`, and change nothing else."""
 
 
 class Timers(Protocol):
-    """What may be waited for. The core makes delayed operations of these."""
+    """Requests for timers, which the core turns into delayed operations."""
 
     def await_joins(self, group: Group, deadline_ms: int, context: Context) -> None:
-        """Complete the join phase when all have joined (perhaps now), at the latest at the deadline."""
+        """Complete the join phase when all members have joined (perhaps now), at the latest at the deadline."""
 
     def await_first_joins(self, group: Group, delay_ms: int, remaining_ms: int, context: Context) -> None:
-        """The initial delay: the join phase completes when it has run out, and no sooner."""
+        """Complete the join phase at the end of the initial delay, and not before."""
 
     def check_joins(self, group: Group, context: Context) -> None:
-        """A member joined or is gone: complete the join phase if that was the last one missing."""
+        """Complete the join phase if all members have joined. Called when a member joined or was removed."""
 
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
-        """At the deadline, remove the members that have not sent their SyncGroup."""
+        """Remove at the deadline the members that have not sent their SyncGroup."""
 
     def make_room_for_pending(self, context: Context) -> None:
-        """One more id will be handed out: forget the oldest if there are group.max.pending.members in all groups."""
+        """Forget the oldest pending ids if all groups together have group.max.pending.members."""
 
     def await_pending(self, group: Group, member_id: str, deadline_ms: int) -> Timer:
-        """Forget, at the deadline, an id that was handed out and not used."""
+        """Forget a pending member id at the deadline."""
 
     def start_session(self, group: Group, member: Member) -> None:
         """Arm the session timer for `member.session_deadline_ms`."""
 
     def watch_appends(self, shard: Shard) -> None:
-        """Notice when the oldest append in flight becomes too old."""
+        """Answer appends that are in flight for longer than offsets.commit.timeout.ms."""
 
 
 class Context:
-    """See the module. The core owns one and uses it for one event after the other."""
+    """The current event: its time, and the effects so far. The core reuses one object for all events."""
 
     __slots__ = (
         "appends",
@@ -126,20 +125,20 @@ class Context:
         self.counters = counters
         self.new_member_uuid = new_member_uuid
         self.on_rebalance = on_rebalance
-        self.on_too_large = on_too_large  # called with group and bytes of an append that is larger than that
-        self.now_ms = 0  # monotonic: for timers
-        self.wall_ms = 0  # since the epoch: for records
-        self.deadline_ms = 0  # the last one that a session was given
+        self.on_too_large = on_too_large  # called with the group id and bytes of an append above message.max.bytes
+        self.now_ms = 0  # monotonic clock, for timers
+        self.wall_ms = 0  # since the epoch, for records
+        self.deadline_ms = 0  # the last deadline of a session, shared by equal ones
         self.replies: list[Reply] = []
         self.appends: list[Append] = []
-        self.too_large: deque[PendingAppend] = deque()  # to be told so at the end of the event
+        self.too_large: deque[PendingAppend] = deque()  # they fail at the end of the event
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Send `response` now."""
         self.replies.append(Reply(ticket, response))
 
     def append(self, group: Group, records: Records, then: PendingAppend, producer: Producer | None = None) -> None:
-        """Append `records` of `group` to the log; `then` decides by the outcome. Offsets are given here, in order."""
+        """Append `records` of `group` to the log; `then` handles the outcome. Offsets are assigned here, in order."""
         then.group = group
         if self.append_to(group.shard, records, then, producer):
             group.in_flight += 1
@@ -153,9 +152,9 @@ class Context:
         *,
         marker: bool | None = None,
     ) -> bool:
-        """The same for something that belongs to a partition rather than to one group. A marker takes one offset.
+        """Append records that belong to a partition rather than to one group. A marker takes one offset.
 
-        False: the records are too large, and `then` will be told so.
+        Returns False if the records are too large; `then` fails at the end of the event.
         """
         size = RECORD_OVERHEAD * len(records)
         for key, value in records:
@@ -176,7 +175,7 @@ class Context:
         return True
 
     def effects(self) -> Effects:
-        """What the event asked for; the event is then ready for the next one."""
+        """Return the effects of the event and prepare the context for the next one."""
         if self.appends:
             effects = Effects(tuple(self.replies), tuple(self.appends))
             self.appends.clear()
@@ -188,7 +187,8 @@ class Context:
         return effects
 
 
-# What a client hears of a failed append: errors that make it look for the coordinator and try again. Spec 4.6.
+# Errors of the log, and the errors that make a client look up the coordinator and retry. Source:
+# `handleOperationException` of Kafka's `GroupCoordinatorService`.
 _CLIENT_ERROR = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -204,5 +204,5 @@ _CLIENT_ERROR = {
 
 
 def client_error(error: ErrorCode) -> ErrorCode:
-    """The error of the log as a client of a group should hear it."""
+    """Return the error that a client of a group is sent for an error of the log."""
     return _CLIENT_ERROR.get(error, error)

@@ -1,16 +1,13 @@
 """The group coordinator: events in, effects out.
 
-Four things can happen to it: a request arrives (`handle`), time passes (`advance_clock`), an append became durable
-(`appended`), an append failed (`append_failed`). Each runs to its end, alone, and returns `Effects`; the coordinator
-performs nothing, reads no clock and draws no random number. `next_deadline_ms` says when time matters next. Besides:
-loading a partition from its log, the deletion of a topic, and the end of the process.
+It has four inputs: a request (`handle`), the time (`advance_clock`), a durable append (`appended`) and a failed append
+(`append_failed`). Each call runs to its end and returns `Effects`; the coordinator performs no I/O, reads no clock and
+draws no random numbers. `next_deadline_ms` is the time of the next timer. Other calls load a partition, report a
+deleted topic, and end the process. This module finds the partition and group of a request, or the error that refuses
+it. `core.group` (members, rebalances) and `core.offsets` (commits, deletion, expiration, recovery) do the rest.
 
-Here requests find their partition and group, or hear why that cannot serve (spec 0.3). What happens then is in
-`coordinator.core.group` (members and rebalances) and `coordinator.core.offsets` (commits, deletion, expiry, recovery);
-what waits is in `coordinator.core.purgatory`.
-
-An exception in one group breaks nothing else: its request gets UNKNOWN_SERVER_ERROR, its partition forgets everything
-and is to be loaded again from the log (`take_broken_partitions`), and `take_faults` says what to write down.
+An exception in one group does not affect others: its request gets UNKNOWN_SERVER_ERROR, its partition is unloaded and
+is to be loaded again from the log (`take_broken_partitions`), and `take_faults` returns the traceback.
 """
 
 from __future__ import annotations
@@ -61,19 +58,19 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.group.group import Group
 
-# What one call of `advance_clock` runs at most; the rest is due at once, and other events run in between.
+# Timers run by one call of `advance_clock`. The rest is due at once, and other events may run in between.
 MAX_TIMERS_PER_EVENT: Final = 250
 MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
-# What tests change is not Final: the compiler would write it into the code.
+# Not Final, because tests change it and mypyc inlines Final constants.
 DESCRIBED_PER_STEP = 200  # groups and members
-REPEATED_AT_MOST: Final = 20  # a DescribeGroups of more groups describes each once, where Kafka repeats them
-HASHED_PER_UNIT: Final = 7  # as a shift: characters of a group's id that are hashed while one group is looked at
+REPEATED_AT_MOST: Final = 20  # above, DescribeGroups describes each group once; Kafka repeats them
+HASHED_PER_UNIT: Final = 7  # as a shift: hashing 128 characters of a group id counts as one more group
 NONE: Final = ErrorCode.NONE
 
 
 class GroupCoordinator:
-    """See the module."""
+    """Coordinator of the groups of one node, with all their partitions and timers."""
 
     def __init__(
         self,
@@ -87,9 +84,9 @@ class GroupCoordinator:
         on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
     ) -> None:
-        self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime keeps it right
+        self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.metrics = Counters()
-        self.unknown_records = 0  # records of kinds that are not ours, met while loading
+        self.unknown_records = 0  # records of unknown kinds, found while loading
         self._registry = GroupRegistry(partitions, owns)
         self._groups = self._registry.groups
         self._timers = GroupTimers()
@@ -118,7 +115,7 @@ class GroupCoordinator:
     # -- the four inputs -----------------------------------------------------------------------------------------
 
     def handle(self, request: Any, ticket: Ticket, now_ms: int) -> Effects:
-        """A request. Its ticket is in the replies, or parked, or waits for an append."""
+        """Handle a request. Its ticket is replied to, parked, or waits for an append."""
         context = self._begin(now_ms)
         try:
             self._handlers[type(request)](request, ticket, context)
@@ -129,7 +126,7 @@ class GroupCoordinator:
         return self._end(context) if context.too_large else context.effects()
 
     def advance_clock(self, now_ms: int) -> Effects:
-        """Time has passed: run what is due, up to a bound."""
+        """Run the timers that are due, MAX_TIMERS_PER_EVENT at most."""
         context = self._begin(now_ms)
         wheel = self._timers.wheel
         wheel.advance(now_ms)
@@ -144,9 +141,9 @@ class GroupCoordinator:
         return self._end(context)
 
     def appended(self, partition: int, high_watermark: int, now_ms: int, at_most: int = MAX_OFFSET) -> Effects:
-        """Everything below `high_watermark` is durable. Of much, about the oldest `at_most` records are applied.
+        """Apply the appends below `high_watermark`, which are durable: about `at_most` records in one call.
 
-        What is left (`is_behind`) is for further calls; others may run in between, nobody has been told of it yet.
+        Further calls apply the rest (`is_behind`). Other events may run in between, since no client has an answer yet.
         """
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
@@ -170,12 +167,12 @@ class GroupCoordinator:
         return self._end(context) if context.too_large else context.effects()
 
     def is_behind(self, partition: int, high_watermark: int) -> bool:
-        """Whether something below `high_watermark` has not been applied yet."""
+        """Return whether an append below `high_watermark` has not been applied yet."""
         in_flight = self._registry.partitions[partition].in_flight
         return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
     def append_failed(self, partition: int, from_offset: int, error: ErrorCode, now_ms: int) -> Effects:
-        """Nothing from `from_offset` on is in the log; the next append takes that offset."""
+        """Fail the appends from `from_offset` on, which are not in the log. The next append takes that offset."""
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
         try:
@@ -192,40 +189,40 @@ class GroupCoordinator:
 
     @property
     def has_work(self) -> bool:
-        """Whether something that is too long for one event has a step to do: call `work`, and others in between."""
+        """True if work that is split into steps is due: call `work`, with other events in between."""
         return self._timers.work.is_due
 
     def work(self, now_ms: int) -> Effects:
-        """Do one step of what is too long for one event."""
+        """Run one step of the work that is too long for one event."""
         context = self._begin(now_ms)
         self._timers.work.step(context)
         return self._end(context)
 
     @property
     def has_new_deadline(self) -> bool:
-        """Whether `next_deadline_ms` may be earlier than when it was last asked."""
+        """True if `next_deadline_ms` may be earlier than at its last call."""
         return self._timers.wheel.has_new_deadline
 
     @property
     def is_troubled(self) -> bool:
-        """Whether there are faults or broken partitions to be taken."""
+        """True if there are faults or broken partitions to be taken."""
         return bool(self._faults or self._broken)
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `advance_clock` at the latest."""
+        """Return the latest time for the next call of `advance_clock`; None if no timer is armed."""
         return self._timers.wheel.next_deadline_ms()
 
-    # -- what else can happen ------------------------------------------------------------------------------------
+    # -- other events --------------------------------------------------------------------------------------------
 
     def topic_partitions_deleted(self, topic: str, partitions: Iterable[int], now_ms: int) -> Effects:
-        """A topic, or some of its partitions, is gone."""
+        """Delete the committed offsets of a topic, or of some of its partitions, that was deleted."""
         context = self._begin(now_ms)
         self._registry.topics_gone += 1
         forget_topic(self._registry, self._timers, topic, frozenset(partitions), context)
         return self._end(context)
 
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
-        """A transaction that has offsets in `partition` ends: append its marker. Ignored while it cannot serve."""
+        """Append the marker that ends a transaction with offsets in `partition`. Ignored if that is not active."""
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
         if shard.state is PartitionState.ACTIVE:
@@ -234,7 +231,7 @@ class GroupCoordinator:
         return self._end(context)
 
     def shutdown(self, now_ms: int) -> Effects:
-        """The process ends: whoever waits is told to look for the coordinator again (spec 12.7)."""
+        """Unload all partitions at the end of the process. Parked requests get NOT_COORDINATOR (clients retry)."""
         context = self._begin(now_ms)
         self._timers.work.finish(context)
         self._registry.is_down = True
@@ -246,16 +243,16 @@ class GroupCoordinator:
     # -- loading -------------------------------------------------------------------------------------------------
 
     def load_begin(self, partition: int) -> None:
-        """The log of a partition will be read. What it held is forgotten; who waits there hears with the next event."""
+        """Unload a partition whose log will be read. The next event replies to the requests that were parked there."""
         shard = self._registry.partitions[partition]
         if shard.state is PartitionState.ACTIVE:
             self._unload(shard, self._event)
         shard.state = PartitionState.LOADING
 
     def loaded(self, partition: int, loaded_state: LoadedState, next_offset: int, now_ms: int) -> Effects:
-        """The log has been read, since `load_begin`: groups and offsets are what it says, every session begins anew.
+        """Activate a partition with the groups and offsets of its log, read since `load_begin`. All sessions restart.
 
-        The groups of the harvest were made for `partition(number)`.
+        The groups in `loaded_state` were made for `partition(number)`.
         """
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
@@ -271,27 +268,27 @@ class GroupCoordinator:
         return self._end(context)
 
     def load_failed(self, partition: int) -> None:
-        """The log of a partition cannot be read or understood."""
+        """Mark a partition as failed, because its log cannot be read or decoded."""
         shard = self._registry.partitions[partition]
         shard.state = PartitionState.FAILED
 
-    # -- heartbeats and commits by their bytes -------------------------------------------------------------------
+    # -- templates of heartbeats and commits ---------------------------------------------------------------------
 
     def heartbeat_template(
         self, group_id: str, member_id: str, group_instance_id: str | None, generation: int
     ) -> HeartbeatTemplate | None:
-        """After a Heartbeat that succeeded: a short cut for the next one with the same bytes."""
+        """Return a template of a Heartbeat that succeeded, for the next one with the same bytes."""
         group = self._groups.get(group_id)
         return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
     def commit_template(self, request: OffsetCommitRequest) -> CommitTemplate | None:
-        """After an OffsetCommit that was accepted: a short cut for others that differ in the offsets alone."""
+        """Return a template of an OffsetCommit that succeeded, for later ones that differ in the offsets only."""
         return CommitTemplate.of(self._registry, request, self._topic_check, self._config.offset_metadata_max_bytes)
 
-    # -- what others look at -------------------------------------------------------------------------------------
+    # -- queries -------------------------------------------------------------------------------------------------
 
     def committed_rows(self, partition: int, below_offset: int) -> Iterator[list[Row]] | None:
-        """What memory has from the log of a partition below an offset; None while it is not served from here."""
+        """Yield the state in memory from records below an offset; None if this node does not serve the partition."""
         shard = self._registry.partitions[partition]
         return committed_rows(shard, below_offset) if shard.state is PartitionState.ACTIVE else None
 
@@ -301,7 +298,7 @@ class GroupCoordinator:
 
     @property
     def groups(self) -> dict[str, Group]:
-        """All groups by id; not to be changed."""
+        """All groups by id. The caller must not change it."""
         return self._groups
 
     @property
@@ -310,7 +307,7 @@ class GroupCoordinator:
 
     @property
     def groups_by_state(self) -> dict[GroupState, int]:
-        """Kept live; not to be changed."""
+        """Live numbers of groups. The caller must not change it."""
         return self._registry.groups_by_state
 
     @property
@@ -337,17 +334,17 @@ class GroupCoordinator:
         return self._registry.partitions[number]
 
     def partition_for(self, group_id: str) -> int:
-        """The partition of the offsets log that a group belongs to."""
+        """Return the partition of the offsets log that a group belongs to."""
         return self._registry.partition_of(group_id)
 
     def take_broken_partitions(self) -> list[int]:
-        """Partitions to be loaded again; each is told once."""
+        """Return the partitions to be loaded again, each one once."""
         broken = list(self._broken)
         self._broken.clear()
         return broken
 
     def take_faults(self) -> list[str]:
-        """What went wrong since the last call, each with its traceback."""
+        """Return the tracebacks of the faults since the last call."""
         faults = self._faults[:]
         self._faults.clear()
         return faults
@@ -383,7 +380,7 @@ class GroupCoordinator:
             self._join_new_group(command, ticket, context)
 
     def _join_new_group(self, command: JoinGroup, ticket: Ticket, context: Context) -> None:
-        """The first JoinGroup makes the group, whatever comes of it, and its record, for which its answer waits."""
+        """Create a group for its first JoinGroup, even if that fails. The answer waits for the group's record."""
         group = self._registry.create(command.request.group_id, context)
         if group is None:
             context.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE))
@@ -409,7 +406,7 @@ class GroupCoordinator:
             return
         error = self._refusal(request.group_id)
         if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            error = NONE  # blind success: the member is spared a rejoin that loading would refuse
+            error = NONE  # success, as in Kafka: a member that rejoined would be refused until the partition is loaded
         elif error is NONE:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         context.reply(ticket, HeartbeatResponse(error_code=int(error)))
@@ -426,7 +423,7 @@ class GroupCoordinator:
         )
 
     def _refusal(self, group_id: str) -> ErrorCode:
-        """For requests that may not name the empty group."""
+        """Return the error for a group that is not in memory, in requests where the empty id is invalid."""
         if self._registry.is_down:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         return self._registry.refusal(group_id) if group_id else ErrorCode.INVALID_GROUP_ID
@@ -437,7 +434,7 @@ class GroupCoordinator:
         commit(self._registry, request, self._topic_check, ticket, context)
 
     def _offset_fetch(self, request: OffsetFetchRequest, ticket: Ticket, context: Context) -> None:
-        # A lambda: compiled, a function within a function that has a name refers to itself, which makes a cycle.
+        # A lambda, because mypyc makes a reference cycle of a named inner function.
         fetch_offsets(
             self._registry,
             self._timers,
@@ -474,10 +471,10 @@ class GroupCoordinator:
     def _describing(self, command: DescribeGroups, ticket: Ticket, context: Context) -> Steps:
         with_operations = command.request.include_authorized_operations
         described = []
-        looked = 0  # groups and members since the last step
+        looked = 0  # groups and members in this step
         asked: Iterable[str] = command.request.groups
         if len(command.request.groups) > REPEATED_AT_MOST:
-            asked = dict.fromkeys(asked)  # each once: the answer to a short request is bounded
+            asked = dict.fromkeys(asked)  # each once, which bounds the response to a short request
         for group_id in asked:
             if looked >= DESCRIBED_PER_STEP:
                 looked = 0
@@ -496,10 +493,10 @@ class GroupCoordinator:
             looked += 1 + (len(group_id) >> HASHED_PER_UNIT)
         context.reply(ticket, DescribeGroupsResponse(groups=described))
 
-    # -- inside --------------------------------------------------------------------------------------------------
+    # -- internal ------------------------------------------------------------------------------------------------
 
     def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, context: Context) -> None:
-        """Answer a request in as many steps as it takes; mostly the first is the last."""
+        """Answer a request in steps. The first one runs now and is usually the only one."""
         self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
 
     def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
@@ -524,7 +521,7 @@ class GroupCoordinator:
         return context.effects()
 
     def _check_waiting(self, key: tuple[str, str | int], context: Context) -> None:
-        """Requests that wait for the appends of a group, or of a partition, may go on now."""
+        """Complete the requests that waited for the appends of a group or of a partition."""
         appends = self._timers.appends
         if appends.watched_keys:
             appends.check_and_complete(key, context)
@@ -532,7 +529,7 @@ class GroupCoordinator:
     def _contain(
         self, fault: Exception, group_ids: Iterable[str], context: Context, shard: Shard | None = None
     ) -> None:
-        """Something that must hold did not. The partition concerned starts again from its log; the others go on."""
+        """Record a fault and unload the partitions that it concerns, to be loaded again. Others are not affected."""
         if len(self._faults) < MAX_FAULTS_KEPT:
             self._faults.append(_account(fault))
         if isinstance(fault, InvariantError) and fault.group_id:
@@ -553,7 +550,7 @@ def _account(fault: Exception) -> str:
 
 
 def _group_ids(source: Any) -> list[str]:
-    """The groups that a request or an operation is about."""
+    """Return the ids of the groups that a request or an operation concerns."""
     if isinstance(source, (JoinGroup, DescribeGroups)):
         source = source.request
     if isinstance(source, OffsetFetchRequest):

@@ -1,8 +1,8 @@
-"""Appends that take too long, and requests that must wait until appends are done.
+"""Delayed operations of appends: timeouts, requests that wait for appends, and tasks at a time.
 
-`AppendTimeout` answers what has waited longer than offsets.commit.timeout.ms; the append itself goes on, and its
-outcome is applied when it comes. `AwaitAppends` is for requests that decide from durable state: OffsetFetch with
-RequireStable, DeleteGroups, OffsetDelete, and topic deletion (spec 7.6, 12.4). `DelayedTask` runs something later.
+`AppendTimeout` answers requests whose append takes longer than offsets.commit.timeout.ms; the append continues, and its
+outcome is applied later. `AwaitAppends` is for requests that decide from durable state: OffsetFetch with RequireStable
+(KIP-447), DeleteGroups, OffsetDelete, and topic deletion. `DelayedTask` runs a function at a given time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class AppendTimeout(DelayedOperation[Context]):
-    """One for each partition of the offsets log, on the wheel while something is in flight (and a little longer)."""
+    """Timer of one partition of the offsets log. It is armed while appends are in flight, and a little longer."""
 
     __slots__ = ("shard",)
 
@@ -33,7 +33,7 @@ class AppendTimeout(DelayedOperation[Context]):
 
 
 class AwaitAppends(DelayedOperation[Context]):
-    """Runs `then(event)` once `is_over()`, at the latest at the deadline; `then` looks for itself which it was."""
+    """Runs `then(context)` once `is_over()`, at the latest at the deadline. `then` checks which of the two it was."""
 
     __slots__ = ("_is_over", "_then")
 
@@ -50,7 +50,7 @@ class AwaitAppends(DelayedOperation[Context]):
 
 
 class DelayedTask(DelayedOperation[Context]):
-    """Runs `action(event)` at its time. A fault in it is one of `shard`, if it is about a single one."""
+    """Runs `action(context)` at its deadline. A fault in it unloads `shard`, if one is given."""
 
     __slots__ = ("_action", "shard")
 

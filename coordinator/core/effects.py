@@ -1,18 +1,18 @@
-"""What the core asks for: values that say what must happen, never acts that do it.
+"""Effects: values that describe what the core asks the runtime to do.
 
-A method of the core takes an event (a request, a moment, the fate of an append) and returns `Effects`. The runtime
-executes them: replies go to their connections, appends go to the offsets log. Because an effect is a value, the same
-core runs under the asyncio server, under a virtual clock in tests, and can be compared with an equals sign.
+A method of the core takes an event (a request, a time, the outcome of an append) and returns `Effects`. The runtime
+executes them: replies go to their connections, appends go to the offsets log. Because effects are values, the same core
+runs under the asyncio server and under a virtual clock in tests, which compare effects by equality.
 
-Promise: a reply in `Effects` depends on nothing that is not durable. A reply that does depend on an append is not
-here; the core keeps it with the append and returns it from `appended` or `append_failed`.
+Promise: a reply in `Effects` depends on nothing that is not durable. A reply that depends on an append is kept with the
+append and returned by `appended` or `append_failed`.
 """
 
 from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-MAX_CLIENT_ID_CHARS: Final = 255  # of a client's name; what is longer is cut, because it lives on in members
+MAX_CLIENT_ID_CHARS: Final = 255  # of a client id; longer ones are cut, because members keep them
 
 
 class Ticket:
@@ -65,8 +65,10 @@ class Ticket:
 
 
 class Reply(NamedTuple):
-    """Send `response` to `ticket`: a message of `protocol.messages`, version-neutral, or what the API layer gave the
-    core to answer with (`CommitAgain`)."""
+    """Send `response` to `ticket`.
+
+    It is a message of `protocol.messages`, independent of the version, or the bytes that a `RepeatedCommit` contained.
+    """
 
     ticket: Ticket
     response: Any
@@ -82,10 +84,9 @@ class Producer(NamedTuple):
 class Append(NamedTuple):
     """Append `records` atomically, in order, to one partition of the offsets log.
 
-    `records` are (key, value) pairs; a value of None is a tombstone. `then` is data of the core's own: what to do when
-    the append is durable, and what to undo and answer when it failed. With `marker` there are no records but the
-    control record that ends the producer's transaction: True commits, False aborts. `size` is an upper bound of the
-    bytes that the records take in a batch.
+    `records` are (key, value) pairs; a value of None is a tombstone. `then` is core data and handles the outcome.
+    With `marker` there are no records but the control record that ends the producer's transaction: True commits, False
+    aborts. `size` is an upper bound of the bytes of the records in a batch.
     """
 
     partition: int
@@ -97,7 +98,7 @@ class Append(NamedTuple):
 
 
 class Effects(NamedTuple):
-    """Everything one event asks for. `replies` may be sent now; `appends` go to the log in this order."""
+    """All effects of one event. `replies` may be sent now; `appends` go to the log in this order."""
 
     replies: tuple[Reply, ...] = ()
     appends: tuple[Append, ...] = ()

@@ -1,4 +1,4 @@
-"""The answer to any group request that failed as a whole: one error, at the level where its API has room for it."""
+"""Responses to group requests that failed as a whole, with the error at the level where the API has a field for it."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ _FORMS: Final[Mapping[type, Callable[[Any, ErrorCode], Any]]] = MappingProxyType
 
 
 def failure(request: Any, error: ErrorCode) -> Any:
-    """The response that says only `error`."""
+    """Return the response to a request that only contains `error`."""
     return _FORMS[type(request)](request, error)

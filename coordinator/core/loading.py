@@ -1,8 +1,8 @@
-"""A partition has been read: its groups and offsets come into service, and every session begins anew.
+"""Activation of a loaded partition: its groups and offsets become available, and all sessions restart.
 
-What takes long is made before, by whoever reads the log, in a thread (`LoadedState`); what is left for the event loop
-is to put it in its place. Sessions of very many members are started a few hundred at a time, with the groups in service
-already: a member that is heard of first has its session by then.
+`LoadedState` is built in the thread that reads the log, so that the event loop only has to install it. The sessions of
+many members start a few hundred at a time, while the groups are served: a member whose request comes first has its
+session already.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
 
-SESSIONS_PER_EVENT: Final = 500
+SESSIONS_PER_EVENT: Final = 500  # members
 
 
 @dataclass(slots=True)
 class LoadedState:
-    """What a partition's log leaves, ready to be put in its place."""
+    """Groups and offsets of a partition's log, ready to be installed."""
 
     groups: dict[str, Group]
     by_state: dict[GroupState, int]
     with_members: list[Group]
     offsets: OffsetStore
-    unknown: int  # records of kinds that are not ours
+    unknown: int  # number of records of unknown kinds
 
     @classmethod
     def of(cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int) -> LoadedState:
@@ -46,8 +46,8 @@ class LoadedState:
 
 
 def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:
-    """Members of loaded groups are alive as of now, unless they were heard of."""
-    steps = _sessions(shard, groups, context)  # there is one Event, whatever the time is
+    """Start the sessions of loaded members now, except those that a request has started."""
+    steps = _sessions(shard, groups, context)  # the core has one Context for all events
 
     def step(later: Context) -> None:
         if next(steps, None) is not None:
@@ -57,7 +57,7 @@ def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], conte
 
 
 def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[bool]:
-    """Pauses after each some hundred members."""
+    """Start sessions, yielding after each SESSIONS_PER_EVENT members."""
     left = SESSIONS_PER_EVENT
     for group in groups:
         for member in list(group.members.values()):

@@ -1,8 +1,8 @@
-"""Where a group is found: the partitions of the offsets log, all groups of all of them, and who cannot serve.
+"""Registry of the partitions of the offsets log and of all groups.
 
-A group that is in `groups` belongs to an active partition, so the common case is one look into one dict. The partition
-of a group comes from its id by Kafka's hash, remembered for ids that are asked for again. A partition that another node
-owns is there, but never loaded: all that is said of its groups is NOT_COORDINATOR. Source: spec 0.3, 9.3.
+A group in `groups` belongs to an active partition, so that most requests need one lookup. The partition of a group is
+computed from its id by Kafka's hash, which is cached. A partition that another node owns exists but is never loaded;
+requests for its groups get NOT_COORDINATOR.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.core.context import Context
 
-REMEMBERED_IDS: Final = 1024  # of groups that do not exist, or not yet: the others know their partition
-LONGEST_REMEMBERED_ID: Final = 255  # what is remembered is what clients send, so it is bounded in bytes too
+REMEMBERED_IDS: Final = 1024  # cached ids of groups that do not exist; the others know their partition
+LONGEST_REMEMBERED_ID: Final = 255  # ids come from clients, so the cache is bounded in bytes too
 
 
 class GroupRegistry:
@@ -30,8 +30,8 @@ class GroupRegistry:
     __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone")
 
     def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
-        self.is_down = False  # stopping: nobody is served any more
-        self.topics_gone = 0  # how often a topic was deleted: what was known of topics before may be wrong
+        self.is_down = False  # stopping: all requests are refused
+        self.topics_gone = 0  # number of topic deletions; knowledge about topics from before is outdated
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.partitions = [Shard(number, self.groups, self.groups_by_state) for number in range(partitions)]
@@ -57,9 +57,9 @@ class GroupRegistry:
         return self.partitions[self.partition_of(group_id)]
 
     def refusal(self, group_id: str) -> ErrorCode:
-        """Why nothing can be said about a group; NONE if it can, whether the group exists or not.
+        """Return the error that refuses requests for a group; NONE if it can be served, even if it does not exist.
 
-        Kafka knows no bound for the length of an id but that of its log's records, where it fails with an exception.
+        Kafka checks the length of an id only when it writes the record, and then fails with an exception.
         """
         if self.is_down:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -68,7 +68,7 @@ class GroupRegistry:
         return self.shard_of(group_id).error
 
     def create(self, group_id: str, context: Context) -> Group | None:
-        """A new group, Empty; None if there may be no more. Its partition is active."""
+        """Create an Empty group in an active partition; None if max.groups is reached."""
         if len(self.groups) >= context.config.max_groups:
             context.counters.refused_groups += 1
             return None

@@ -1,12 +1,11 @@
-"""One partition of the offsets log as the core sees it: its groups, their offsets, and what is on its way to the disk.
+"""Shard: one partition of the offsets log in the core, with its groups, their offsets and its appends in flight.
 
-Appends are numbered here: each record takes the next offset, as it will in the log. What is in flight waits in order;
-`appended` and `append_failed` take it off the front or cut it off the end, and each `PendingAppend` says what follows.
-A failure takes everything behind it along, since the log drops it too.
+Each record takes the next offset here, the same as in the log. Appends in flight wait in order; `take_durable` removes
+them from the front and `take_failed` from the end, because the log also drops everything behind a failed append.
 
-States: loading until its log has been read, then active; failed if the log cannot be understood; not owned if it is
-another node's, or the process is ending. While it is not active it has no groups, and every request hears why.
-Sources: spec 0.3, 12.4 - 12.7.
+A partition is loading until its log has been read, then active. It is failed if the log cannot be decoded, and not
+owned if it belongs to another node or the process is ending. While it is not active, it has no groups and requests get
+its error. Source: Kafka's `CoordinatorRuntime` and its states.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ if TYPE_CHECKING:
     from coordinator.core.work import Steps, Work
 
 
-# Long work that appends: from how many records in flight on it waits for the disk, and for how long at most. A round of
-# the writer makes batches of all that has gathered, on the event loop.
-MUCH_IN_FLIGHT: Final = 1000
+# Long work that appends pauses while many records are in flight, because the writer encodes all of them in one round on
+# the event loop.
+MUCH_IN_FLIGHT: Final = 1000  # records
 PAUSE_MS: Final = 2
-MOST_PAUSES: Final = 50  # then it goes on: others may keep the disk busy all the time
+MOST_PAUSES: Final = 50  # then the work continues, because other appends may keep the disk busy all the time
 
 
 class PartitionState(Enum):
-    """Whether its groups can be served. The value is the state's name in metrics."""
+    """State of a partition. The value is its name in metrics."""
 
     NOT_OWNED = "not-owned"
     LOADING = "loading"
@@ -54,7 +53,7 @@ STATE_ERROR = {
 
 
 class Shard:
-    """See the module. Implements `coordinator.core.context.Shard`."""
+    """One partition of the offsets log and its groups."""
 
     __slots__ = (
         "_all_groups",
@@ -79,25 +78,25 @@ class Shard:
         self.offsets = OffsetStore()
         self.next_offset = 0
         self.in_flight: deque[PendingAppend] = deque()
-        self.appended = 0  # appends so far
+        self.appended = 0  # number of appends so far
         self.groups_by_state = groups_by_state
-        self.deleted_topics: list[tuple[str, Collection[int]]] = []  # and their partitions, while loading
+        self.deleted_topics: list[tuple[str, Collection[int]]] = []  # with their partitions, while loading
         self.append_timeout: DelayedOperation[Context] | None = None
         self.scan: DelayedOperation[Context] | Work | None = (
-            None  # the look for expired offsets that goes on, else the next one
+            None  # the current scan for expired offsets, else the next one
         )
-        self._all_groups = all_groups  # of all partitions, so that a request finds its group in one look
-        self._late = 0  # how many of those in flight have been answered as timed out; they stand in front
+        self._all_groups = all_groups  # of all partitions, for a lookup without the partition
+        self._late = 0  # appends in flight that were answered as timed out; they are the oldest
 
     @property
     def error(self) -> ErrorCode:
-        """Why its groups cannot be served; NONE if they can."""
+        """Error of requests for its groups; NONE if it is active."""
         return STATE_ERROR[self.state]
 
     # -- groups --------------------------------------------------------------------------------------------------
 
     def add(self, group: Group) -> None:
-        """A group begins, or takes the place of one with the same id."""
+        """Add a group, in place of one with the same id."""
         former = self.groups.get(group.group_id)
         if former is not None:
             self.forget(former)
@@ -106,14 +105,14 @@ class Shard:
         self._all_groups[group.group_id] = group
 
     def add_all(self, groups: dict[str, Group], by_state: dict[GroupState, int]) -> None:
-        """Groups of a partition that has none, by id, and how many there are in each state. Takes the dict over."""
+        """Add the groups of an empty partition, by id, and their numbers by state. Keeps the dict itself."""
         self.groups = groups
         self._all_groups.update(groups)
         for state, count in by_state.items():
             self.groups_by_state[state] += count
 
     def forget(self, group: Group) -> None:
-        """The group is no more. Nothing of it fires, and whoever still holds it sees that it is Dead."""
+        """Remove a group: its timers are cancelled and its state is Dead, for code that still refers to it."""
         if self.groups.get(group.group_id) is group:
             del self.groups[group.group_id]
             del self._all_groups[group.group_id]
@@ -125,7 +124,7 @@ class Shard:
     # -- appends -------------------------------------------------------------------------------------------------
 
     def take_durable(self, high_watermark: int) -> PendingAppend | None:
-        """The oldest append, if it lies below the high watermark; its outcome is then the caller's to apply."""
+        """Remove and return the oldest append if it is below the high watermark; the caller applies its outcome."""
         in_flight = self.in_flight
         if not in_flight or in_flight[0].last_offset >= high_watermark:
             return None
@@ -134,7 +133,7 @@ class Shard:
         return in_flight.popleft()
 
     def take_failed(self, from_offset: int) -> list[PendingAppend]:
-        """Everything in flight from an offset on, oldest first. The next append takes that offset."""
+        """Remove and return the appends from an offset on, oldest first. The next append takes that offset."""
         in_flight = self.in_flight
         failed: list[PendingAppend] = []
         while in_flight and in_flight[-1].last_offset >= from_offset:
@@ -145,11 +144,11 @@ class Shard:
         return failed
 
     def is_settled(self, sequence: int) -> bool:
-        """Whether the outcome of every append up to the `sequence`th is known."""
+        """Return whether the outcome of each append up to the `sequence`th is known."""
         return not self.in_flight or self.in_flight[0].sequence > sequence
 
     def time_out_appends(self, now_ms: int, context: Context) -> int | None:
-        """Answer for appends that take too long. Returns when the next one will, None if there is none."""
+        """Answer the appends whose deadline has passed. Returns the next deadline, None if there is none."""
         in_flight = self.in_flight
         while self._late < len(in_flight):
             oldest = in_flight[self._late]
@@ -160,7 +159,7 @@ class Shard:
         return None
 
     def let_others_run(self) -> Steps:
-        """For long work: ends this step, and waits a while if the disk has not taken what earlier ones appended."""
+        """Yield for long work: once to end the step, and pauses while too many records are in flight."""
         yield None
         for _ in range(MOST_PAUSES):
             in_flight = self.in_flight
@@ -171,7 +170,7 @@ class Shard:
     # -- unloading -----------------------------------------------------------------------------------------------
 
     def unload(self, state: PartitionState, error: ErrorCode, context: Context) -> list[Group]:
-        """Forget everything, answering `error` to whoever waits. Returns the groups that were there (now Dead)."""
+        """Remove all groups and offsets and answer waiting requests with `error`. Returns the groups, now Dead."""
         in_flight, self.in_flight = self.in_flight, deque()
         self._late = 0
         for timer in (self.append_timeout, self.scan):
@@ -193,13 +192,13 @@ class Shard:
 
     def __repr__(self) -> str:
         return (
-            f"<OffsetsPartition {self.partition} {self.state.value}: {len(self.groups)} groups,"
+            f"<Shard {self.partition} {self.state.value}: {len(self.groups)} groups,"
             f" {self.offsets.count} offsets, next offset {self.next_offset}, {len(self.in_flight)} in flight>"
         )
 
 
 def partition_for(group_id: str, partitions: int) -> int:
-    """Which partition of the offsets log a group belongs to: Java's String.hashCode, as Kafka uses it (spec 9.3)."""
+    """Return the partition of a group, from Java's String.hashCode: Kafka's `GroupCoordinatorService.partitionFor`."""
     number = 0
     if group_id.isascii():
         for unit in group_id.encode("ascii"):
@@ -209,7 +208,7 @@ def partition_for(group_id: str, partitions: int) -> int:
         for low, high in zip(units[::2], units[1::2], strict=True):
             number = (31 * number + (high << 8 | low)) & 0xFFFFFFFF
     if number >= 0x80000000:
-        number = 0x100000000 - number  # the absolute value of a negative int32 ...
+        number = 0x100000000 - number  # the absolute value of a negative int32,
         if number == 0x80000000:
-            number = 0  # ... but for the one that has none
+            number = 0  # except for -2**31, which has none
     return number % partitions

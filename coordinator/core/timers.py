@@ -1,9 +1,9 @@
-"""The core's purgatories: what group operations wait for, on one timing wheel.
+"""The purgatories of the core on one timing wheel.
 
-Kafka's two purgatories, Rebalance (join and sync phases) and Heartbeat (sessions), one for ids that were handed out,
-which are bounded over all groups, and one for appends. Watch keys are needed only where an event that does not know the
-operation may complete it: joins of a group, the appends of a group, the appends of a partition, and the oldest ids.
-Everything else is held by its owner, which cancels it.
+Rebalance (join and sync phases) and Heartbeat (sessions) are Kafka's; a third holds the pending member ids, which are
+limited over all groups, and a fourth the appends. Watch keys exist only where an event that does not know the operation
+may complete it: the joins of a group, the appends of a group or a partition, and the oldest pending ids. Any other
+operation is held by its owner, which cancels it.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 
 
 _PENDING: Final = "pending"
-FORGOTTEN_AT_ONCE: Final = 100  # ids that were handed out: to find the oldest costs more than to forget them
+FORGOTTEN_AT_ONCE: Final = 100  # pending ids; finding the oldest costs more than forgetting them
 Contain = Callable[[Exception, Iterable[str], Context, "Shard | None"], None]
 
 
 class GroupTimers:
-    """Implements `coordinator.core.context.Timers`, and what the core needs besides."""
+    """Implements `coordinator.core.context.Timers`, and timers for the offsets."""
 
     __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "wheel", "work")
 
@@ -47,8 +47,8 @@ class GroupTimers:
         self.heartbeats: Purgatory[Context] = Purgatory("Heartbeat", self.wheel)
         self.pending: Purgatory[Context] = Purgatory("PendingMember", self.wheel)
         self.appends: Purgatory[Context] = Purgatory("Append", self.wheel)
-        self.work = WorkQueue(self.run_at)  # what is too long for one event
-        self.contain: Contain | None = None  # what the core does about a fault in such work
+        self.work = WorkQueue(self.run_at)  # work that is too long for one event
+        self.contain: Contain | None = None  # called with a fault in background work; set by the core
 
     # -- rebalances ----------------------------------------------------------------------------------------------
 
@@ -107,11 +107,11 @@ class GroupTimers:
         then: Callable[[Context], None],
         context: Context,
     ) -> None:
-        """Run `then` now if `is_over()`, else when a key's change makes it so, at the latest at the deadline."""
+        """Run `then` once `is_over()`: now, when one of the keys changes, or at the latest at the deadline."""
         self.appends.try_complete_else_watch(AwaitAppends(deadline_ms, is_over, then), keys, context)
 
     def in_background(self, steps: Steps, shard: Shard | None) -> Work:
-        """Long work that nobody waits for; a fault in it is one of `shard`, if it is about a single one."""
+        """Queue long work that no request waits for. A fault in it unloads `shard`, if one is given."""
 
         def on_fault(fault: Exception, later: Context) -> None:
             if self.contain is None:
@@ -121,7 +121,7 @@ class GroupTimers:
         return self.work.add_background(steps, on_fault)
 
     def run_at(self, deadline_ms: int, action: Callable[[Context], None], shard: Shard | None = None) -> DelayedTask:
-        """Run `action` (which is about `shard`) at a time; the caller may cancel it."""
+        """Run `action` at the deadline. A fault in it unloads `shard`, if one is given. The caller may cancel it."""
         task = DelayedTask(deadline_ms, action, shard)
         self.appends.watch(task)
         return task

@@ -1,14 +1,13 @@
-"""Work that is too long for one event, done in steps between which everything else may happen.
+"""Work that is too long for one event, in steps with other events between them.
 
-A step is what a generator does until its next `yield`. It looks at no more than some hundred things, so that it takes
-about a millisecond. The core cannot read a clock: it bounds a step by counting, and the runtime decides by time how
-many steps it takes before others have their turn.
+A step is the code of a generator up to its next `yield`. It handles a few hundred items, about a millisecond. The core
+reads no clock, so it bounds a step by counting; the runtime decides by time how many steps run before other events.
 
-What a request asked for takes its steps by turns with the others, so that a long answer does not hold up a short one.
-What nobody waits for (retention, a deleted topic) is in the background: one such work after the other. A work may
-`yield` a number of milliseconds to be left alone for as long, until the disk has taken what the last step gave it.
+Requests take turns, so that a long response does not delay a short one. Work that no request waits for (retention, a
+deleted topic) runs in the background, one after the other. A generator may `yield` a number of milliseconds for a
+pause, until the disk has written what the last step appended.
 
-Whatever is remembered over a `yield` may have changed meanwhile: look groups up again, keep only immutable values.
+State that is kept across a `yield` may have changed meanwhile: look groups up again and keep only immutable values.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ OnFault = Callable[[Exception, "Context"], None]
 
 
 class Work:
-    """Some steps, and who hears of a fault in them; after that there are none."""
+    """The steps of one task. A fault ends it and is passed to `on_fault`."""
 
     __slots__ = ("_is_running", "_on_fault", "_steps")
 
@@ -35,14 +34,14 @@ class Work:
         self._is_running = False
 
     def cancel(self) -> bool:
-        """No further step. False if there was none left. May be called from within one, which then is the last."""
+        """Run no further step. False if there was none left. A step that calls this is the last one."""
         steps, self._steps = self._steps, None
         if steps is not None and not self._is_running:
             steps.close()
         return steps is not None
 
     def step(self, context: Context) -> int | None:
-        """Do the next step. Returns for how many ms to be left alone, 0 for not at all; None: that was the last."""
+        """Run the next step. Returns the pause after it in ms, or None after the last one."""
         steps = self._steps
         if steps is None:
             return None
@@ -62,7 +61,7 @@ class Work:
 
 
 class _Background:
-    """One work after the other, to the ring of works like a single one."""
+    """Queue of background work, which takes part in the ring as one work."""
 
     __slots__ = ("waiting",)
 
@@ -78,7 +77,7 @@ class _Background:
 
 
 class WorkQueue:
-    """What is to be done, step by step. `run_at(ms, action)` is where pauses end."""
+    """Ring of the works that have a step to run. `run_at(ms, action)` ends pauses."""
 
     __slots__ = ("_background", "_ring", "_run_at")
 
@@ -89,17 +88,17 @@ class WorkQueue:
 
     @property
     def is_due(self) -> bool:
-        """Whether there is a step to do now."""
+        """True if there is a step to run now."""
         return bool(self._ring)
 
     def start(self, steps: Steps, on_fault: OnFault, context: Context) -> Work:
-        """Do the first step now; most works have no other."""
+        """Run the first step now. Most works have one step."""
         work = Work(steps, on_fault)
         self._take(work, context)
         return work
 
     def add_background(self, steps: Steps, on_fault: OnFault) -> Work:
-        """After all that is in the background already."""
+        """Queue work behind the other background work."""
         work = Work(steps, on_fault)
         waiting = self._background.waiting
         waiting.append(work)
@@ -108,12 +107,12 @@ class WorkQueue:
         return work
 
     def step(self, context: Context) -> None:
-        """One step of the work whose turn it is."""
+        """Run one step of the next work in the ring."""
         if self._ring:
             self._take(self._ring.popleft(), context)
 
     def finish(self, context: Context) -> None:
-        """The process ends: requests get their answers, and what nobody waits for is given up."""
+        """Complete the work of requests and cancel the background work, at the end of the process."""
         for work in self._background.waiting:
             work.cancel()
         while self._ring:

@@ -1,8 +1,9 @@
-"""Who may do what, as functions that return the first error that applies.
+"""Checks of requests against a group: each function returns the first error that applies.
 
-The order inside each function is Kafka's, because clients recover by it: a client that gets FENCED_INSTANCE_ID gives
-up, one that gets UNKNOWN_MEMBER_ID joins as somebody new, one that gets ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS
-rejoins as itself. Answers that depend on the state alone are tables. Sources: spec 1.5, 4.2, 5, 6.1, 7.2, 7.3.
+The order inside each function is Kafka's, because clients recover by it: after FENCED_INSTANCE_ID a client gives up,
+after UNKNOWN_MEMBER_ID it joins as a new member, after ILLEGAL_GENERATION or REBALANCE_IN_PROGRESS it rejoins with its
+member id. Answers that depend on the state alone are tables. Source: the `validate*` methods of Kafka's
+`GroupMetadataManager` and `ClassicGroup`.
 """
 
 from __future__ import annotations
@@ -29,12 +30,12 @@ if TYPE_CHECKING:
 
 NONE: Final = ErrorCode.NONE
 
-MAX_STRING_BYTES: Final = 2**15 - 1  # a record of the log holds no longer string, in bytes of UTF-8
+MAX_STRING_BYTES: Final = 2**15 - 1  # the longest string in a record of the log, in bytes of UTF-8
 
 # The answer to a Heartbeat of a valid member of the current generation.
 HEARTBEAT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     {
-        EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,  # not reachable: it has no members
+        EMPTY: ErrorCode.UNKNOWN_MEMBER_ID,  # not reachable: an Empty group has no members
         PREPARING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
         COMPLETING_REBALANCE: ErrorCode.NONE,
         STABLE: ErrorCode.NONE,
@@ -49,7 +50,7 @@ HEARTBEAT_SUCCEEDS: Final = frozenset(state for state, error in HEARTBEAT_VERDIC
 COMMIT_VERDICT: Final[Mapping[GroupState, ErrorCode]] = MappingProxyType(
     {
         EMPTY: ErrorCode.NONE,
-        PREPARING_REBALANCE: ErrorCode.NONE,  # clients commit what they have read before they rejoin
+        PREPARING_REBALANCE: ErrorCode.NONE,  # clients commit before they rejoin
         COMPLETING_REBALANCE: ErrorCode.REBALANCE_IN_PROGRESS,
         STABLE: ErrorCode.NONE,
         DEAD: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -61,13 +62,13 @@ NOT_DELETABLE: Final = frozenset({PREPARING_REBALANCE, COMPLETING_REBALANCE, STA
 
 
 def fits(text: str) -> bool:
-    """Whether a string that a client sent can be stored. Flexible versions have room for longer ones."""
+    """Return whether a client's string can be stored. Requests of flexible versions may hold longer ones."""
     length = len(text)
     return length * 4 <= MAX_STRING_BYTES or (length <= MAX_STRING_BYTES and len(text.encode()) <= MAX_STRING_BYTES)
 
 
 def check_strings(request: JoinGroupRequest) -> ErrorCode:
-    """What a member says of itself is written with its group; what cannot be would fail for all of the group."""
+    """Refuse strings of a member that do not fit into the record of its group, which would fail for all members."""
     if (
         fits(request.group_instance_id or "")
         and fits(request.protocol_type)
@@ -78,13 +79,16 @@ def check_strings(request: JoinGroupRequest) -> ErrorCode:
 
 
 def check_session_timeout(request: JoinGroupRequest, config: Config) -> ErrorCode:
-    """The bounds themselves are allowed."""
+    """Refuse a session timeout outside the configured bounds. The bounds themselves are allowed."""
     shortest, longest = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
     return NONE if shortest <= request.session_timeout_ms <= longest else ErrorCode.INVALID_SESSION_TIMEOUT
 
 
 def check_member(group: Group, member_id: str, group_instance_id: str | None) -> ErrorCode:
-    """Spec 1.5. A static member that leaves its instance id out is taken by its member id."""
+    """Return the error of a member id and instance id, as Kafka's `ClassicGroup.validateMember` decides it.
+
+    A static member may leave its instance id out; it is then found by its member id.
+    """
     if group_instance_id is not None:
         owner = group.static_members.get(group_instance_id)
         if owner is None:
@@ -95,7 +99,7 @@ def check_member(group: Group, member_id: str, group_instance_id: str | None) ->
 
 
 def has_room(group: Group, member_id: str, max_size: int) -> bool:
-    """Whether `member_id` may (re)enter a group of at most `max_size` (spec 3.3, step 8)."""
+    """Return whether `member_id` may (re)join: Kafka's `GroupMetadataManager.acceptJoiningMember`."""
     if group.state is PREPARING_REBALANCE:
         member = group.members.get(member_id)
         return (member is not None and member.parked_join is not None) or group.awaiting_join_count < max_size
@@ -105,7 +109,7 @@ def has_room(group: Group, member_id: str, max_size: int) -> bool:
 
 
 def check_heartbeat(group: Group, member_id: str, group_instance_id: str | None, generation: int) -> ErrorCode:
-    """Return the error of a Heartbeat, as Kafka's `ClassicGroup.validateHeartbeat` decides it."""
+    """Return the error of a Heartbeat, as Kafka's `validateClassicGroupHeartbeat` decides it."""
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     error = check_member(group, member_id, group_instance_id)
@@ -117,7 +121,7 @@ def check_heartbeat(group: Group, member_id: str, group_instance_id: str | None,
 
 
 def check_sync(group: Group, request: SyncGroupRequest) -> ErrorCode:
-    """Spec 4.1 row 7 and 4.2; what the state makes of a valid request is in sync.py."""
+    """Return the error of a SyncGroup (`validateSyncGroup`). The state decides about a valid one in sync.py."""
     if group.state is EMPTY:
         return ErrorCode.UNKNOWN_MEMBER_ID
     if group.state is DEAD:
@@ -161,7 +165,10 @@ def check_offset_commit(
 
 
 def check_offset_delete(group: Group | None, consumer_type: str) -> ErrorCode:
-    """Spec 7.8, steps 4 and 5. Members of other protocol types cannot say which topics they use."""
+    """Return the error of an OffsetDelete for the group as a whole (`ClassicGroup.validateOffsetDelete`, KIP-496).
+
+    A group with members must be of `consumer_type`, because only their metadata names the topics that are in use.
+    """
     if group is None or group.state is DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if group.state in NOT_DELETABLE and group.protocol_type != consumer_type:
@@ -170,7 +177,10 @@ def check_offset_delete(group: Group | None, consumer_type: str) -> ErrorCode:
 
 
 def check_delete_group(group: Group | None) -> ErrorCode:
-    """Spec 8.1. Ids that are handed out and not used do not keep a group."""
+    """Return the error of a DeleteGroups for one group (`ClassicGroup.validateDeleteGroup`).
+
+    Pending member ids do not prevent the deletion.
+    """
     if group is None or group.state is DEAD:
         return ErrorCode.GROUP_ID_NOT_FOUND
     return ErrorCode.NON_EMPTY_GROUP if group.state in NOT_DELETABLE else NONE

@@ -1,4 +1,4 @@
-"""What the coordinator counts, by the meaning Kafka gives to these figures (spec 14); exported by the HTTP side."""
+"""Counters of the coordinator, with the meaning that Kafka's `GroupCoordinatorMetrics` gives them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Counters:
         self.offset_expirations = 0  # offsets removed by retention
         self.offset_deletions = 0  # offset tombstones written for OffsetDelete
         self.completed_rebalances = 0  # a leader's assignments became durable
-        self.expired_sessions = 0  # members removed because they were silent
+        self.expired_sessions = 0  # members removed because their session timed out
         self.forgotten_members = 0  # member ids handed out and forgotten early because of group.max.pending.members
         self.refused_groups = 0  # joins and commits refused by max.groups
         self.rebalances_by_cause: dict[str, int] = {}

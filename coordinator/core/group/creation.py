@@ -1,8 +1,8 @@
-"""The record of a group that its first JoinGroup makes, and the answers that wait until it is durable.
+"""The first record of a group, and the JoinGroup responses that wait until it is durable.
 
-If the append fails, the group is forgotten, and with it the member ids that it handed out: a client that had been
-answered MEMBER_ID_REQUIRED would hear UNKNOWN_MEMBER_ID next and begin again, for as long as the disk is full. So until
-the record is durable the answers to JoinGroup are held back, and are the error if it fails (spec 4.6).
+If the append fails, the group and the member ids that it handed out are forgotten. A client that had already received
+MEMBER_ID_REQUIRED would then get UNKNOWN_MEMBER_ID and start again, for as long as the disk is full. Therefore the
+responses to JoinGroup are held back until the record is durable, and become errors if it fails.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class CreateGroup(PendingAppend):
-    """The record of a new group is on its way. `creating` has all of these by group id, until their fate is known."""
+    """Pending append of the first record of a group. `creating` holds them by group id until their outcome is known."""
 
     writes_group = True
     __slots__ = ("creating", "group_id", "held")
@@ -32,7 +32,7 @@ class CreateGroup(PendingAppend):
         creating[group_id] = self
 
     def hold(self, context: Context) -> None:
-        """Keep back what this event answers."""
+        """Hold back the replies of this event."""
         self.held += context.replies
         context.replies.clear()
 
@@ -42,7 +42,7 @@ class CreateGroup(PendingAppend):
         self._release(context)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
-        """The group vanishes again, and who waits in it hears why."""
+        """Remove the group and answer its parked requests with the error."""
         group = self.group
         if group is None or group.is_recorded:
             self._release(context)

@@ -1,7 +1,7 @@
-"""Groups as administrators see them: ListGroups and DescribeGroups.
+"""ListGroups and DescribeGroups.
 
-Metadata and assignments are shown only of a Stable group: in the other states they are those of a generation that is
-over, or not known yet (spec C.10). Source: spec 8.2, 8.3.
+Member metadata and assignments are shown for a Stable group only: in other states they belong to the previous
+generation or are not known yet. Kafka shows them in every state.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
     from coordinator.core.group.group import Group
 
-# What tests change is not Final: the compiler would write it into the code.
+# Not Final, because tests change it and mypyc inlines Final constants.
 GROUPS_PER_STEP = 500
 CLASSIC: Final = "classic"
 DEAD: Final = "Dead"
 OPERATIONS_NOT_ASKED: Final = -(2**31)
-# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: bits 3, 6, 8, 10, 11. Without an authorizer, all of them.
+# READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: bits 3, 6, 8, 10, 11. There is no authorizer, so all are set.
 ALL_GROUP_OPERATIONS: Final = 3400
 
 
@@ -39,10 +39,10 @@ class DescribeGroups(NamedTuple):
 def list_groups(
     groups: Mapping[str, Group], states: Sequence[str], types: Sequence[str]
 ) -> Generator[None, None, list[ListedGroup]]:
-    """Those in one of the states and of one of the types (an empty list means any), by group id.
+    """List the groups in one of the states and of one of the types (an empty list means any), by group id.
 
-    In steps: of groups that begin or end meanwhile some are in the list and some are not, as on Kafka, which walks a
-    map that others change.
+    The work is done in steps. A group that is created or deleted meanwhile may or may not be in the list. Kafka, which
+    iterates over a map that other threads change, promises no more.
     """
     listed: list[ListedGroup] = []
     if types and CLASSIC not in {name.lower() for name in types}:
@@ -50,7 +50,7 @@ def list_groups(
     names = {name.strip().lower() for name in states}
     wanted = {state for state in GroupState if not names or state.value.lower() in names}
     ids = list(groups)
-    runs = []  # a hundred thousand names are not sorted at once either
+    runs = []  # sorted in parts, because sorting a hundred thousand ids takes too long for one step
     for start in range(0, len(ids), GROUPS_PER_STEP):
         if start:
             yield
@@ -73,7 +73,7 @@ def list_groups(
 
 
 def describe_error(group_id: str, error: ErrorCode) -> DescribedGroup:
-    """The partition of the group cannot answer."""
+    """Describe a group whose partition cannot be served."""
     return DescribedGroup(
         error_code=int(error),
         error_message=None,
@@ -86,7 +86,7 @@ def describe_error(group_id: str, error: ErrorCode) -> DescribedGroup:
 
 
 def describe_unknown(group_id: str, *, is_an_error: bool, with_operations: bool) -> DescribedGroup:
-    """There is no such group: an error to newer clients (v6+), a group that is Dead to the others."""
+    """Describe a group that does not exist: an error from version 6 on, a Dead group before."""
     return DescribedGroup(
         error_code=int(ErrorCode.GROUP_ID_NOT_FOUND if is_an_error else ErrorCode.NONE),
         error_message=f"Group {group_id} not found." if is_an_error else None,

@@ -1,11 +1,10 @@
-"""What a group is: its members and counters, the predicates that operations decide by, and what must always hold.
+"""A group: its members and counters, the predicates that operations decide by, and its invariants.
 
-Only the methods here change membership, parked requests and the state, so that the counters (`awaiting_join_count`,
-`protocol_counts`, `static_members`) cannot drift from the members; `check_invariants` says what that means and tests
-run it after every event. What happens *because* of a change (rebalances, answers, timers) is not here but in join.py,
-rebalance.py, sync.py, heartbeat.py and leave.py.
-
-Dicts stand where Kafka has hash sets: members, votes and pending ids have one order, that of joining (spec C.17).
+Only the methods of `Group` change membership, parked requests and the state, so that the counters
+(`awaiting_join_count`, `protocol_counts`, `static_members`) agree with the members. Tests run `check_invariants` after
+every event. The consequences of a change (rebalances, responses, timers) are in join.py, rebalance.py, sync.py,
+heartbeat.py and leave.py. Dicts are used where Kafka's `ClassicGroup` has hash sets, so that members, votes and pending
+ids are ordered by the time of joining.
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ if TYPE_CHECKING:
 CONSUMER: Final = "consumer"
 MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
-MAX_SUBSCRIBED_NAMES: Final = (
-    50_000  # of topics, in all subscriptions of a group: so many are read when a generation begins
-)
-LONGEST_REMEMBERED_BYTES: Final = 512  # what is remembered comes from clients, so it is bounded in bytes too
+# Topic names in all subscriptions of a group that are decoded when a generation begins; bounds the time of the event.
+MAX_SUBSCRIBED_NAMES: Final = 50_000
+LONGEST_REMEMBERED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
 
 
 def topics_of(metadata: bytes) -> frozenset[str]:
-    """The topics of a subscription; DecodeError. Groups mostly read what others read too: one set for all of them."""
+    """Return the topics of a subscription, as one shared set for equal subscriptions. Raises DecodeError."""
     return _remembered_topics(metadata) if len(metadata) <= LONGEST_REMEMBERED_BYTES else _read_topics(metadata)
 
 
@@ -47,7 +45,7 @@ _remembered_topics: Final = lru_cache(256)(_read_topics)
 
 
 class Group:
-    """See the module. Fields as in spec 1.1."""
+    """One classic consumer group. The fields correspond to those of Kafka's `ClassicGroup`."""
 
     __slots__ = (
         "awaiting_join_count",
@@ -81,7 +79,7 @@ class Group:
         self.shard = shard
         self.state = EMPTY
         self.previous_state = DEAD
-        self.state_timestamp_ms = wall_ms  # -1: unknown (a record of an old version)
+        self.state_timestamp_ms = wall_ms  # -1: unknown, as in records of old versions
         self.protocol_type: str | None = None
         self.protocol_name: str | None = None
         self.generation = 0
@@ -93,31 +91,31 @@ class Group:
         self.awaiting_join_count = 0
         self.protocol_counts: dict[str, int] = {}
         self.subscribed_topics: frozenset[str] | None = None  # None: not known
-        self.new_member_added = False  # grants an extension of the initial delay
+        self.new_member_added = False  # extends the initial delay
         self.join_timer: Timer | None = None
         self.sync_timer: Timer | None = None
         self.in_flight = 0  # appends of this group that are not durable yet
-        self.is_recorded = False  # something of it is durable; until then it is not listed
-        self.record_offset = -1  # where its newest durable record stands in the log; -1: it has none
-        self.rebalance: Rebalance | None = None  # the one that runs
-        self.rebalances: list[Rebalance] | None = None  # those that ended, oldest first
+        self.is_recorded = False  # one of its records is durable; until then the group is not listed
+        self.record_offset = -1  # log offset of its newest durable record; -1: it has none
+        self.rebalance: Rebalance | None = None  # the current one
+        self.rebalances: list[Rebalance] | None = None  # the ended ones, oldest first
 
     # -- predicates ----------------------------------------------------------------------------------------------
 
     @property
     def all_joined(self) -> bool:
-        """Nobody is missing: every member has a parked JoinGroup, and no id is out."""
+        """True if every member has a parked JoinGroup and no member id is pending."""
         return len(self.members) == self.awaiting_join_count and not self.pending_join
 
     @property
     def rebalance_timeout_ms(self) -> int:
-        """The longest that any member asked for. Clients may send anything; timers need something sensible."""
+        """Longest rebalance timeout of the members, limited to 0..MAX_TIMEOUT_MS: clients may send any number."""
         longest = max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
         return min(max(longest, 0), MAX_TIMEOUT_MS)
 
     @property
     def is_simple(self) -> bool:
-        """Used to store offsets only."""
+        """True if the group only stores offsets (`ClassicGroup.isSimpleGroup`)."""
         return self.protocol_type is None and self.state is EMPTY and not self.pending_join
 
     @property
@@ -125,16 +123,16 @@ class Group:
         return None if self.leader_id is None else self.members.get(self.leader_id)
 
     def supports(self, protocol_type: str, protocols: Protocols) -> bool:
-        """Whether a member with this type and these protocols may enter (spec 1.3)."""
+        """Return whether a member with this type and these protocols may join (`ClassicGroup.supportsProtocols`)."""
         if self.state is EMPTY:
             return protocol_type != "" and len(protocols) > 0
         if self.protocol_type != protocol_type:
             return False
-        everybody = len(self.members)
-        return any(self.protocol_counts.get(name, 0) == everybody for name, _ in protocols)
+        member_count = len(self.members)
+        return any(self.protocol_counts.get(name, 0) == member_count for name, _ in protocols)
 
     def is_subscribed_to(self, topic: str) -> bool:
-        """Whether members read `topic`. If a consumer group's subscription is not known: yes, to be safe."""
+        """Return whether members read `topic`. True for a consumer group whose subscription is unknown, to be safe."""
         if self.subscribed_topics is None:
             return self.protocol_type == CONSUMER
         return topic in self.subscribed_topics
@@ -142,7 +140,7 @@ class Group:
     # -- members -------------------------------------------------------------------------------------------------
 
     def add(self, member: Member) -> None:
-        """Take a member in. The first one gives the group its protocol type and becomes leader."""
+        """Add a member. The first one gives the group its protocol type and becomes the leader."""
         if member.member_id in self.members:
             raise InvariantError(self.group_id, f"member {member.member_id!r} is added twice")
         if not self.members:
@@ -158,7 +156,7 @@ class Group:
         self.remove_pending(member.member_id)
 
     def remove(self, member: Member) -> None:
-        """Take a member out, with its timer. Its parked requests must have been answered, or be nobody's any more."""
+        """Remove a member and its timer. The caller has answered its parked requests, or drops them."""
         if self.members.pop(member.member_id, None) is not member:
             raise InvariantError(self.group_id, f"member {member.member_id!r} is removed and was not in it")
         instance_id = member.group_instance_id
@@ -175,16 +173,16 @@ class Group:
         member.is_gone = True
         if member.session is not None:
             member.session.cancel()
-            member.session = None  # and the cycle member -> timer -> member is gone
+            member.session = None  # breaks the reference cycle member -> timer -> member
 
     def remove_pending(self, member_id: str) -> bool:
-        """Forget an id that was handed out; False if it was not."""
+        """Forget a pending member id. Returns False if it was not pending."""
         timer = self.pending_join.pop(member_id, None)
         if timer is None:
             return False
         timer.cancel()
         if not self.pending_join:
-            self.pending_join = {}  # a dict that was emptied keeps its room
+            self.pending_join = {}  # an emptied dict keeps its memory
         return True
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
@@ -201,10 +199,10 @@ class Group:
             elif name in counts:
                 del counts[name]
             else:
-                raise InvariantError(self.group_id, f"nobody was counted for {name!r}, and {member!r} lists it")
+                raise InvariantError(self.group_id, f"no member was counted for {name!r}, and {member!r} lists it")
 
     def has_synced(self, member: Member) -> None:
-        """Its SyncGroup of this generation is no longer awaited."""
+        """Stop waiting for the SyncGroup of a member in this generation."""
         self.pending_sync.pop(member.member_id, None)
         if not self.pending_sync:
             self.pending_sync = {}
@@ -212,7 +210,7 @@ class Group:
     # -- parked requests -----------------------------------------------------------------------------------------
 
     def park_join(self, member: Member, ticket: Ticket) -> Ticket | None:
-        """Park a JoinGroup; returns the ticket of an older one that it replaces."""
+        """Park a JoinGroup. Returns the ticket of an older one that it replaces."""
         replaced = member.parked_join
         member.parked_join = ticket
         if replaced is None:
@@ -220,7 +218,7 @@ class Group:
         return replaced
 
     def take_join(self, member: Member) -> Ticket | None:
-        """The parked JoinGroup of a member, to be answered now."""
+        """Take the parked JoinGroup of a member out, to be answered now."""
         ticket = member.parked_join
         if ticket is not None:
             member.parked_join = None
@@ -230,7 +228,7 @@ class Group:
     # -- leader, protocol, topics --------------------------------------------------------------------------------
 
     def elect_leader(self) -> bool:
-        """A leader with a parked JoinGroup, the present one if possible. False if nobody has one."""
+        """Choose a leader with a parked JoinGroup, the current one if possible. False if no member has one."""
         leader = self.leader
         if leader is not None and leader.parked_join is not None:
             return True
@@ -241,11 +239,14 @@ class Group:
         return False
 
     def select_protocol(self) -> str:
-        """What all support and most prefer; the leader's order breaks ties, then the alphabet (spec 1.7)."""
-        everybody = len(self.members)
-        votes = {name: 0 for name, count in self.protocol_counts.items() if count == everybody}
+        """Return the protocol that all members support and most prefer (`ClassicGroup.selectProtocol`).
+
+        The leader's order breaks ties, then the alphabet.
+        """
+        member_count = len(self.members)
+        votes = {name: 0 for name, count in self.protocol_counts.items() if count == member_count}
         if not votes:
-            raise InvariantError(self.group_id, f"its {everybody} members have no protocol in common")
+            raise InvariantError(self.group_id, f"its {member_count} members have no protocol in common")
         for member in self.members.values():
             votes[next(name for name, _ in member.protocols if name in votes)] += 1
         most = max(votes.values())
@@ -258,7 +259,7 @@ class Group:
         return min(tied)
 
     def compute_subscribed_topics(self) -> None:
-        """What the members of this generation read, as far as their metadata can be understood (spec 11.3)."""
+        """Set the topics of this generation, or None if any metadata cannot be decoded (`computeSubscribedTopics`)."""
         self.subscribed_topics = None
         if self.protocol_type != CONSUMER:
             return
@@ -270,15 +271,15 @@ class Group:
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
             if metadata in seen:
-                continue  # members of a group mostly say the same
+                continue  # most members of a group send the same metadata
             seen.add(metadata)
             names += consumer.topic_count(metadata)
             if names > MAX_SUBSCRIBED_NAMES:
-                return  # not known: the group's offsets are kept rather than the event loop held
+                return  # unknown: keeping the group's offsets is better than blocking the event loop
             try:
                 read = topics_of(metadata)
             except DecodeError:
-                return  # one that cannot be read makes the whole unknown; a join never fails for it
+                return  # one undecodable subscription makes all of them unknown; the join does not fail
             topics = topics | read if topics else read
         self.subscribed_topics = topics
 
@@ -298,7 +299,7 @@ class Group:
         self.generation = self.generation + 1 if self.generation < MAX_GENERATION else 1
 
     def cancel_timers(self) -> None:
-        """Nothing fires for this group any more."""
+        """Cancel all timers of the group and of its members."""
         for timer in (self.join_timer, self.sync_timer, *self.pending_join.values()):
             if timer is not None:
                 timer.cancel()
@@ -312,7 +313,7 @@ class Group:
     # -- history -------------------------------------------------------------------------------------------------
 
     def end_rebalance(self, outcome: RebalanceOutcome, context: Context) -> None:
-        """The running rebalance is over: keep its record, tell the log."""
+        """End the current rebalance: keep its record and hand it to `context.on_rebalance`."""
         rebalance, self.rebalance = self.rebalance, None
         if rebalance is None:
             return
@@ -320,16 +321,16 @@ class Group:
         kept = context.config.group_max_rebalance_history
         if kept:
             if self.rebalances is None:
-                self.rebalances = [rebalance]  # a list, not a deque: that takes 600 bytes for its first entry
+                self.rebalances = [rebalance]  # not a deque, which takes 600 bytes for its first entry
             else:
                 self.rebalances.append(rebalance)
                 del self.rebalances[:-kept]
         context.on_rebalance(rebalance)
 
-    # -- what must hold ------------------------------------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:
-        """Raise InvariantError if anything that must hold after every event does not. Walks all members."""
+        """Raise InvariantError if an invariant does not hold after an event. Iterates over all members."""
         members = self.members.values()
 
         def demand(holds: bool, what: str) -> None:
@@ -350,23 +351,25 @@ class Group:
             for name, _ in member.protocols:
                 counts[name] = counts.get(name, 0) + 1
         demand(counts == self.protocol_counts, "protocol_counts differs from the members")
-        demand((self.leader_id is None) == (not self.members), "there is a leader exactly if there are members")
+        demand((self.leader_id is None) == (not self.members), "a group has a leader if and only if it has members")
         demand(self.leader_id is None or self.leader_id in self.members, "the leader is not a member")
         demand(not self.pending_join.keys() & self.members.keys(), "a pending id is a member")
-        demand(self.pending_sync.keys() <= self.members.keys(), "somebody who is no member is expected to sync")
+        demand(
+            self.pending_sync.keys() <= self.members.keys(), "a SyncGroup is expected from an id that is not a member"
+        )
         demand(not any(member.is_gone for member in members), "a member is marked as gone")
         if self.state is EMPTY:
             demand(not self.members, "an Empty group has members")
         if self.state in (EMPTY, STABLE):
             demand(all(member.parked_sync is None for member in members), f"a sync is parked while {self.state.value}")
         if self.state is PREPARING_REBALANCE:
-            demand(self.join_timer is not None and self.join_timer.is_armed, "nothing will end the join phase")
-            demand(not self.pending_sync, "syncs are expected before the join phase is over")
+            demand(self.join_timer is not None and self.join_timer.is_armed, "no timer will end the join phase")
+            demand(not self.pending_sync, "a SyncGroup is expected before the join phase is over")
         if self.state is not DEAD:
             for member in members:
                 watched = member.session is not None and member.session.is_armed
                 parked = member.parked_join is not None or member.parked_sync is not None
-                demand(watched or parked, f"nothing will end the session of {member.member_id}")
+                demand(watched or parked, f"no timer will end the session of {member.member_id}")
 
     def __repr__(self) -> str:
         kind = f"{self.protocol_type}/{self.protocol_name}" if self.protocol_type is not None else "simple"

@@ -2,8 +2,8 @@
 
 The response to a Heartbeat tells a member that a rebalance has begun. `HeartbeatTemplate` is the short path for the
 most frequent request: a connection that receives the bytes of its last successful Heartbeat again asks the template,
-which renews the session exactly as `heartbeat` would, or declines.
-Source: Kafka's `GroupMetadataManager.classicGroupHeartbeat`.
+which renews the session exactly as `heartbeat` would, or declines. Source: Kafka's
+`GroupMetadataManager.classicGroupHeartbeat`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Why a group rebalanced, in plain words: one record for each rebalance, kept for the person who asks at night.
+"""The record of a rebalance: its cause, its phases and its outcome, in plain words for an operator.
 
-A rebalance begins with a trigger (a cause and the member that caused it), has a join phase and, if anybody is left, a
-sync phase, and ends Stable, Empty, or interrupted by the next trigger. `Rebalance` gathers the facts while that
-happens; `text()` tells them. The newest `group.max.rebalance.history` stay with the group, and each is handed to the
-runtime's log once when it ends.
+A rebalance begins with a trigger (a cause and the member that caused it), has a join phase and, if members remain, a
+sync phase. It ends Stable, Empty, or interrupted by the next trigger. `Rebalance` collects these facts and `text()`
+describes them. The newest `group.max.rebalance.history` records stay with the group, and each one is handed to the
+runtime's log when it ends.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member
 
 NAMED_AT_MOST: Final = 10  # members named in one record; beyond that only their number
-LONGEST_REASON: Final = 255  # characters; Kafka's clients cut it there, too (KIP-800)
+LONGEST_REASON: Final = 255  # characters; Kafka's clients truncate it to the same length (KIP-800)
 LONGEST_NAME: Final = 120  # characters of a member id or client
-UUID_CHARS: Final = 36  # the end of a member id, by which it is told from others
+UUID_CHARS: Final = 36  # the end of a member id, which makes it unique
 
 
 class Cause(Enum):
-    """What can make a group rebalance. The value finishes the sentence 'because ...'."""
+    """Cause of a rebalance. The value completes the sentence 'because ...'."""
 
     MEMBER_JOINED = "a new member joined"
     PROTOCOLS_CHANGED = "a member rejoined with other protocols or another subscription"
@@ -35,12 +35,12 @@ class Cause(Enum):
 
 
 class Trigger(NamedTuple):
-    """A cause, and whose doing it was."""
+    """A cause, and the member that it came from."""
 
     cause: Cause
     member_id: str = ""
     client: str = ""  # client id and host, as in "orders-1@/10.0.0.7"
-    reason: str = ""  # the client's own words, if it gave any
+    reason: str = ""  # as given by the client, if any
 
     @classmethod
     def by(cls, cause: Cause, member: Member, reason: str | None = None) -> Trigger:
@@ -49,7 +49,7 @@ class Trigger(NamedTuple):
 
 
 def _shortened(name: str) -> str:
-    """A client's name for itself, without its middle if it is long: records are kept after the member is gone."""
+    """Cut the middle out of a long name. Names come from clients, and records outlive their members."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - UUID_CHARS - 3]}...{name[-UUID_CHARS:]}"
 
 
@@ -61,7 +61,7 @@ class RebalanceOutcome(Enum):
 
 
 class Rebalance:
-    """The facts of one rebalance. `started_ms` is a moment of the core's clock, the others are durations."""
+    """The facts of one rebalance. `started_ms` is a time of the core's clock; the other times are durations."""
 
     __slots__ = (
         "generation",
@@ -84,7 +84,7 @@ class Rebalance:
         self.generation = generation  # the new one, once the join phase is complete
         self.members_after = 0
         self.started_ms = now_ms
-        self.join_ms = -1  # how long the join phase took; -1: it is not over
+        self.join_ms = -1  # duration of the join phase; -1: not complete
         self.sync_ms = -1
         self.outcome = RebalanceOutcome.RUNNING
         self.not_back: tuple[str, ...] = ()  # members dropped because they did not rejoin in time
@@ -96,7 +96,7 @@ class Rebalance:
             self.not_back += (_shortened(member_id),)
 
     def joined(self, generation: int, members: int, now_ms: int) -> None:
-        """The join phase is complete."""
+        """Record the end of the join phase."""
         self.generation = generation
         self.members_after = members
         self.join_ms = now_ms - self.started_ms
@@ -107,7 +107,7 @@ class Rebalance:
             self.sync_ms = now_ms - self.started_ms - self.join_ms
 
     def text(self) -> str:
-        """The record as one sentence or two."""
+        """Return the record as one or two sentences."""
         trigger = self.trigger
         text = f"Group {self.group_id} left generation {self.previous_generation} because {trigger.cause.value}"
         if trigger.member_id:

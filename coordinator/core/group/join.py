@@ -1,9 +1,9 @@
-"""JoinGroup: who may enter, and what their entering starts.
+"""JoinGroup: which members may enter a group, and what their joining starts.
 
-A member id of "" is somebody unknown: a dynamic member (which, if its client can, is given an id first and must come
-again with it, KIP-394), a new static member, or the next run of a known one (static_member.py). Any other id must be
-known, or be one that was handed out. A member that rejoins unchanged gets its answer at once and disturbs nobody; one
-that changes, or the leader, starts a rebalance. Source: spec 3.
+A member id of "" comes from a new client: a dynamic member (which, from version 4 on, is given an id first and joins
+again with it, KIP-394), a new static member, or the next run of a known one (static_member.py). Any other id must be a
+member's or a pending one. A member that rejoins unchanged is answered at once. A member that changes, or the leader,
+starts a rebalance. Source: Kafka's `GroupMetadataManager.classicGroupJoin`.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ if TYPE_CHECKING:
 
 
 class JoinGroup(NamedTuple):
-    """A JoinGroupRequest, and what its version makes of it."""
+    """A JoinGroupRequest, with the consequences of its version."""
 
     request: JoinGroupRequest
     member_id_required: bool  # a dynamic member is given its id first (v4+)
-    knows_skip_assignment: bool  # can be told that it leads and shall not assign (v9+)
+    knows_skip_assignment: bool  # can be told that it leads but must not assign (v9+, KIP-814)
 
 
 def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> None:
@@ -83,7 +83,7 @@ def _join_known(
     member_id = request.member_id
     if member_id in group.pending_join:
         if request.group_instance_id is not None:
-            # Ids are handed out to dynamic members only: whoever brings one with an instance id made it up.
+            # Ids are handed out to dynamic members only, so a client with an instance id cannot have received one.
             context.reply(ticket, join_error(ErrorCode.UNKNOWN_SERVER_ERROR))
         else:
             _add_member(group, member_id, request, protocols, ticket, context)
@@ -103,18 +103,18 @@ def _join_known(
         update_member(group, member, request, protocols, ticket, context)
         prepare_rebalance(group, Trigger.by(Cause.PROTOCOLS_CHANGED, member, request.reason), context)
     elif group.state is STABLE and member_id == group.leader_id:
-        # Always, even if nothing changed: this is how a leader asks for a new assignment (topics have changed).
+        # Even if nothing changed: a leader rejoins to ask for a new assignment, because topics have changed.
         update_member(group, member, request, protocols, ticket, context)
         prepare_rebalance(group, Trigger.by(Cause.LEADER_REJOINED, member, request.reason), context)
     else:
-        # It missed the answer, or was told to rejoin needlessly. Nothing changes, not even a timer.
+        # The member lost the response, or rejoins needlessly. Nothing changes, not even a timer.
         context.reply(ticket, join_success(group, member))
 
 
 def _add_member(
     group: Group, member_id: str, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, context: Context
 ) -> None:
-    """A new member enters, its JoinGroup parked (spec 3.5)."""
+    """Add a new member with its JoinGroup parked, and rebalance."""
     member = Member(
         member_id,
         request.group_instance_id,
@@ -135,7 +135,10 @@ def _add_member(
 
 
 def _expel(group: Group, member_id: str, context: Context) -> None:
-    """No room: if this was a member that has not rejoined yet, or an id handed out, it is out (spec 3.3, C.1)."""
+    """Remove a member that has not rejoined, or a pending id, because the group is full.
+
+    Unlike Kafka, this may complete the join phase.
+    """
     member = group.members.get(member_id)
     if member is not None:
         group.remove(member)
@@ -148,7 +151,7 @@ def _expel(group: Group, member_id: str, context: Context) -> None:
 
 
 def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
-    """The member's list, each name once, shared with the leader's if equal (members of a group mostly are alike)."""
+    """Return the member's protocols, each name once. An equal list of the leader is reused to save memory."""
     protocols = tuple((sys.intern(protocol.name), protocol.metadata) for protocol in request.protocols)
     if len(protocols) > 1 and len({name for name, _ in protocols}) < len(protocols):
         first: dict[str, bytes] = {}
@@ -165,5 +168,5 @@ def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
 
 @lru_cache(256)
 def _shared(protocols: Protocols) -> Protocols:
-    """One object for equal ones: groups of one application say the same, too."""
+    """Return one object for equal lists, because groups of one application send the same ones."""
     return protocols

@@ -1,8 +1,8 @@
-"""LeaveGroup: members leave without waiting for their sessions to end, several at once if need be.
+"""LeaveGroup: members leave before their sessions end, one or several at once.
 
-An entry may name a member by its id, a static member by its instance (an administrator's removal), or an id that was
-handed out and never used. One rebalance follows for the whole batch, and none if only unused ids were given back.
-Source: spec 6.
+An entry names a member by its id, a static member by its instance id (used by administrators), or a pending id. The
+whole batch starts one rebalance at most, and none if only pending ids were given back. Source: KIP-345 and Kafka's
+`GroupMetadataManager.classicGroupLeave`.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 
 
 def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Context) -> None:
-    """Handle a LeaveGroup for an existing group; answered now, or with the record that says the group is empty."""
+    """Handle a LeaveGroup for an existing group. If it empties the group, the answer waits for the group's record."""
     if group.state is DEAD:
         context.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
         return
     appends_before = len(context.appends)
     entries: list[MemberResponse] = []
     first_to_leave: Trigger | None = None
-    anybody = False
+    any_left = False
     for identity in request.members:
         outcome = _leave_one(group, identity, context)
         error = ErrorCode.NONE if isinstance(outcome, Trigger) else outcome
         if error is ErrorCode.NONE:
-            anybody = True
+            any_left = True
         if isinstance(outcome, Trigger) and first_to_leave is None:
             first_to_leave = outcome
         entries.append(_entry(identity, error))
     if group.state is PREPARING_REBALANCE:
-        if anybody:
+        if any_left:
             context.timers.check_joins(group, context)
     elif first_to_leave is not None and group.state in (COMPLETING_REBALANCE, STABLE):
         prepare_rebalance(group, first_to_leave, context)
@@ -55,12 +55,12 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Con
 
 
 def leave_unknown_group(request: LeaveGroupRequest) -> LeaveGroupResponse:
-    """There is no such group, so nobody in the list is a member of it."""
+    """Answer for a group that does not exist: every entry is an unknown member."""
     return LeaveGroupResponse(members=[_entry(identity, ErrorCode.UNKNOWN_MEMBER_ID) for identity in request.members])
 
 
 def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> ErrorCode | Trigger:
-    """An error; NONE if an unused id was given back; if a member left, the trigger for a rebalance."""
+    """Return an error, NONE if a pending id was given back, or the trigger for a rebalance if a member left."""
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if member_id == "":
         owner = group.static_members.get(instance_id) if instance_id is not None else None
@@ -81,7 +81,7 @@ def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> Erro
 
 
 def _entry(identity: MemberIdentity, error: ErrorCode) -> MemberResponse:
-    """Echoes what the request said, also where an administrator left the member id out."""
+    """Echo the ids of the request, also an empty member id."""
     return MemberResponse(
         member_id=identity.member_id, group_instance_id=identity.group_instance_id, error_code=int(error)
     )

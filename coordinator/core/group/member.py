@@ -1,9 +1,8 @@
-"""One member of a group: who it is, what it supports, what it was assigned, and what it waits for.
+"""One member of a group: its identity, its protocols, its assignment and its parked requests.
 
-A member has at most one parked JoinGroup and one parked SyncGroup: the ticket says where the answer goes. Its session
-ends at `session_deadline_ms`; every sign of life moves that number and nothing else (the timer looks at it when it
-fires, spec 10.5). `client_id` and `client_host` are those of the JoinGroup that created the member, and a static
-member's replacement inherits them.
+A member has at most one parked JoinGroup and one parked SyncGroup, as tickets. Its session ends at
+`session_deadline_ms`; a heartbeat moves that number only, and the timer reads it when it fires. `client_id` and
+`client_host` are those of the JoinGroup that created the member; the replacement of a static member inherits them.
 """
 
 from __future__ import annotations
@@ -19,26 +18,26 @@ Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), in the member's o
 
 
 class Timer(Protocol):
-    """A delayed operation, as its owner sees it (`coordinator.core.purgatory.purgatory.DelayedOperation`)."""
+    """The part of a `DelayedOperation` that its owner uses."""
 
     fires_at_ms: int
 
     @property
     def is_armed(self) -> bool:
-        """Whether it is on the wheel."""
+        """True while the operation is on the timing wheel."""
 
     def cancel(self) -> bool:
-        """What it waited for is gone: complete without any action."""
+        """Complete without any action. Returns False if it was complete."""
 
 
 @lru_cache(1024)
 def _shared(timeout_ms: int) -> int:
-    """One object for equal numbers, as `sys.intern` has for strings: members mostly have the same timeouts."""
+    """Return one object for equal numbers, as `sys.intern` does for strings: most members have the same timeouts."""
     return timeout_ms
 
 
 class Member:
-    """See the module. What members mostly have in common is one object for all, because there may be very many."""
+    """A member of one group. Values that members have in common are shared objects, because members may be many."""
 
     __slots__ = (
         "assignment",
@@ -82,7 +81,7 @@ class Member:
         self.assignment = assignment
         self.parked_join: Ticket | None = None
         self.parked_sync: Ticket | None = None
-        self.is_new = is_new  # from its first JoinGroup until that is answered: its session cannot have begun
+        self.is_new = is_new  # until its first JoinGroup is answered, before which it has no session
         self.is_gone = False  # no longer in its group
         self.session: Timer | None = None
         self.session_deadline_ms = 0
@@ -92,7 +91,7 @@ class Member:
         self.session_timeout_ms = _shared(session_timeout_ms)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """What this member said about one protocol (for consumers: its subscription)."""
+        """Return the member's metadata for one protocol (for consumers, its subscription); empty if it lists none."""
         for name, metadata in self.protocols:
             if name == protocol_name:
                 return metadata

@@ -1,11 +1,12 @@
-"""The rebalance: how it begins, and how its join phase ends in a new generation.
+"""The rebalance: its start, and the end of its join phase in a new generation.
 
-Everything that makes a group rebalance comes through `maybe_rebalance` or `prepare_rebalance` with a `Trigger` that
-says why. The join phase ends when everybody has joined or when time is up; the first one after an empty period waits
-for its initial delay instead, so that a group starting up does not rebalance once for each of its members.
+Every rebalance starts in `maybe_rebalance` or `prepare_rebalance` with a `Trigger` that holds its cause. The join phase
+ends when all members have joined or at its deadline. The first one of an empty group waits for the initial delay
+instead, so that a starting group does not rebalance once per member (KIP-134).
 
-Not durable here: the new generation is written with the leader's assignments (sync.py). After a crash before that the
-group comes back Stable in its previous generation. Sources: spec 2.4, 2.5, 3.9, 3.10.
+The new generation is not durable here: it is written with the leader's assignments (sync.py). After a crash before
+that, the group is loaded as Stable in its previous generation. Source: Kafka's `GroupMetadataManager.prepareRebalance`
+and `completeClassicGroupJoin`.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
 
-# With nobody there to elect, the phase is tried again after the rebalance timeout; a timeout of 0 must not spin.
+# Without a leader the join phase is repeated after the rebalance timeout; a timeout of 0 must not cause a busy loop.
 MIN_ELECTION_RETRY_MS: Final = 100
 REBALANCED_FROM: Final = frozenset({EMPTY, COMPLETING_REBALANCE, STABLE})
 
 
 def maybe_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
-    """Begin a rebalance; in one that runs, see whether it can go on."""
+    """Start a rebalance; in PreparingRebalance, complete the join phase if all members have joined."""
     if group.state in REBALANCED_FROM:
         prepare_rebalance(group, trigger, context)
     else:
@@ -40,7 +41,7 @@ def maybe_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
 
 
 def prepare_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
-    """Enter PreparingRebalance and wait for everybody's JoinGroup (which may be complete already)."""
+    """Enter PreparingRebalance and wait for the JoinGroup of each member. All may have joined already."""
     if group.state is COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
@@ -65,7 +66,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
 
 
 def initial_delay_over(group: Group, delay_ms: int, remaining_ms: int, context: Context) -> None:
-    """The initial delay ran out: once more if somebody new came meanwhile and there is time left, else complete."""
+    """Extend the initial delay if a new member joined meanwhile and time remains, else complete the join phase."""
     if group.new_member_added and remaining_ms > 0:
         group.new_member_added = False
         next_delay_ms = min(context.config.group_initial_rebalance_delay_ms, remaining_ms)
@@ -75,7 +76,7 @@ def initial_delay_over(group: Group, delay_ms: int, remaining_ms: int, context: 
 
 
 def complete_join_phase(group: Group, context: Context) -> None:
-    """Everybody who will join has joined: the next generation, or an empty group."""
+    """End the join phase: begin the next generation, or make the group Empty."""
     if group.join_timer is not None:
         group.join_timer.cancel()
         group.join_timer = None
@@ -89,12 +90,12 @@ def complete_join_phase(group: Group, context: Context) -> None:
     if group.state is DEAD:
         return
     if group.members and not group.elect_leader():
-        # Only static members are left and none is there: their sessions will end them, or they come back.
+        # Only static members remain and none has joined: their sessions end, or they rejoin.
         retry_ms = max(group.rebalance_timeout_ms, MIN_ELECTION_RETRY_MS)
         context.timers.await_joins(group, context.now_ms + retry_ms, context)
         return
-    # The generation advances before anyone is told: a SyncGroup or a commit still on its way from the old one must
-    # find a number it cannot match.
+    # Advance the generation before replying, so that a SyncGroup or commit of the old generation that is still in
+    # flight is refused.
     group.advance_generation()
     if rebalance is not None:
         rebalance.joined(group.generation, len(group.members), context.now_ms)
@@ -123,13 +124,13 @@ def _become_empty(group: Group, context: Context) -> None:
 
 
 class EmptyGroup(PendingAppend):
-    """The record of a group without members is on its way. The group is Empty whether it arrives or not."""
+    """Pending append of the record of an empty group. The group is Empty even if the append fails."""
 
     writes_group = True
     __slots__ = ("response", "ticket")
 
     def __init__(self) -> None:
-        self.ticket: Ticket | None = None  # of the LeaveGroup that emptied the group: answered after the record
+        self.ticket: Ticket | None = None  # of the LeaveGroup that emptied the group, answered after the append
         self.response: object = None
 
     def durable(self, context: Context) -> None:
@@ -138,7 +139,7 @@ class EmptyGroup(PendingAppend):
         self._answer(context)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
-        self._answer(context)  # the member has left all the same: after a crash its session ends it
+        self._answer(context)  # the member has left anyway; after a crash its session ends
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         self._answer(context)
@@ -150,14 +151,14 @@ class EmptyGroup(PendingAppend):
 
 
 def drop_member(group: Group, member: Member, context: Context) -> None:
-    """Take a member out and answer what it had parked: UNKNOWN_MEMBER_ID (spec 6.2). No rebalance begins here."""
+    """Remove a member and answer its parked requests with UNKNOWN_MEMBER_ID. Starts no rebalance."""
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, context)
     refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, context)
     group.remove(member)
 
 
 def expire_unsynced(group: Group, generation: int, context: Context) -> None:
-    """The sync timer: whoever has not sent SyncGroup by now is removed, all in one rebalance (spec 4.5)."""
+    """Remove the members that have not sent SyncGroup, in one rebalance (`expirePendingSync`)."""
     if group.generation != generation or group.state not in (COMPLETING_REBALANCE, STABLE) or not group.pending_sync:
         return
     late = [group.members[member_id] for member_id in group.pending_sync]

@@ -1,9 +1,9 @@
-"""A group as it stands in the offsets log, and back.
+"""Conversion of a group to its record in the offsets log, and back.
 
-Written: when a group is created, when its leader's assignments are stored, when a static member is replaced without a
-rebalance, when it becomes empty, and (a tombstone) when it is deleted. Read: at recovery only. A member keeps only the
-selected protocol and its metadata, so a loaded member that offers two protocols counts as changed when it rejoins.
-Source: spec 12.3, 12.5.
+A record is written when a group is created, when its leader's assignments are stored, when a static member is replaced
+without a rebalance, when the group becomes empty, and (as a tombstone) when it is deleted. Records are read only when a
+partition is loaded. A member's record holds only the selected protocol and its metadata, so a loaded member that offers
+two protocols counts as changed when it rejoins. Source: Kafka's GroupMetadataValue.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Record = tuple[bytes, bytes | None]
 
 
 def group_record(group: Group, assignments: Mapping[str, bytes] | None = None) -> Record:
-    """The whole group, with these assignments or with those it has."""
+    """Return the record of the whole group, with the given assignments or the current ones."""
     members = [
         MemberValue(
             member_id=member.member_id,
@@ -43,7 +43,7 @@ def group_record(group: Group, assignments: Mapping[str, bytes] | None = None) -
 
 
 def empty_group_record(group: Group) -> Record:
-    """A group that has no members: new, or left by all."""
+    """Return the record of a group without members."""
     return _record(group, None, None, [])
 
 
@@ -64,7 +64,7 @@ def _record(group: Group, protocol: str | None, leader: str | None, members: lis
 
 
 def load_group(group_id: str, value: GroupValue, record_offset: int, shard: Shard) -> Group:
-    """The group that a record describes: Stable if it has members, else Empty. Sessions are started by the caller."""
+    """Build the group of a record: Stable if it has members, else Empty. The caller starts the sessions."""
     group = Group(group_id, shard, value.current_state_timestamp_ms)
     group.is_recorded = True
     group.record_offset = record_offset
@@ -75,7 +75,7 @@ def load_group(group_id: str, value: GroupValue, record_offset: int, shard: Shar
     protocols: Protocols = ()
     for stored in value.members:
         timeout_ms = stored.rebalance_timeout_ms
-        if not protocols or protocols[0][1] != stored.subscription:  # members mostly say the same: one copy for all
+        if not protocols or protocols[0][1] != stored.subscription:  # most members have the same: one copy for all
             protocols = ((protocol_name, stored.subscription),)
         group.add(
             Member(
@@ -93,6 +93,6 @@ def load_group(group_id: str, value: GroupValue, record_offset: int, shard: Shar
     if group.members:
         if value.leader is not None and value.leader in group.members:
             group.leader_id = value.leader
-        group.state = STABLE  # the table has no such step, on purpose: only loading makes Stable groups
+        group.state = STABLE  # not in the table of transitions: only loading makes a group Stable directly
     group.compute_subscribed_topics()
     return group

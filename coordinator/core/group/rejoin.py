@@ -1,7 +1,7 @@
-"""A known member joins again: what it says is taken over, and its JoinGroup is parked.
+"""The rejoin of a known member: its protocols and timeouts are updated, and its JoinGroup is parked.
 
-Its client id and host stay those of its first JoinGroup, and its session timer is not touched: it is harmless while
-the JoinGroup is parked and is restarted when that is answered. Source: spec 3.7.
+Its client id and host remain those of its first JoinGroup. Its session timer is not touched: it has no effect while the
+JoinGroup is parked and is restarted with the response. Source: Kafka's `ClassicGroup.updateMember`.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 def update_member(
     group: Group, member: Member, request: JoinGroupRequest, protocols: Protocols, ticket: Ticket, context: Context
 ) -> None:
-    """Take over protocols and timeouts, park the ticket; an older parked one is answered."""
+    """Update protocols and timeouts and park the ticket. An older parked ticket is answered."""
     group.set_protocols(member, protocols)
     member.set_timeouts(request.rebalance_timeout_ms, request.session_timeout_ms)
     replaced = group.park_join(member, ticket)
     if replaced is not None:
-        # Its connection is dead as a rule, and then this goes nowhere; if it lives it must not be blocked for ever.
+        # Its connection is usually closed, and the reply is dropped. An open one would be blocked, as in Kafka.
         context.reply(replaced, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))

@@ -1,7 +1,7 @@
-"""The forms of answers: what JoinGroup and SyncGroup carry on success and on error, and any request's error.
+"""Builders of JoinGroup and SyncGroup responses, for success and for errors.
 
-Responses are version-neutral (an absent protocol name is None); the rows in `coordinator/api` shape them to a version.
-Source: spec 3.1, 4.1.
+Responses are independent of the version (an absent protocol name is None); `coordinator.server.api` encodes them for
+one.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def join_error(error: ErrorCode, member_id: str = "") -> JoinGroupResponse:
 def join_success(
     group: Group, member: Member, *, leader: str | None = None, skip_assignment: bool = False
 ) -> JoinGroupResponse:
-    """The present generation, for `member`: with the list of all members if the answer names it as the leader."""
+    """Describe the current generation to `member`. The list of members is included if the response names it leader."""
     named_leader = leader if leader is not None else group.leader_id or ""
     return JoinGroupResponse(
         error_code=int(ErrorCode.NONE),
@@ -42,7 +42,7 @@ def join_success(
 
 
 def member_list(group: Group) -> list[JoinGroupResponseMember]:
-    """What the leader needs to assign: everyone's metadata for the selected protocol."""
+    """Return the metadata of each member for the selected protocol, from which the leader computes the assignment."""
     protocol_name = group.protocol_name
     return [
         JoinGroupResponseMember(
@@ -68,14 +68,14 @@ def sync_success(group: Group, member: Member) -> SyncGroupResponse:
 
 
 def refuse_parked_join(group: Group, member: Member, error: ErrorCode, context: Context, member_id: str = "") -> None:
-    """Answer the parked JoinGroup of a member, if there is one, with an error."""
+    """Answer the parked JoinGroup of a member with an error, if there is one."""
     ticket = group.take_join(member)
     if ticket is not None:
         context.reply(ticket, join_error(error, member_id))
 
 
 def refuse_parked_sync(member: Member, error: ErrorCode, context: Context) -> bool:
-    """Answer the parked SyncGroup of a member, if there is one, with an error."""
+    """Answer the parked SyncGroup of a member with an error. Returns False if there is none."""
     ticket = member.parked_sync
     if ticket is None:
         return False

@@ -1,9 +1,9 @@
-"""Sessions: a member lives as long as it gives signs of life, and an id that is never used is forgotten.
+"""Sessions: a member remains in its group as long as it sends requests within its session timeout.
 
-A sign of life moves `member.session_deadline_ms` and touches nothing else: the timer on the wheel looks at it when it
-fires and goes back for what is left. Only a deadline *earlier* than the armed timer, or a timer that is not armed at
-all, needs the wheel. (A new member waits with 300 s; when its first join completes with a session of 10 s and it then
-falls silent, it is removed after those 10 s.) Sources: spec 5, 10.3, 10.5.
+A request moves `member.session_deadline_ms` only: the timer on the wheel reads it when it fires and is armed again for
+the rest. The wheel is touched only if the timer is not armed, or armed for a time *after* the deadline. (A new member
+starts with 300 s. When its first join completes with a session timeout of 10 s, it is removed after 10 s without a
+request.) Source: Kafka's `GroupMetadataManager.rescheduleClassicGroupMemberHeartbeat`.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
 
-NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 300_000  # how long a first JoinGroup may be parked; Kafka's constant
+NEW_MEMBER_JOIN_TIMEOUT_MS: Final = (
+    300_000  # how long a first JoinGroup may be parked; Kafka's `NewMemberJoinTimeoutMs`
+)
 
 
 def restart_session(group: Group, member: Member, timeout_ms: int, context: Context) -> None:
-    """The member is alive as of now."""
+    """Move the deadline of a member's session to `timeout_ms` from now."""
     deadline_ms = context.now_ms + timeout_ms
     if deadline_ms == context.deadline_ms:
-        deadline_ms = context.deadline_ms  # the same object: a whole group is restarted at once, and an int is 32 bytes
+        deadline_ms = context.deadline_ms  # shared: many sessions restart at once, and an int takes 32 bytes
     else:
         context.deadline_ms = deadline_ms
     member.session_deadline_ms = deadline_ms
@@ -32,5 +34,5 @@ def restart_session(group: Group, member: Member, timeout_ms: int, context: Cont
 
 
 def is_awaiting_response(member: Member) -> bool:
-    """It has sent all it can and awaits an answer: silence proves nothing. A new member has no session yet."""
+    """Return whether a member has a parked request, so that it need not send heartbeats. False for a new member."""
     return not member.is_new and (member.parked_join is not None or member.parked_sync is not None)

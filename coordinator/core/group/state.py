@@ -1,11 +1,11 @@
-"""The five states of a group and the only ways from one to another.
+"""The five states of a group and the transitions between them.
 
-The machine is the table `TRANSITIONS`; everything else is read from it: `ENTERED_FROM`, which `Group.transition` obeys,
-and docs/states.md. What is not in the table is a broken invariant. Note what is missing: Stable never becomes Empty
-directly (a group whose last member leaves passes PreparingRebalance, even if that takes no time), Empty never becomes
-Stable (only loading makes Stable groups), and a second trigger while preparing changes nothing.
+The table `TRANSITIONS` is the state machine. `ENTERED_FROM`, which `Group.transition` enforces, and docs/states.md are
+computed from it. A transition that is not in the table is a broken invariant. Stable never becomes Empty directly (a
+group whose last member leaves passes PreparingRebalance, even if for no time), Empty never becomes Stable (only loading
+makes Stable groups), and a second trigger in PreparingRebalance changes no state.
 
-The values are the names on the wire (ListGroups, DescribeGroups). Source: spec 2.1.
+The values are the names on the wire (ListGroups, DescribeGroups). Source: Kafka's `ClassicGroupState`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 
 class GroupState(Enum):
-    """Where a group is in its life. See `MEANING`."""
+    """State of a group, explained in `MEANING`."""
 
     EMPTY = "Empty"
     PREPARING_REBALANCE = "PreparingRebalance"
@@ -25,7 +25,7 @@ class GroupState(Enum):
     STABLE = "Stable"
     DEAD = "Dead"
 
-    # Identity is all that is asked of a state, also in dicts on hot paths; Enum's own __hash__ is Python code.
+    # States are compared by identity. Enum's __hash__ is Python code, too slow for dicts on hot paths.
     __hash__ = object.__hash__
 
 
@@ -43,11 +43,11 @@ DEAD: Final = GroupState.DEAD
 
 TRANSITIONS: Final = (
     Transition(EMPTY, PREPARING_REBALANCE, "the first member joins; the initial delay begins"),
-    Transition(PREPARING_REBALANCE, EMPTY, "the join phase ends and nobody is left"),
+    Transition(PREPARING_REBALANCE, EMPTY, "the join phase ends without members"),
     Transition(PREPARING_REBALANCE, COMPLETING_REBALANCE, "the join phase ends with members: a new generation"),
-    Transition(COMPLETING_REBALANCE, PREPARING_REBALANCE, "a member joins, leaves, changes or falls silent"),
+    Transition(COMPLETING_REBALANCE, PREPARING_REBALANCE, "a member joins, leaves, changes or times out"),
     Transition(COMPLETING_REBALANCE, STABLE, "the leader's assignments are durable"),
-    Transition(STABLE, PREPARING_REBALANCE, "a member joins, leaves, changes or falls silent; the leader rejoins"),
+    Transition(STABLE, PREPARING_REBALANCE, "a member joins, leaves, changes or times out; the leader rejoins"),
     Transition(EMPTY, DEAD, "the group is being deleted, or its partition unloaded"),
     Transition(PREPARING_REBALANCE, DEAD, "the partition is unloaded"),
     Transition(COMPLETING_REBALANCE, DEAD, "the partition is unloaded"),
@@ -64,10 +64,10 @@ ENTERED_FROM: Final[Mapping[GroupState, frozenset[GroupState]]] = MappingProxyTy
 
 MEANING: Final[Mapping[GroupState, str]] = MappingProxyType(
     {
-        EMPTY: "No members. Holds offsets, or waits for a member that was given an id to join with it.",
-        PREPARING_REBALANCE: "Members (re)join; their JoinGroup requests are parked until all have, or time is up.",
-        COMPLETING_REBALANCE: "A new generation is known; SyncGroup requests are parked until the leader's is durable.",
-        STABLE: "Every member of the generation has, or can fetch, its assignment.",
-        DEAD: "Being deleted, or no longer coordinated here. Nothing leads out of it.",
+        EMPTY: "No members. Holds offsets, or waits for a client that was given a member id to join with it.",
+        PREPARING_REBALANCE: "Members (re)join; JoinGroup requests are parked until all have joined, or the deadline.",
+        COMPLETING_REBALANCE: "A new generation; SyncGroup requests are parked until the assignments are durable.",
+        STABLE: "Each member of the generation has, or can fetch, its assignment.",
+        DEAD: "Being deleted, or no longer coordinated by this node. Final.",
     }
 )

@@ -1,8 +1,8 @@
-"""docs/states.md, drawn from the tables that the code runs on.
+"""Generator of docs/states.md from the tables that the code uses.
 
-Write it with `python -m coordinator.core.group.states_doc > docs/states.md`.
+Write the page with `python -m coordinator.core.group.states_doc > docs/states.md`.
 
-A test compares the file with what this module would write, so that the page cannot be out of date.
+A test compares the page with the output of this module.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from coordinator.core.group.state import DEAD, MEANING, TRANSITIONS, GroupState
 
 
 def text() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(
         [
             "# The states of a group",
@@ -44,7 +44,7 @@ def text() -> str:
             f"    {DEAD.value} --> [*]",
             "```",
             "",
-            "These are all the ways there are; anything else is a broken invariant.",
+            "Any other transition is a broken invariant.",
             "",
             *_table(
                 ("from", "to", "when"),
@@ -54,7 +54,7 @@ def text() -> str:
                 ),
             ),
             "",
-            "What a member of the present generation is told, by state (other errors come first, see",
+            "The answers to a member of the current generation, by state (other errors come first, see",
             "`coordinator/core/group/checks.py`):",
             "",
             *_table(

@@ -1,11 +1,11 @@
-"""A static member comes back: the next run of a known instance takes the place of the last one.
+"""Replacement of a static member: the next run of a known instance takes the place of the previous one.
 
-It gets a new member id, so that its former self is fenced, and keeps everything else. In a Stable group whose protocol
-would not change this needs no rebalance: the group record is written with the new id, and then the member hears its
-present generation. A leader that returns this way is told not to assign (v9+), or is told the old leader's id so that
-it does not think it leads (before v9). A changed subscription alone starts no rebalance (spec C.13).
+It gets a new member id, so that the previous run is fenced, and keeps everything else. A Stable group whose protocol
+would not change needs no rebalance: the group record is written with the new id, and then the member receives the
+current generation. A leader that returns this way is told not to assign (v9+, KIP-814); before v9 it is told the old
+leader's id, so that it does not act as leader. A changed subscription alone starts no rebalance, as in Kafka.
 
-Sources: KIP-345, KIP-814, spec 3.8.
+Source: KIP-345 and Kafka's `GroupMetadataManager.updateStaticMemberThenRebalanceOrCompleteJoin`.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def replace_static_member(
     *,
     knows_skip_assignment: bool,
 ) -> None:
-    """The instance in `request` is known: `new_id` takes over, its JoinGroup parked."""
+    """Replace the member of the instance in `request` by `new_id`, with its JoinGroup parked."""
     old = group.members[group.static_members[request.group_instance_id or ""]]
     old_leader = group.leader_id or ""
     refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, context, old.member_id)
@@ -65,7 +65,7 @@ def replace_static_member(
 
 
 def _take_over(group: Group, old: Member, new_id: str) -> Member:
-    """Put a copy of `old` under another id in its place: leadership, instance and what it still owes go with it."""
+    """Replace `old` by a copy with a new id, which inherits the leadership, the instance id and the pending sync."""
     member = Member(
         new_id,
         old.group_instance_id,
@@ -85,20 +85,20 @@ def _take_over(group: Group, old: Member, new_id: str) -> Member:
     group.protocol_type = protocol_type
     if was_leader:
         group.leader_id = new_id
-    if was_to_sync:  # else the sync timer would start a needless rebalance for an id that is gone (C.6)
+    if was_to_sync:  # else the sync timer would start a needless rebalance for the old id, as in Kafka
         group.pending_sync[new_id] = None
     return member
 
 
 class CorrectGroup(PendingAppend):
-    """The group record, once more: what the log says has to be put right. Nobody waits for it."""
+    """Pending append of a group record that corrects the log. No request waits for it."""
 
     __slots__ = ()
     writes_group = True
 
 
 class ReplaceStaticMember(PendingAppend):
-    """The group record with the new member id is on its way; the JoinGroup that brought it is parked."""
+    """Pending append of the group record with the new member id. The JoinGroup of the member is parked."""
 
     writes_group = True
     __slots__ = ("generation", "is_undone", "knows_skip_assignment", "member", "old", "old_leader", "ticket")
@@ -121,7 +121,7 @@ class ReplaceStaticMember(PendingAppend):
         self.is_undone = False
 
     def _is_current(self, group: Group) -> bool:
-        """Nothing happened meanwhile. After a rebalance began, the parked JoinGroup is part of that one."""
+        """Return whether the group is unchanged. If a rebalance began, the parked JoinGroup belongs to that."""
         return (
             group.state is STABLE
             and group.generation == self.generation
@@ -135,13 +135,13 @@ class ReplaceStaticMember(PendingAppend):
             return
         group.is_recorded = True
         if self.is_undone and group.state is STABLE:
-            # It came after all, too late: the log names a member that is not one. Write what is true.
+            # The append succeeded after its timeout: the log names a member that was removed. Write the group again.
             context.append(group, (group_record(group),), CorrectGroup())
         elif self._is_current(group):
             group.take_join(self.member)
             session = self.member.session
             if session is None or not session.is_armed:
-                # It ran out while the JoinGroup was parked, which proves nothing. Otherwise it runs on as it is.
+                # The timer fired while the JoinGroup was parked, without effect. An armed timer is left as it is.
                 restart_session(group, self.member, self.member.session_timeout_ms, context)
             if self.knows_skip_assignment:
                 leads = group.leader_id == self.member.member_id
@@ -167,14 +167,14 @@ class ReplaceStaticMember(PendingAppend):
         self._refuse(group, client_error(error), context)
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:
-        """The partition is unloaded (spec 12.7)."""
+        """Refuse the parked JoinGroup, because the partition is unloaded."""
         group = self.group
         if group is not None and not self.is_undone and self._is_current(group):
             group.take_join(self.member)
             self._refuse(group, error, context)
 
     def _refuse(self, group: Group, error: ErrorCode, context: Context) -> None:
-        """Of all errors of JoinGroup only this one tells where the group stands; Kafka's form."""
+        """Answer with an error and the generation of the group, which Kafka sends with this JoinGroup error only."""
         context.reply(
             self.ticket,
             JoinGroupResponse(

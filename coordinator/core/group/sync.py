@@ -1,8 +1,9 @@
-"""SyncGroup: the leader hands in the assignments, and everyone hears theirs once they are durable.
+"""SyncGroup: the leader sends the assignments, and each member receives its own once they are durable.
 
-Followers wait, parked; the leader's request appends the group record, and its becoming durable is the event that makes
-the group Stable and answers everybody, unless a rebalance began meanwhile. In a Stable group the stored assignment is
-given at once, which is how a member that missed its answer recovers. Source: spec 4.
+The SyncGroup requests of followers are parked. The leader's request appends the group record; when that is durable, the
+group becomes Stable and all parked requests are answered, unless a rebalance began meanwhile. In a Stable group the
+stored assignment is returned at once, so that a member that lost the response recovers. Source: Kafka's
+`GroupMetadataManager.classicGroupSync`.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _has_synced(group: Group, member: Member) -> None:
 
 
 class StoreAssignment(PendingAppend):
-    """The group record with the leader's assignments is on its way."""
+    """Pending append of the group record with the leader's assignments."""
 
     writes_group = True
     __slots__ = ("assignments", "generation")
@@ -72,7 +73,7 @@ class StoreAssignment(PendingAppend):
             return
         group.is_recorded = True
         if not self._is_awaited(group):
-            return  # the group moved on, and whatever moved it has answered the parked requests
+            return  # a rebalance began, which has answered the parked requests
         for member in group.members.values():
             member.assignment = self.assignments.get(member.member_id, b"")
             ticket = member.parked_sync

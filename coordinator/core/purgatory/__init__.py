@@ -1,1 +1,1 @@
-"""Operations that wait: the timing wheel, the purgatory, and what waits in it."""
+"""The purgatory and its timing wheel: operations that wait for an event or a deadline."""

@@ -1,6 +1,6 @@
-"""What the source has to say to mypyc, the compiler of the optional build (setup.py), without needing it at run time.
+"""Decorators for mypyc, the compiler of the optional build (setup.py), without a dependency at run time.
 
-mypyc reads `mypyc_attr` by its name and calls nothing. For everybody else it does nothing.
+mypyc recognises `mypyc_attr` by its name and does not call it. In the interpreter it has no effect.
 """
 
 from __future__ import annotations

@@ -1,14 +1,13 @@
-"""The purgatory: where operations wait until an event satisfies them or their time runs out.
+"""The purgatory: operations that wait until an event satisfies them or their deadline passes.
 
-A `DelayedOperation` completes exactly once: `try_complete` looks at its condition, `force_complete` runs its action
-and tells whether this call was the one that did it, `on_expiration` follows when it was a timeout that forced it.
-A `Purgatory` watches operations by key (a group, a partition): whoever changes what a key stands for calls
-`check_and_complete(key)`. Timeouts wait on a timing wheel, which several purgatories may share.
+A `DelayedOperation` completes exactly once: `try_complete` checks its condition, `force_complete` runs its action and
+returns whether this call completed it, and `on_expiration` follows if the deadline completed it. A `Purgatory` watches
+operations by key (a group, a partition); code that changes the state behind a key calls `check_and_complete(key)`.
+Deadlines wait on a timing wheel, which several purgatories may share. `context` is passed through to the actions.
 
-A completed operation leaves its watch lists and the wheel at once, so nothing is left to be purged later (Kafka, where
-many threads walk these lists, has a reaper for that). A deadline may move later without touching the wheel: when the
-timer fires, `deadline_now_ms` is asked again and the operation is re-armed. `context` is whatever the owner hands to
-actions: for groups the event being decided, with its clock and its effects.
+A completed operation leaves its watch lists and the wheel at once; Kafka, where many threads walk the lists, purges
+them later. A deadline may move later without touching the wheel: when the timer fires, `deadline_now_ms` is read again
+and the operation is armed again. Source: Kafka's `DelayedOperationPurgatory`.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ C = TypeVar("C")
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class DelayedOperation(TimerEntry, Generic[C]):
-    """One thing that waits. Subclasses say when it is satisfied, what happens then, and what a timeout adds."""
+    """One waiting operation. Subclasses define its condition, its action and its action on expiration."""
 
     __slots__ = ("_keys", "_purgatory", "is_completed")
 
@@ -41,17 +40,17 @@ class DelayedOperation(TimerEntry, Generic[C]):
         return False
 
     def on_complete(self, context: C) -> None:
-        """The action. Runs exactly once, whatever completed the operation."""
+        """Run the action. Called exactly once, by a key or by the deadline."""
 
     def on_expiration(self, context: C) -> None:
-        """Runs after `on_complete` when it was the deadline that completed the operation."""
+        """Run after `on_complete` if the deadline completed the operation."""
 
     def deadline_now_ms(self) -> int:
-        """The deadline as it is now. Of an operation that keeps one elsewhere it may have moved since."""
+        """Return the current deadline. Subclasses that keep it elsewhere may have moved it."""
         return self.fires_at_ms
 
     def force_complete(self, context: C) -> bool:
-        """Complete whatever the condition says. True for the one call that did it."""
+        """Complete regardless of the condition. True for the one call that completed it."""
         if self.is_completed:
             return False
         self.is_completed = True
@@ -60,7 +59,7 @@ class DelayedOperation(TimerEntry, Generic[C]):
         return True
 
     def cancel(self) -> bool:
-        """Complete without any action: what it waited for is gone. True if this call did it."""
+        """Complete without any action. True if this call completed it."""
         if self.is_completed:
             return False
         self.is_completed = True
@@ -68,7 +67,7 @@ class DelayedOperation(TimerEntry, Generic[C]):
         return True
 
     def timer_fired(self, now_ms: int, context: C) -> None:
-        """The wheel reached the armed time: expire, or go back on the wheel if the deadline has moved."""
+        """Expire, or go back on the wheel if the deadline has moved. Called when the wheel reaches the armed time."""
         purgatory = self._purgatory
         deadline_ms = self.deadline_now_ms()
         if deadline_ms > now_ms and purgatory is not None:
@@ -85,14 +84,14 @@ class DelayedOperation(TimerEntry, Generic[C]):
 
 
 class Purgatory(Generic[C]):
-    """Operations that wait, by the keys that may satisfy them."""
+    """Waiting operations by the keys that may satisfy them."""
 
     __slots__ = ("_watchers", "name", "waiting", "wheel")
 
     def __init__(self, name: str, wheel: TimingWheel[DelayedOperation[C]]) -> None:
         self.name = name
         self.wheel = wheel
-        self.waiting = 0  # operations that are here and not completed
+        self.waiting = 0  # operations that are not completed
         self._watchers: dict[Hashable, dict[DelayedOperation[C], None]] = {}
 
     def __repr__(self) -> str:
@@ -108,7 +107,7 @@ class Purgatory(Generic[C]):
     def try_complete_else_watch(self, operation: DelayedOperation[C], keys: Iterable[Hashable], context: C) -> bool:
         """Complete now if possible; otherwise wait for the keys and for the deadline. True if completed now.
 
-        Nothing can happen between the attempt and the watching, since events run one after another.
+        No event can occur between the attempt and the watching, since events run one after another.
         """
         if operation.is_completed or operation.try_complete(context):
             return True
@@ -116,7 +115,7 @@ class Purgatory(Generic[C]):
         return False
 
     def watch(self, operation: DelayedOperation[C], keys: Iterable[Hashable] = ()) -> None:
-        """Wait without trying first. Without keys only the deadline, or its owner, completes the operation."""
+        """Wait without a first attempt. Without keys, only the deadline or the owner completes the operation."""
         operation._purgatory = self
         operation._keys = tuple(dict.fromkeys(keys))
         for key in operation._keys:
@@ -132,7 +131,7 @@ class Purgatory(Generic[C]):
         return list(islice(self._watchers.get(key, ()), at_most))
 
     def deadline_moved(self, operation: DelayedOperation[C]) -> None:
-        """Tell of a deadline that moved *earlier* than the timer, or of one set after its timer ran out.
+        """Arm the timer again for a deadline that moved *earlier*, or that was set after the timer fired.
 
         A deadline that moves later needs no call: the timer notices when it fires.
         """
@@ -141,18 +140,18 @@ class Purgatory(Generic[C]):
             self.wheel.start(operation, deadline_ms)
 
     def check_and_complete(self, key: Hashable, context: C) -> int:
-        """What `key` stands for has changed: try everything that watches it. Returns how many completed."""
+        """Try the operations that watch `key`, whose state has changed. Returns how many completed."""
         watchers = self._watchers.get(key)
         if watchers is None:
             return 0
         completed = 0
-        for operation in tuple(watchers):  # completing one takes it out of the list, and may complete another
+        for operation in tuple(watchers):  # completing one removes it from the list, and may complete another
             if not operation.is_completed and operation.try_complete(context):
                 completed += 1
         return completed
 
     def check_all(self, context: C) -> int:
-        """Everything may have changed: try all that watch anything."""
+        """Try all operations that watch a key. Returns how many completed."""
         return sum(self.check_and_complete(key, context) for key in tuple(self._watchers))
 
     def _forget(self, operation: DelayedOperation[C], keys: tuple[Hashable, ...]) -> None:
@@ -166,9 +165,9 @@ class Purgatory(Generic[C]):
 
 
 def run_due(wheel: TimingWheel[DelayedOperation[C]], now_ms: int, context: C, at_most: int) -> int:
-    """Let time pass on `wheel` and run up to `at_most` operations whose time has come; returns how many.
+    """Advance `wheel` and run up to `at_most` operations that are due. Returns how many.
 
-    The rest stays due, `next_deadline_ms` says so, and other events may run in between.
+    The rest stays due, `next_deadline_ms` returns the past time, and other events may run in between.
     """
     wheel.advance(now_ms)
     ran = 0

@@ -1,15 +1,13 @@
-"""The hierarchical hashed timing wheel: many timers, constant time to start and to cancel.
+"""Hashed hierarchical timing wheel: constant time to start and to cancel, for many timers.
 
-A ring of 20 buckets, one per millisecond; a timer due further away than one turn waits in the next, coarser ring
-(20 ms, 400 ms, 8 s, ... per bucket, made on demand) and moves down when its time comes near. A heap holds the buckets
-that have entries, at most one item per bucket, so that empty ticks cost nothing and the driver knows when to call.
+A ring has 20 buckets, one per millisecond. A timer that is due later than one turn waits in the next, coarser ring (20
+ms, 400 ms, 8 s, ... per bucket, created on demand) and moves down when its time comes near. A heap holds the buckets
+with entries, so that empty ticks cost nothing and the driver knows when to call.
 
-Promises: an entry fires at the first `advance` that reaches its deadline, never before it, in the order of deadlines;
-an entry cancelled after it fired and before it was taken does not run; an entry that is started late (its deadline is
-already past) waits for the next `advance`, so that a handler that starts itself again cannot run for ever in one event.
-One call of `advance` moves a bounded number of entries: a hundred thousand sessions that began together stand in one
-coarse bucket. What is left over is due at once (`next_deadline_ms` says so), and other events may run before it.
-See Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (1987).
+Promises: entries fire in the order of deadlines, at the first `advance` that reaches them; an entry cancelled between
+firing and `pop_due` does not run; an entry started with a past deadline waits for the next `advance`, so that a handler
+that restarts itself cannot run for ever. One `advance` moves a bounded number of entries; the rest is due at once.
+Source: Varghese and Lauck, "Hashed and Hierarchical Timing Wheels" (1987); Kafka's SystemTimer.
 """
 
 from __future__ import annotations
@@ -20,19 +18,19 @@ from typing import Final, Generic, TypeVar, cast
 from coordinator.core.purgatory.mypyc import mypyc_attr
 
 BUCKETS_PER_WHEEL: Final = 20
-MOVES_AT_ONCE: Final = 5000  # about four milliseconds
+MOVES_AT_ONCE: Final = 5000  # entries moved by one `advance`, about four milliseconds
 _NOT_QUEUED: Final = -1
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
 class TimerEntry:
-    """Something that can be on one wheel, at most once. Subclasses say what happens when it fires."""
+    """A timer that can be on one wheel, at most once. Subclasses define what happens when it fires."""
 
     __slots__ = ("_next", "_previous", "fires_at_ms")
 
     def __init__(self) -> None:
-        self.fires_at_ms = -1  # while armed; before, whoever starts it may keep there when it will be
-        self._previous: TimerEntry | None = None  # its neighbours in a bucket
+        self.fires_at_ms = -1  # while armed; before, the owner may keep the deadline here
+        self._previous: TimerEntry | None = None  # neighbours in the list of its bucket
         self._next: TimerEntry | None = None
 
     @property
@@ -41,16 +39,15 @@ class TimerEntry:
 
 
 class _Bucket(TimerEntry):
-    """The entries of one tick of one ring, in the order they came: a ring of neighbours, of which this is the first.
+    """The entries of one tick of one ring, in order of arrival: the head of a circular doubly linked list.
 
-    Entries hold each other, so that one costs 16 bytes, where a dict would take up to a hundred: every member of every
-    group has one.
+    The links cost 16 bytes per entry, where a dict takes up to a hundred. Each member of each group has one entry.
     """
 
     __slots__ = ("starts_at_ms",)
 
     def __init__(self) -> None:
-        self.starts_at_ms = _NOT_QUEUED  # the tick it stands for while it is in the heap
+        self.starts_at_ms = _NOT_QUEUED  # start of its tick while it is in the heap
         self._previous = self._next = self
 
     @property
@@ -58,14 +55,14 @@ class _Bucket(TimerEntry):
         return self._next is self
 
     def add(self, entry: TimerEntry) -> None:
-        """Behind all others."""
+        """Append an entry."""
         last = cast("TimerEntry", self._previous)
         entry._previous = last
         entry._next = self
         last._next = self._previous = entry
 
     def take_first(self) -> TimerEntry | None:
-        """The one that has been here longest, taken out."""
+        """Remove and return the oldest entry."""
         first = self._next
         if first is None or first is self:
             return None
@@ -96,7 +93,7 @@ E = TypeVar("E", bound=TimerEntry)
 
 
 class TimingWheel(Generic[E]):
-    """Timers by absolute time in milliseconds of the clock that is handed in."""
+    """Timers by absolute time in milliseconds of the caller's clock."""
 
     __slots__ = ("_armed", "_clock_ms", "_due", "_late", "_queue", "_rings", "has_new_deadline")
 
@@ -104,20 +101,20 @@ class TimingWheel(Generic[E]):
         self._clock_ms = start_ms
         self._rings = [_Ring(0)]
         self._queue: list[tuple[int, int, _Bucket]] = []  # (start of its tick, minus its depth, bucket)
-        self._late = _Bucket()  # started when already past; the next advance makes them due
-        self._due = _Bucket()  # fired, and not yet taken by pop_due
+        self._late = _Bucket()  # started with a past deadline; the next advance makes them due
+        self._due = _Bucket()  # fired, not yet taken by pop_due
         self._armed = 0
-        self.has_new_deadline = False  # `next_deadline_ms` may be earlier than when it was last asked
+        self.has_new_deadline = False  # `next_deadline_ms` may be earlier than at its last call
 
     def __len__(self) -> int:
-        """How many entries are armed, those that fired and were not taken yet included."""
+        """Return the number of armed entries, including those that fired and were not taken yet."""
         return self._armed
 
     def __repr__(self) -> str:
         return f"<TimingWheel at {self._clock_ms} ms: {self._armed} armed in {len(self._rings)} rings>"
 
     def start(self, entry: E, deadline_ms: int) -> None:
-        """Arm `entry` for `deadline_ms`; if it is armed already, move it there."""
+        """Arm `entry` for `deadline_ms`, or move it there if it is armed."""
         if entry._next is not None:
             _take_out(entry)
         else:
@@ -138,14 +135,14 @@ class TimingWheel(Generic[E]):
         return True
 
     def advance(self, now_ms: int) -> None:
-        """Let time pass until `now_ms`. What fires is then handed out by `pop_due`."""
+        """Advance the clock to `now_ms`. `pop_due` returns the entries that fire."""
         due = self._due
         while (entry := self._late.take_first()) is not None:
             due.add(entry)
         queue = self._queue
         moves = MOVES_AT_ONCE
         while queue and queue[0][0] <= now_ms:
-            tick_start, _, bucket = queue[0]  # it stays the first: what moves down from it is finer, or starts later
+            tick_start, _, bucket = queue[0]  # stays first: its entries move to buckets that start later, or are finer
             self._clock_ms = max(self._clock_ms, tick_start)
             while (entry := bucket.take_first()) is not None:
                 if entry.fires_at_ms <= tick_start:
@@ -161,24 +158,27 @@ class TimingWheel(Generic[E]):
             self._clock_ms = now_ms
 
     def pop_due(self) -> E | None:
-        """The next entry that fired, disarmed; None when there is none left."""
+        """Disarm and return the next entry that fired; None if there is none."""
         entry = self._due.take_first()
         if entry is not None:
             self._armed -= 1
-        return cast("E | None", entry)  # only `start` puts entries here, and it takes E
+        return cast("E | None", entry)  # only `start` adds entries, and it takes E
 
     def next_deadline_ms(self) -> int | None:
-        """When to call `advance` at the latest: the earliest tick with entries; a coarse one starts before they do."""
+        """Return the latest time for the next `advance`: the start of the earliest tick with entries, or None.
+
+        A coarse tick starts before the deadlines of its entries.
+        """
         self.has_new_deadline = False
         if not (self._due.is_empty and self._late.is_empty):
             return self._clock_ms
         queue = self._queue
-        while queue and queue[0][2].is_empty:  # emptied by cancellations: not worth waking up for
+        while queue and queue[0][2].is_empty:  # emptied by cancellations
             heappop(queue)[2].starts_at_ms = _NOT_QUEUED
         return queue[0][0] if queue else None
 
     def _place(self, entry: TimerEntry) -> None:
-        """Into the finest ring where the deadline is less than one turn away from the clock."""
+        """Put an entry into the finest ring in which its deadline is less than one turn away."""
         deadline_ms, clock_ms = entry.fires_at_ms, self._clock_ms
         for ring in self._rings:
             tick = deadline_ms // ring.tick_ms
@@ -190,7 +190,7 @@ class TimingWheel(Generic[E]):
         bucket = ring.buckets[tick % BUCKETS_PER_WHEEL]
         bucket.add(entry)
         if bucket.starts_at_ms == _NOT_QUEUED:
-            # Coarse before fine at the same moment: its entries move down, or run, before the finer tick is emptied.
+            # At equal times coarse buckets come first: their entries move down before the fine tick fires.
             bucket.starts_at_ms = tick * ring.tick_ms
             self.has_new_deadline = True
             heappush(self._queue, (bucket.starts_at_ms, -ring.depth, bucket))
