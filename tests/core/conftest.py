@@ -1,4 +1,4 @@
-"""A new cluster in virtual time for each test of the core."""
+"""Fixture for the tests of the core: a new cluster in virtual time."""
 
 from __future__ import annotations
 

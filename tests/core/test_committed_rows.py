@@ -1,4 +1,4 @@
-"""Rows from memory while everything goes on: each is right when it is given, and a partition loaded anew is noticed."""
+"""Rows of committed state are correct when they are yielded, and a reload of the partition is detected."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = 2**63 - 1
 
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> Cluster:
-    """Three groups with commits; every row comes alone."""
+    """Return three groups with commits; each list of rows has one row."""
     monkeypatch.setattr(module, "ROWS_AT_ONCE", 1)
     made = Cluster(partitions=1)
     for number, group in enumerate("abc"):
@@ -27,7 +27,7 @@ def drawn(cluster: Cluster, below: int = ALL) -> list[Row]:
     return [row for some in rows for row in some]
 
 
-def test_a_row_is_a_committed_offset_and_where_its_record_stands(cluster: Cluster) -> None:
+def test_row_holds_a_committed_offset_and_the_log_offset_of_its_record(cluster: Cluster) -> None:
     rows = {row[:4]: row[4] for row in drawn(cluster) if len(row) > 2}
     assert rows == {
         ("a", "t", 0, 0): 0,
@@ -39,20 +39,20 @@ def test_a_row_is_a_committed_offset_and_where_its_record_stands(cluster: Cluste
     }
 
 
-def test_only_what_stands_below_the_offset_is_given(cluster: Cluster) -> None:
+def test_only_rows_of_records_below_the_offset_are_yielded(cluster: Cluster) -> None:
     cluster.commit("a", {("t", 0): 99})
     assert [row[:4] for row in drawn(cluster, 3)] == [("a", "t", 1, 1), ("b", "t", 0, 2)]
     assert drawn(cluster, 0) == []
 
 
-def test_a_group_with_a_record_gives_where_that_stands(cluster: Cluster) -> None:
+def test_row_of_a_group_holds_the_log_offset_of_its_newest_record(cluster: Cluster) -> None:
     cluster.stable_group("members", members=1)
     (row,) = [row for row in drawn(cluster) if len(row) == 2]
     offsets = [record.offset for record in cluster.written("members")]
     assert row == ("members", offsets[-1])
 
 
-def test_commits_and_deletions_between_two_slices_break_nothing(cluster: Cluster) -> None:
+def test_commits_and_deletions_between_two_lists_leave_rows_correct(cluster: Cluster) -> None:
     rows = cluster.core.committed_rows(0, 6)
     assert rows is not None
     first = next(rows)
@@ -64,7 +64,7 @@ def test_commits_and_deletions_between_two_slices_break_nothing(cluster: Cluster
 
 
 @pytest.mark.parametrize("taken", [0, 1])
-def test_a_partition_that_is_loaded_anew_is_noticed_even_before_the_first_row(cluster: Cluster, taken: int) -> None:
+def test_reload_of_the_partition_raises_even_before_the_first_row(cluster: Cluster, taken: int) -> None:
     rows = cluster.core.committed_rows(0, ALL)
     assert rows is not None
     for _ in range(taken):
@@ -74,7 +74,7 @@ def test_a_partition_that_is_loaded_anew_is_noticed_even_before_the_first_row(cl
         list(rows)
 
 
-def test_a_partition_that_is_being_loaded_has_no_rows_at_all(cluster: Cluster) -> None:
+def test_partition_that_is_loading_has_no_rows(cluster: Cluster) -> None:
     rows = cluster.core.committed_rows(0, ALL)
     cluster.core.load_begin(0)
     assert cluster.core.committed_rows(0, ALL) is None

@@ -1,8 +1,8 @@
-"""A scripted cluster: the real core and API rows, scripted clients, virtual time, and a log in memory.
+"""Scripted cluster: the real core and API rows, scripted clients, virtual time, and a log in memory.
 
-Requests take the path of real ones: encoded and decoded in their version, handled by the row of their API, answers
-shaped, encoded and decoded. After every event the invariants of all groups are checked, offsets of core and log are
-compared, and a request that is answered twice, or a fault that the core swallowed, fails the test.
+Requests take the path of real ones: they are encoded and decoded in their version, handled by the row of their API, and
+their responses are encoded and decoded. After each event the invariants of all groups are checked and the offsets of
+core and log are compared. A request that is answered twice, or a fault that the core contained, fails the test.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def subscription(*topics: str) -> bytes:
 
 
 class Cluster:
-    """See the module. `partitions` are those of the offsets log."""
+    """A node without sockets and disk. `partitions` is the number of partitions of the offsets log."""
 
     topics: Any = None
     cluster_id = "test"
@@ -102,9 +102,9 @@ class Cluster:
         self.log = MemoryOffsetsLog(partitions)
         self.existing_topics: dict[str, int] | None = None  # None: any partition of any topic exists
         self.flushes_at_once = True
-        self.holds_work = False  # steps of long work are taken by `step` alone
+        self.holds_work = False  # steps of long work run only by `step`
         self.failing_with: ErrorCode | None = None
-        self.recognised: RecognisedCommits | None = None  # if there are some: commits are recognised by their bytes
+        self.recognised: RecognisedCommits | None = None  # if set, commits are recognised by their bytes
         self.calls: list[Call] = []
         self.rebalances: list[Rebalance] = []
         self.expects_faults = False
@@ -113,7 +113,7 @@ class Cluster:
         if loaded:
             self.load()
 
-    # -- the node, as API rows see it ----------------------------------------------------------------------------
+    # -- the node, as used by API rows ---------------------------------------------------------------------------
 
     def execute(self, effects: Effects) -> None:
         for ticket, response in effects.replies:
@@ -122,7 +122,7 @@ class Cluster:
             self.log.append(append, self.clock.wall_ms)
 
     def execute_topics(self, effects: Any) -> None:
-        raise AssertionError("groups ask nothing of topics")
+        raise AssertionError("no group request has effects on topics")
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         raise AssertionError("no group request closes a connection")
@@ -165,7 +165,7 @@ class Cluster:
         return call
 
     def send_command(self, api: str, command: Any) -> Call:
-        """Something that an API row is given when it is not the request itself."""
+        """Pass a command to an API row that is not given the request itself."""
         call = Call(api, NEWEST[api])
         self.calls.append(call)
         row = _ROWS[api]
@@ -183,11 +183,11 @@ class Cluster:
         self.check()
 
     def step(self) -> None:
-        """One step of what is too long for one event."""
+        """Run one step of long work."""
         self.execute(self.core.work(self.clock.now_ms))
 
     def check(self) -> None:
-        """What must hold between any two events."""
+        """Check what must hold after each event."""
         faults = self.core.take_faults()
         assert self.expects_faults or not faults, "\n".join(faults)
         by_state = dict.fromkeys(self.core.groups_by_state, 0)
@@ -317,7 +317,7 @@ class Cluster:
         generation: int = -1,
         instance_id: str | None = None,
     ) -> Call:
-        """A TxnOffsetCommit. Its API is not served yet, so it goes straight to the core."""
+        """Send a TxnOffsetCommit directly to the core, since its API is not served."""
         topics: dict[str, TxnOffsetCommitRequestTopic] = {}
         for (topic, partition), offset in offsets.items():
             topics.setdefault(topic, TxnOffsetCommitRequestTopic(name=topic)).partitions.append(
@@ -371,7 +371,7 @@ class Cluster:
         return self.send("fetch", request, version)
 
     def committed(self, group_id: str) -> Offsets:
-        """All offsets of a group, as a client sees them."""
+        """Return all committed offsets of a group, by an OffsetFetch."""
         (group,) = self.fetch(group_id).answer.groups
         assert group.error_code == ErrorCode.NONE
         return {
@@ -410,12 +410,12 @@ class Cluster:
         return self.send("find", request, version)
 
     def delete_topic(self, topic: str, partitions: Iterable[int]) -> None:
-        """Some partitions of a topic are gone."""
+        """Delete some partitions of a topic."""
         self.execute(self.core.topic_partitions_deleted(topic, partitions, self.clock.now_ms))
         self._after_event()
 
     def shutdown(self) -> None:
-        """The process is told to end. What is in flight is not waited for."""
+        """Shut the coordinator down, without waiting for appends in flight."""
         self.execute(self.core.shutdown(self.clock.now_ms))
 
     # -- members -------------------------------------------------------------------------------------------------
@@ -424,7 +424,7 @@ class Cluster:
         return Member(self, group_id, **identity)
 
     def stable_group(self, group_id: str = "g", members: int = 2, **identity: Any) -> list[Member]:
-        """Members of a Stable group, the leader first. `instance_ids` makes static ones of them, in order."""
+        """Return the members of a Stable group, the leader first. Those with an entry in `instance_ids` are static."""
         instance_ids: Sequence[str | None] = identity.pop("instance_ids", ())
         joined = []
         for number in range(members):
@@ -436,7 +436,7 @@ class Cluster:
         return joined
 
     def settle(self, members: Sequence[Member]) -> None:
-        """Let parked joins be answered, then let everybody sync: the group is Stable again."""
+        """Wait until parked joins are answered, then let all members sync: the group is Stable again."""
         for _ in range(10):
             if not any(member.last_join.is_parked for member in members):
                 break
@@ -456,7 +456,7 @@ class Cluster:
     # -- time ----------------------------------------------------------------------------------------------------
 
     def advance(self, duration: str | int, *, heartbeating: Sequence[Member] = (), every: str | int = "3s") -> None:
-        """Let time pass, waking the core whenever it asked to be; some members heartbeat meanwhile."""
+        """Advance the time and run the timers of the core; `heartbeating` members send heartbeats meanwhile."""
         end_ms = self.clock.now_ms + milliseconds(duration)
         interval_ms = milliseconds(every)
         beat_ms = self.clock.now_ms + interval_ms
@@ -476,7 +476,7 @@ class Cluster:
                 return
 
     def tick(self) -> None:
-        """Tell the core what time it is."""
+        """Run the timers that are due now."""
         self.execute(self.core.advance_clock(self.clock.now_ms))
         self._after_event()
 
@@ -484,7 +484,7 @@ class Cluster:
 
     @contextmanager
     def log_held(self) -> Iterator[None]:
-        """Within, nothing becomes durable but by `flush` or `fail_appends`."""
+        """Hold appends within the block, until `flush` or `fail_appends` is called."""
         self.flushes_at_once = False
         try:
             yield
@@ -493,7 +493,7 @@ class Cluster:
             self._after_event()
 
     def flush(self, at_most: int | None = None) -> None:
-        """Everything queued becomes durable (of each partition at most the oldest so many appends)."""
+        """Make the queued appends durable, in each partition the oldest `at_most`."""
         again = True
         while again:
             again = False
@@ -505,7 +505,7 @@ class Cluster:
         self.check()
 
     def fail_appends(self, error: ErrorCode = ErrorCode.KAFKA_STORAGE_ERROR) -> None:
-        """Everything queued is lost."""
+        """Fail all queued appends."""
         for partition in range(len(self.log.partitions)):
             from_offset = self.log.drop_queued(partition)
             if from_offset is not None:
@@ -513,7 +513,7 @@ class Cluster:
         self.check()
 
     def written(self, group_id: str) -> list[Written]:
-        """The durable records of a group, oldest first."""
+        """Return the durable records of a group, oldest first."""
         records = self.log.written(self.core.partition_for(group_id))
         return [
             record
@@ -542,7 +542,7 @@ class Cluster:
         return self.existing_topics is None or 0 <= partition < self.existing_topics.get(topic, 0)
 
     def crash(self) -> None:
-        """The process is gone, with all that was not durable. Its successor loads nothing yet."""
+        """Replace the core by a new one and drop the queued appends. The new core loads no partition yet."""
         for partition in range(len(self.log.partitions)):
             self.log.drop_queued(partition)
         self.core = self._new_core()
@@ -556,7 +556,7 @@ class Cluster:
         self.check()
 
     def load_one(self, partition: int) -> None:
-        """As the runtime does it: the log is read aside, and the core takes over what it leaves."""
+        """Load a partition as the runtime does: read the log, then hand the state to the core."""
         core, end_offset = self.core, self.log.partitions[partition].next_offset
         core.load_begin(partition)
         try:

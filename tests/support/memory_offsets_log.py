@@ -1,6 +1,6 @@
-"""An offsets log in memory: it keeps the core's offsets honest, forgets what was not flushed, and fails on demand.
+"""Offsets log in memory, which checks the offsets of the core, drops what was not flushed, and fails on demand.
 
-Batches are real ones (protocol.record_batch), so that recovery reads what a disk would give back.
+Its batches are real ones (`protocol.record_batch`), so that loading reads the bytes that a disk would return.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class _Partition:
 
 
 class MemoryOffsetsLog:
-    """As many partitions as asked for; nothing is durable before `flush`."""
+    """Log with a number of partitions. Appends are durable after `flush`."""
 
     def __init__(self, partitions: int) -> None:
         self.partitions = [_Partition() for _ in range(partitions)]
 
     def append(self, append: Append, wall_ms: int) -> None:
-        """Queue an append. Its `then` says which offset the core believes its last record has."""
+        """Queue an append, and check the offset that the core has given to its last record."""
         log = self.partitions[append.partition]
         if append.marker is not None:
             assert append.producer is not None
@@ -79,7 +79,7 @@ class MemoryOffsetsLog:
         assert append.then.last_offset == log.next_offset - 1, "the core and the log disagree about offsets"
 
     def flush(self, partition: int, at_most: int | None = None) -> int | None:
-        """Make what is queued durable (the oldest `at_most` appends of it). The high watermark, if it moved."""
+        """Make the oldest `at_most` queued appends durable. Returns the high watermark if it moved."""
         log = self.partitions[partition]
         count = len(log.queued) if at_most is None else at_most
         moved, log.queued = log.queued[:count], log.queued[count:]
@@ -90,7 +90,7 @@ class MemoryOffsetsLog:
         return log.high_watermark
 
     def drop_queued(self, partition: int) -> int | None:
-        """Forget what is queued, as a failed write does. The first offset that is gone, if any is."""
+        """Drop the queued appends, as a failed write does. Returns the first dropped offset, if any."""
         log = self.partitions[partition]
         if not log.queued:
             return None
@@ -99,17 +99,17 @@ class MemoryOffsetsLog:
         return log.high_watermark
 
     def batches(self, partition: int) -> Iterator[tuple[BatchHeader, bytes]]:
-        """All durable batches, oldest first, as a log on a disk gives them."""
+        """Yield all durable batches, oldest first."""
         for batch in self.partitions[partition].durable:
             yield read_header(batch), batch
 
     def records(self, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
-        """The same, read."""
+        """Yield all durable batches with their records decoded, oldest first."""
         for header, batch in self.batches(partition):
             yield header, read_records(batch, 0, header)
 
     def written(self, partition: int) -> list[Written]:
-        """All durable data records, oldest first."""
+        """Return all durable data records, oldest first."""
         records = []
         for header, batch in self.records(partition):
             if not header.is_control:

@@ -1,4 +1,4 @@
-"""A scripted client of the cluster: joins, remembers who it is, and does what it is told."""
+"""Scripted client of the cluster, which joins and remembers its member id and generation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Member:
-    """One member. The fields say how it joins; `join(name=value)` changes them."""
+    """One member. The fields are the parameters of its JoinGroup; `join(name=value)` changes them."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Member:
         self.last_sync = Call("sync", 0)
 
     def join(self, **changes: Any) -> Call:
-        """JoinGroup, twice if an id comes first. The answer, or a parked call."""
+        """Send JoinGroup, twice if an id is required first. Returns the last call, answered or parked."""
         for name, value in changes.items():
             setattr(self, name, value)
         call = self._join_once()
@@ -67,7 +67,7 @@ class Member:
 
     @property
     def is_waiting(self) -> bool:
-        """It has sent a JoinGroup that has no answer yet."""
+        """True while its JoinGroup has no answer."""
         return self.last_join in self.cluster.calls and self.last_join.is_parked
 
     @property
@@ -80,12 +80,12 @@ class Member:
         return answer is not None and answer.leader == answer.member_id != ""
 
     def take_id(self) -> None:
-        """Learn who one is from the last JoinGroup's answer."""
+        """Take the member id from the answer to the last JoinGroup."""
         if not self.last_join.is_parked and self.last_join.answer.member_id:
             self.member_id = self.last_join.answer.member_id
 
     def sync(self, assignments: dict[str, bytes] | None = None, **other: Any) -> Call:
-        """SyncGroup; a leader assigns `for <member id>` to everybody if nothing else is said."""
+        """Send SyncGroup. A leader without `assignments` assigns `for <member id>` to each member."""
         self.take_id()
         if assignments is None and self.is_leader:
             assignments = {

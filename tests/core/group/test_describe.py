@@ -1,4 +1,4 @@
-"""What administrators see: ListGroups, DescribeGroups, FindCoordinator."""
+"""ListGroups, DescribeGroups and FindCoordinator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.cluster import Cluster
 NOT_ASKED = -(2**31)
 
 
-def test_a_stable_group_is_described_in_full(cluster: Cluster) -> None:
+def test_stable_group_is_described_in_full(cluster: Cluster) -> None:
     a, b = cluster.stable_group(instance_ids=[None, "S0"], protocols=[("range", b"subscription")])
     group = cluster.describe("g")
     assert (group.error_code, group.error_message) == (ErrorCode.NONE, None)
@@ -25,7 +25,7 @@ def test_a_stable_group_is_described_in_full(cluster: Cluster) -> None:
     ]
 
 
-def test_an_empty_group_keeps_its_type(cluster: Cluster) -> None:
+def test_empty_group_keeps_its_protocol_type(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     group = cluster.describe("g")
@@ -37,12 +37,12 @@ def test_an_empty_group_keeps_its_type(cluster: Cluster) -> None:
     [
         (6, True, "g", 3400),
         (6, False, "g", NOT_ASKED),
-        (6, True, "unknown", NOT_ASKED),  # an error there
-        (5, True, "unknown", 3400),  # and a group that is Dead here
+        (6, True, "unknown", NOT_ASKED),  # v6: an error
+        (5, True, "unknown", 3400),  # v5: a Dead group
         (5, False, "unknown", NOT_ASKED),
     ],
 )
-def test_operations_are_shown_when_asked_for_and_there_is_no_error(
+def test_authorized_operations_are_shown_if_requested_and_without_an_error(
     cluster: Cluster, version: int, asked: bool, group_id: str, operations: int
 ) -> None:
     cluster.stable_group()
@@ -50,19 +50,19 @@ def test_operations_are_shown_when_asked_for_and_there_is_no_error(
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_every_version_describes(cluster: Cluster, version: int) -> None:
+def test_every_version_describes_a_group(cluster: Cluster, version: int) -> None:
     cluster.stable_group()
     assert len(cluster.describe("g", version=version).members) == 2
 
 
 @pytest.mark.parametrize("version", range(6))
-def test_every_version_lists_by_group_id(cluster: Cluster, version: int) -> None:
+def test_every_version_lists_groups_by_id(cluster: Cluster, version: int) -> None:
     for name in ("b", "c", "a"):
         cluster.commit(name, {("t", 0): 1})
     assert list(cluster.list_groups(version=version)) == ["a", "b", "c"]
 
 
-def test_filters_must_both_match_and_unknown_names_match_nothing(cluster: Cluster) -> None:
+def test_both_filters_must_match_and_unknown_names_match_no_group(cluster: Cluster) -> None:
     cluster.commit("empty", {("t", 0): 1})
     cluster.stable_group("stable")
     assert list(cluster.list_groups(states=["empty", "nonsense"], types=["CLASSIC", "share"])) == ["empty"]
@@ -71,7 +71,7 @@ def test_filters_must_both_match_and_unknown_names_match_nothing(cluster: Cluste
     assert list(cluster.list_groups(types=[" classic"])) == []  # types are not trimmed
 
 
-def test_while_loading_lists_and_descriptions_say_so() -> None:
+def test_list_and_describe_get_load_in_progress_while_loading() -> None:
     cluster = Cluster(loaded=False)
     with pytest.raises(AssertionError):
         cluster.list_groups()
@@ -80,7 +80,7 @@ def test_while_loading_lists_and_descriptions_say_so() -> None:
     assert (group.error_code, group.group_state) == (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "")
 
 
-def test_one_partition_that_loads_hides_the_list_and_only_its_own_groups(cluster: Cluster) -> None:
+def test_one_loading_partition_refuses_the_list_and_descriptions_of_its_own_groups(cluster: Cluster) -> None:
     names = ["a", "b"]
     assert [cluster.core.partition_for(name) for name in names] == [1, 0]
     for name in names:
@@ -92,7 +92,7 @@ def test_one_partition_that_loads_hides_the_list_and_only_its_own_groups(cluster
 
 
 @pytest.mark.parametrize("version", range(7))
-def test_this_node_coordinates_every_group(cluster: Cluster, version: int) -> None:
+def test_single_node_coordinates_every_group(cluster: Cluster, version: int) -> None:
     answer = cluster.find_coordinator("g", version=version).answer
     found = answer.coordinators[0] if version >= 4 else answer
     assert (found.error_code, found.node_id, found.host, found.port) == (0, 1, "coordinator.example", 9092)
@@ -100,7 +100,7 @@ def test_this_node_coordinates_every_group(cluster: Cluster, version: int) -> No
         assert found.error_message == ("" if version >= 4 else "NONE")
 
 
-def test_keys_are_echoed_in_order_duplicates_and_the_empty_one_included(cluster: Cluster) -> None:
+def test_keys_are_echoed_in_order_with_duplicates_and_the_empty_one(cluster: Cluster) -> None:
     answer = cluster.find_coordinator("b", "", "b").answer
     assert [(found.key, found.error_code) for found in answer.coordinators] == [("b", 0), ("", 0), ("b", 0)]
     assert cluster.find_coordinator().answer.coordinators == []
@@ -116,7 +116,7 @@ def test_keys_are_echoed_in_order_duplicates_and_the_empty_one_included(cluster:
     ],
 )
 @pytest.mark.parametrize("version", [3, 6])
-def test_nothing_but_groups_is_coordinated_here_and_the_answer_says_so(
+def test_key_types_other_than_groups_are_refused(
     cluster: Cluster, key_type: int, error: ErrorCode, version: int
 ) -> None:
     answer = cluster.find_coordinator("tx", key_type=key_type, version=version).answer
@@ -125,14 +125,14 @@ def test_nothing_but_groups_is_coordinated_here_and_the_answer_says_so(
     assert found.error_message
 
 
-def test_a_coordinator_that_stops_sends_clients_elsewhere(cluster: Cluster) -> None:
+def test_coordinator_is_not_available_during_shutdown(cluster: Cluster) -> None:
     cluster.shutdown()
     (found,) = cluster.find_coordinator("g").answer.coordinators
     assert found.error_code == ErrorCode.COORDINATOR_NOT_AVAILABLE
 
 
-def test_a_long_request_has_each_group_described_once(cluster: Cluster) -> None:
-    """Kafka repeats it as often as it is named, which makes gigabytes of a request of 100 KB."""
+def test_long_request_describes_each_group_once(cluster: Cluster) -> None:
+    """Kafka describes a group as often as it is named: gigabytes in response to a request of 100 KB."""
     cluster.stable_group("g", members=3)
     few = cluster.send("describe", DescribeGroupsRequest(groups=["g"] * 3), 6).answer.groups
     assert [(group.group_id, len(group.members)) for group in few] == [("g", 3)] * 3

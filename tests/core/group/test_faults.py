@@ -1,4 +1,4 @@
-"""What a fault in one group does to the others (nothing), what shutdown tells whoever waits, and what is left over."""
+"""Faults in one group do not affect others, shutdown answers all parked requests, and no timers are left over."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from tests.support.cluster import Cluster, Member
 
 @pytest.fixture
 def two_partitions(cluster: Cluster) -> Cluster:
-    """Groups `a` and `b` live in different partitions."""
+    """Return a cluster in which groups `a` and `b` are in different partitions."""
     assert cluster.core.partition_for("a") != cluster.core.partition_for("b")
     return cluster
 
 
 def break_invariant(cluster: Cluster, group_id: str) -> None:
-    """What no event may do: the next one that takes this member's protocols away notices."""
+    """Corrupt the leader's protocols; the next event that removes or changes them raises InvariantError."""
     group = cluster.group(group_id)
     assert group.leader is not None
-    group.leader.protocols = (("nobody counted this", b""),)
+    group.leader.protocols = (("not counted", b""),)
 
 
 class TestABrokenInvariant:
-    def test_is_answered_and_its_partition_alone_is_loaded_again(self, two_partitions: Cluster) -> None:
+    def test_is_answered_and_only_its_partition_is_loaded_again(self, two_partitions: Cluster) -> None:
         cluster = two_partitions
         cluster.expects_faults = True
         (a,) = cluster.stable_group("a", members=1)
@@ -40,7 +40,7 @@ class TestABrokenInvariant:
         assert parked.last_join.error is ErrorCode.NOT_COORDINATOR
         assert cluster.core.take_broken_partitions() == [number]
         assert cluster.core.take_broken_partitions() == []
-        assert cluster.heartbeat("a", a.member_id, 1).error is ErrorCode.NONE  # it loads
+        assert cluster.heartbeat("a", a.member_id, 1).error is ErrorCode.NONE  # its partition loads
         assert cluster.commit("a", {("t", 0): 6}).errors == {("t", 0): ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
         assert b.heartbeat().error is ErrorCode.NONE
         self.reload(cluster, number)
@@ -56,12 +56,12 @@ class TestABrokenInvariant:
         cluster.clock.now_ms += 10_000
         cluster.execute(cluster.core.advance_clock(cluster.clock.now_ms))
         assert cluster.core.take_broken_partitions() == [cluster.core.partition_for("a")]
-        assert "nobody was counted" in cluster.core.take_faults()[0]
+        assert "no member was counted" in cluster.core.take_faults()[0]
         assert b.heartbeat().error is ErrorCode.NONE
 
-    @pytest.mark.plain("a number that is no number: the compiled build refuses to store it")
+    @pytest.mark.plain("sets a number to None, which the compiled build refuses")
     def test_in_a_scan_for_expired_offsets_does_not_end_the_scans(self, two_partitions: Cluster) -> None:
-        """The partition is loaded again like any other that broke, and loading schedules the next scan."""
+        """The partition is loaded again like any other broken one, and loading schedules the next scan."""
         cluster = two_partitions
         cluster.expects_faults = True
         cluster.commit("a", {("t", 0): 5})
@@ -81,11 +81,11 @@ class TestABrokenInvariant:
         cluster.expects_faults = True
         cluster.stable_group("a", members=1)
         cluster.group("a").state = "no state"  # type: ignore[assignment]
-        with suppress(KeyError):  # such a state cannot be counted by the checks either
+        with suppress(KeyError):  # the checks cannot count such a state either
             cluster.describe("a")
         assert cluster.calls[-1].answer.groups[0].error_code == ErrorCode.UNKNOWN_SERVER_ERROR
 
-    def test_answers_who_waits_for_an_append_and_ignores_its_outcome(self, two_partitions: Cluster) -> None:
+    def test_answers_requests_that_wait_for_an_append_and_ignores_its_outcome(self, two_partitions: Cluster) -> None:
         cluster = two_partitions
         cluster.expects_faults = True
         (a,) = cluster.stable_group("a", members=1)
@@ -98,7 +98,7 @@ class TestABrokenInvariant:
             assert commit.errors == {("t", 0): ErrorCode.NOT_COORDINATOR}
             assert fetch.answer.groups[0].error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         self.reload(cluster, number)
-        assert cluster.committed("a") == {("t", 0): 5}  # it was written, though nobody was told
+        assert cluster.committed("a") == {("t", 0): 5}  # written, although the client got an error
 
     @staticmethod
     def reload(cluster: Cluster, number: int) -> None:
@@ -107,7 +107,7 @@ class TestABrokenInvariant:
 
 
 class TestShutdown:
-    def test_answers_everybody_who_waits(self, cluster: Cluster) -> None:
+    def test_answers_all_parked_requests(self, cluster: Cluster) -> None:
         cluster.stable_group("left", members=1)[0].leave()
         a, b = cluster.stable_group("syncing")
         a.join()
@@ -131,12 +131,12 @@ class TestShutdown:
         assert deleting.answer.results[0].error_code == again
         assert not any(call.is_parked for call in cluster.calls)
 
-    def test_nobody_is_served_afterwards(self, cluster: Cluster) -> None:
+    def test_refuses_all_requests_afterwards(self, cluster: Cluster) -> None:
         a, _ = cluster.stable_group()
         cluster.shutdown()
         again = ErrorCode.COORDINATOR_NOT_AVAILABLE
         assert cluster.join().error is again
-        assert cluster.join("").error is again  # before anything is looked at
+        assert cluster.join("").error is again  # before any other check
         assert a.sync().error is a.heartbeat().error is a.leave().error is again
         assert cluster.commit("g", {("t", 0): 1}).errors == {("t", 0): again}
         assert cluster.txn_commit("g", {("t", 0): 1}).errors == {("t", 0): again}
@@ -148,19 +148,19 @@ class TestShutdown:
             cluster.list_groups()
         assert cluster.calls[-1].error is again
 
-    def test_what_was_durable_is_there_when_the_next_one_starts(self, cluster: Cluster) -> None:
+    def test_durable_state_is_loaded_by_the_next_process(self, cluster: Cluster) -> None:
         a, _ = cluster.stable_group()
         cluster.shutdown()
         cluster.crash_and_recover()
         assert a.heartbeat().error is ErrorCode.NONE
 
 
-class TestAGenerationThatACrashTookBeforeItWasSynced:
-    """Its number is given again (Kafka stores a generation when it is synced), and its plan must not be followed."""
+class TestAGenerationLostInACrashBeforeItsSync:
+    """Its number is used again (Kafka stores a generation when it is synced), and its assignments must not apply."""
 
     @pytest.fixture
     def members(self, cluster: Cluster) -> list[Member]:
-        """Member 0, stored as the leader of generation 1, and member 1, who was told that it leads generation 2."""
+        """Return member 0, the stored leader of generation 1, and member 1, the lost leader of generation 2."""
         first, second = members = cluster.stable_group(session_timeout="30s")
         first.leave()
         assert second.join().answer.leader == second.member_id
@@ -169,12 +169,12 @@ class TestAGenerationThatACrashTookBeforeItWasSynced:
         assert cluster.group().generation == 1
         return members
 
-    def test_its_leader_is_sent_to_join_again(self, cluster: Cluster, members: list[Member]) -> None:
+    def test_its_leader_gets_illegal_generation(self, cluster: Cluster, members: list[Member]) -> None:
         _, second = members
         assert second.sync().error is second.heartbeat().error is ErrorCode.ILLEGAL_GENERATION
         assert cluster.state() == "Stable"
 
-    def test_its_leader_is_a_follower_when_another_leads_the_number(
+    def test_its_leader_is_a_follower_if_another_member_leads_the_same_number(
         self, cluster: Cluster, members: list[Member]
     ) -> None:
         first, second = members
@@ -200,7 +200,7 @@ def test_one_event_runs_a_bounded_number_of_timers() -> None:
     assert len(cluster.group().pending_join) == 0
 
 
-def test_nothing_is_left_on_the_wheel_or_in_the_purgatories_when_all_groups_are_gone() -> None:
+def test_no_operation_is_left_in_the_purgatories_after_all_groups_are_deleted() -> None:
     cluster = Cluster()
     cluster.stable_group(members=5)
     cluster.join("g")

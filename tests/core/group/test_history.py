@@ -1,4 +1,4 @@
-"""Every rebalance leaves one record that says, in plain words, why it happened."""
+"""Each rebalance leaves one record that explains its cause in plain words."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
 
-def test_the_record_names_the_culprit_and_how_long_each_phase_took(cluster: Cluster) -> None:
+def test_record_names_the_member_and_the_duration_of_each_phase(cluster: Cluster) -> None:
     a, b = cluster.stable_group(client_id="orders-app")
     cluster.advance("10s", heartbeating=[a])
     cluster.advance("2s")
@@ -26,7 +26,7 @@ def test_the_record_names_the_culprit_and_how_long_each_phase_took(cluster: Clus
     )
 
 
-def test_who_did_not_come_back_is_named(cluster: Cluster) -> None:
+def test_member_that_did_not_rejoin_is_named(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     cluster.advance("60s", heartbeating=[b])
@@ -36,7 +36,7 @@ def test_who_did_not_come_back_is_named(cluster: Cluster) -> None:
     assert f"without {b.member_id}; generation 2 was stable" in record.text()
 
 
-def test_of_many_who_did_not_come_back_ten_are_named(cluster: Cluster) -> None:
+def test_ten_at_most_of_the_members_that_did_not_rejoin_are_named(cluster: Cluster) -> None:
     members = cluster.stable_group(members=14)
     members[0].join()
     cluster.advance("60s", heartbeating=members[1:], every="9s")
@@ -44,8 +44,8 @@ def test_of_many_who_did_not_come_back_ten_are_named(cluster: Cluster) -> None:
     assert "and 3 more;" in cluster.rebalances[-1].text()
 
 
-def test_what_clients_call_themselves_is_kept_in_short(cluster: Cluster) -> None:
-    """Records are kept for long after a member is gone, for every group."""
+def test_long_client_names_are_shortened(cluster: Cluster) -> None:
+    """Records outlive their members, in every group."""
     name = "n" * 255
     members = cluster.stable_group(members=12, client_id=name, instance_ids=["i" * 30_000])
     members[1].join()
@@ -57,7 +57,7 @@ def test_what_clients_call_themselves_is_kept_in_short(cluster: Cluster) -> None
     assert record.text().isascii()
 
 
-def test_the_reason_a_client_gives_is_kept(cluster: Cluster) -> None:
+def test_reason_of_a_client_is_kept(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     cluster.join(member_id=a.member_id, protocols=a.protocols, reason="rebalance enforced by user")
     running = cluster.group().rebalance
@@ -65,7 +65,7 @@ def test_the_reason_a_client_gives_is_kept(cluster: Cluster) -> None:
     assert running.text().endswith('giving as its reason "rebalance enforced by user"; members are rejoining.')
 
 
-def test_a_rebalance_that_the_next_one_cuts_short_says_so(cluster: Cluster) -> None:
+def test_interrupted_rebalance_is_recorded_as_interrupted(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     b.join()
@@ -74,7 +74,7 @@ def test_a_rebalance_that_the_next_one_cuts_short_says_so(cluster: Cluster) -> N
     assert "before it was stable" in cluster.rebalances[-1].text()
 
 
-def test_leaving_an_empty_group_behind_is_recorded_too(cluster: Cluster) -> None:
+def test_rebalance_that_ends_empty_is_recorded(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     record = cluster.rebalances[-1]
@@ -82,7 +82,7 @@ def test_leaving_an_empty_group_behind_is_recorded_too(cluster: Cluster) -> None
     assert record.text().endswith("0 members joined within 0 ms; generation 2 is empty.")
 
 
-def test_every_cause_is_told_apart_and_counted() -> None:
+def test_each_cause_is_recorded_and_counted() -> None:
     cluster = Cluster()
     a, b, c = cluster.stable_group(members=3, instance_ids=[None, None, "S0"])
     a.join()  # the leader
@@ -103,7 +103,7 @@ def test_every_cause_is_told_apart_and_counted() -> None:
     }
 
 
-def test_the_newest_records_are_kept() -> None:
+def test_newest_records_are_kept() -> None:
     cluster = Cluster(Config(group_max_rebalance_history=2))
     (a,) = cluster.stable_group(members=1)
     for _ in range(4):
@@ -113,14 +113,14 @@ def test_the_newest_records_are_kept() -> None:
     assert len(cluster.rebalances) == 5
 
 
-def test_no_record_needs_to_be_kept() -> None:
+def test_records_can_be_disabled() -> None:
     cluster = Cluster(Config(group_max_rebalance_history=0))
     cluster.stable_group(members=1)
     assert cluster.group().rebalances is None
     assert len(cluster.rebalances) == 1
 
 
-def test_the_reprs_are_for_people(cluster: Cluster) -> None:
+def test_reprs_are_readable(cluster: Cluster) -> None:
     a, _ = cluster.stable_group(instance_ids=["S0"])
     assert "Stable consumer/range G1" in repr(cluster.group())
     assert "instance='S0'" in repr(cluster.group().members[a.member_id])

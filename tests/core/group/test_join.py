@@ -1,4 +1,4 @@
-"""JoinGroup beyond the conformance vectors: the order of checks, ids handed out, limits, versions."""
+"""JoinGroup beyond the conformance vectors: order of checks, pending ids, limits, versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
 
-def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
+def test_first_failing_check_is_the_answer(cluster: Cluster) -> None:
     cluster.stable_group()
     # group id before session timeout before member, and an incompatible protocol before an unknown member
     assert cluster.join("", session_timeout=1).error is ErrorCode.INVALID_GROUP_ID
@@ -20,29 +20,29 @@ def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
     assert cluster.join(member_id="x").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_in_an_empty_group_an_unknown_id_is_told_so_if_it_offers_any_protocol(cluster: Cluster) -> None:
+def test_unknown_id_in_an_empty_group_is_refused_if_it_offers_a_protocol(cluster: Cluster) -> None:
     cluster.join()
     assert cluster.join(member_id="x", protocols=[]).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert cluster.join(member_id="x").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_error_carries_no_protocol_and_no_generation(cluster: Cluster) -> None:
+def test_error_has_no_protocol_and_no_generation(cluster: Cluster) -> None:
     for version, nothing in ((6, ""), (7, None)):
         answer = cluster.join(member_id="x", version=version).answer
         assert (answer.protocol_name, answer.generation_id, answer.leader) == (nothing, -1, "")
 
 
-def test_version_0_uses_its_one_timeout_for_both_purposes(cluster: Cluster) -> None:
+def test_version_0_uses_its_session_timeout_as_rebalance_timeout(cluster: Cluster) -> None:
     cluster.join(version=0, session_timeout="20s")
     (member,) = cluster.group().members.values()
     assert (member.session_timeout_ms, member.rebalance_timeout_ms) == (20_000, 20_000)
 
 
-def test_a_missing_client_id_still_makes_an_id(cluster: Cluster) -> None:
+def test_member_id_is_made_without_a_client_id(cluster: Cluster) -> None:
     assert cluster.join(client_id="").answer.member_id.startswith("-")
 
 
-def test_a_client_that_asks_again_for_an_id_leaves_another_one_behind(cluster: Cluster) -> None:
+def test_each_join_without_an_id_adds_a_pending_id(cluster: Cluster) -> None:
     first, second = cluster.join().answer.member_id, cluster.join().answer.member_id
     assert first != second
     assert list(cluster.group().pending_join) == [first, second]
@@ -50,14 +50,14 @@ def test_a_client_that_asks_again_for_an_id_leaves_another_one_behind(cluster: C
     assert list(cluster.group().pending_join) == []
 
 
-def test_an_id_that_was_handed_out_does_not_live_by_heartbeats(cluster: Cluster) -> None:
+def test_heartbeats_do_not_renew_a_pending_id(cluster: Cluster) -> None:
     pending_id = cluster.join().answer.member_id
     assert cluster.heartbeat("g", pending_id, 0).error is ErrorCode.UNKNOWN_MEMBER_ID
     cluster.advance("10s")
     assert cluster.join(member_id=pending_id).error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_an_id_that_was_handed_out_belongs_to_no_static_member(cluster: Cluster) -> None:
+def test_static_member_cannot_use_a_pending_id(cluster: Cluster) -> None:
     pending_id = cluster.join().answer.member_id
     answer = cluster.join(member_id=pending_id, instance_id="S0").answer
     assert (answer.error_code, answer.member_id) == (ErrorCode.UNKNOWN_SERVER_ERROR, "")
@@ -66,7 +66,7 @@ def test_an_id_that_was_handed_out_belongs_to_no_static_member(cluster: Cluster)
 
 @pytest.mark.parametrize("delay_ms", [0, 3000])
 @pytest.mark.parametrize("version", [3, 9])
-def test_while_nothing_can_be_written_a_join_that_would_make_a_group_hears_so(version: int, delay_ms: int) -> None:
+def test_first_join_gets_an_error_while_appends_fail(version: int, delay_ms: int) -> None:
     cluster = Cluster(Config(group_initial_rebalance_delay_ms=delay_ms))
     cluster.failing_with = ErrorCode.NOT_ENOUGH_REPLICAS
     member_id, errors = "", []
@@ -78,7 +78,7 @@ def test_while_nothing_can_be_written_a_join_that_would_make_a_group_hears_so(ve
     assert cluster.state() == "none"
 
 
-def test_every_join_that_comes_before_the_groups_record_is_durable_waits_for_it(cluster: Cluster) -> None:
+def test_joins_wait_until_the_first_record_of_the_group_is_durable(cluster: Cluster) -> None:
     with cluster.log_held():
         first, second = cluster.join(), cluster.join()
         assert first.is_parked and second.is_parked
@@ -92,8 +92,8 @@ def test_every_join_that_comes_before_the_groups_record_is_durable_waits_for_it(
     assert cluster.join().error is ErrorCode.MEMBER_ID_REQUIRED
 
 
-def test_ids_handed_out_are_bounded_over_all_groups_and_the_oldest_are_forgotten() -> None:
-    """A client uses its id within milliseconds, so a flood of ids that are never used takes nothing from it."""
+def test_pending_ids_are_limited_over_all_groups_and_the_oldest_are_forgotten() -> None:
+    """A client uses its id within milliseconds, so a flood of unused ids does not affect it."""
     bound = 3 * FORGOTTEN_AT_ONCE
     cluster = Cluster(Config(group_max_pending_members=bound))
     first = cluster.join("g0")
@@ -110,16 +110,16 @@ def test_ids_handed_out_are_bounded_over_all_groups_and_the_oldest_are_forgotten
     assert cluster.core.timers.pending.waiting == 0
 
 
-def test_a_join_phase_goes_on_when_the_id_it_waits_for_is_forgotten() -> None:
+def test_join_phase_completes_when_its_last_pending_id_is_forgotten() -> None:
     cluster = Cluster(Config(group_max_pending_members=1))
     (a,) = cluster.stable_group("g", members=1)
     cluster.join("g")
-    assert a.join().is_parked, "somebody was given an id and is awaited"
+    assert a.join().is_parked, "the group waits for a pending id"
     cluster.join("other")
     assert a.last_join.error is ErrorCode.NONE
 
 
-def test_a_repeated_join_replaces_the_parked_one_which_hears_of_it(cluster: Cluster) -> None:
+def test_repeated_join_replaces_the_parked_one_which_gets_an_error(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     first = b.join(protocols=[("range", b"other")])
     second = b.join()
@@ -135,7 +135,7 @@ def test_client_id_and_host_stay_those_of_the_first_join(cluster: Cluster) -> No
     assert cluster.group().members[a.member_id].client_id == "first"
 
 
-def test_a_protocol_listed_twice_counts_once(cluster: Cluster) -> None:
+def test_protocol_listed_twice_counts_once(cluster: Cluster) -> None:
     member = cluster.member(protocols=[("range", b"1"), ("range", b"2")])
     member.join()
     cluster.settle([member])
@@ -143,7 +143,7 @@ def test_a_protocol_listed_twice_counts_once(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize("leader_prefers", ["x", "y"])
-def test_a_tied_vote_is_decided_by_the_leader(cluster: Cluster, leader_prefers: str) -> None:
+def test_leader_decides_a_tied_vote(cluster: Cluster, leader_prefers: str) -> None:
     orders = {"x": [("x", b""), ("y", b"")], "y": [("y", b""), ("x", b"")]}
     follower_prefers = "y" if leader_prefers == "x" else "x"
     members = [cluster.member(protocols=orders[leader_prefers]), cluster.member(protocols=orders[follower_prefers])]
@@ -163,7 +163,7 @@ def test_the_members_timeouts_are_those_of_the_latest_join(cluster: Cluster) -> 
     assert b.member_id in cluster.group().members
 
 
-def test_a_longer_rebalance_timeout_does_not_lengthen_a_phase_that_runs(cluster: Cluster) -> None:
+def test_longer_rebalance_timeout_does_not_extend_the_current_phase(cluster: Cluster) -> None:
     a, b, c = cluster.stable_group(members=3)
     b.join(protocols=[("range", b"other")])
     a.join(rebalance_timeout="500s")
@@ -172,18 +172,16 @@ def test_a_longer_rebalance_timeout_does_not_lengthen_a_phase_that_runs(cluster:
 
 
 @pytest.mark.parametrize("rebalance_timeout_ms", [-1, -(2**31), 0])
-def test_a_rebalance_timeout_that_makes_no_sense_is_taken_as_no_time_at_all(
-    cluster: Cluster, rebalance_timeout_ms: int
-) -> None:
+def test_negative_rebalance_timeout_counts_as_zero(cluster: Cluster, rebalance_timeout_ms: int) -> None:
     a = cluster.member(rebalance_timeout=rebalance_timeout_ms)
     a.join()
     cluster.advance("3s")
     assert a.generation == 1
-    assert a.sync().error is ErrorCode.UNKNOWN_MEMBER_ID  # the sync timer had no time either
+    assert a.sync().error is ErrorCode.UNKNOWN_MEMBER_ID  # the sync deadline has passed too
     assert cluster.state() == "Empty"
 
 
-def test_the_longest_rebalance_timeout_there_is_can_be_waited_for(cluster: Cluster) -> None:
+def test_largest_rebalance_timeout_is_accepted(cluster: Cluster) -> None:
     a, b = cluster.stable_group(rebalance_timeout=2**31 - 1, session_timeout="30m")
     a.join()
     cluster.advance(2**31 - 2, heartbeating=[b], every="29m")
@@ -193,21 +191,21 @@ def test_the_longest_rebalance_timeout_there_is_can_be_waited_for(cluster: Clust
 
 
 class TestAFullGroup:
-    def test_a_pending_id_can_be_refused_when_it_comes_back(self) -> None:
+    def test_refuses_the_second_join_of_a_pending_id(self) -> None:
         cluster = Cluster(Config(group_max_size=1))
         first, second = cluster.join().answer.member_id, cluster.join().answer.member_id
         assert cluster.join(member_id=first).is_parked
         assert cluster.join(member_id=second).error is ErrorCode.GROUP_MAX_SIZE_REACHED
         assert list(cluster.group().pending_join) == []
 
-    def test_a_static_replacement_is_refused_too(self) -> None:
+    def test_refuses_a_static_replacement(self) -> None:
         cluster = Cluster(Config(group_max_size=1))
         (a,) = cluster.stable_group(members=1, instance_ids=["S0"])
         assert cluster.join(instance_id="S0").error is ErrorCode.GROUP_MAX_SIZE_REACHED
         assert a.heartbeat().error is ErrorCode.NONE
 
 
-def test_one_more_group_than_allowed_is_refused_and_can_be_tried_again() -> None:
+def test_group_beyond_max_groups_is_refused_and_can_be_retried() -> None:
     cluster = Cluster(Config(max_groups=1))
     cluster.join("first")
     assert cluster.join("second").error is ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -217,7 +215,7 @@ def test_one_more_group_than_allowed_is_refused_and_can_be_tried_again() -> None
     assert cluster.join("second").error is ErrorCode.MEMBER_ID_REQUIRED
 
 
-def test_when_the_record_of_a_new_group_is_lost_the_group_vanishes_and_its_joins_hear_why(cluster: Cluster) -> None:
+def test_group_is_removed_and_its_joins_fail_if_its_first_record_is_lost(cluster: Cluster) -> None:
     with cluster.log_held():
         call = cluster.join(version=3)
         assert call.is_parked
@@ -227,7 +225,7 @@ def test_when_the_record_of_a_new_group_is_lost_the_group_vanishes_and_its_joins
     assert len(cluster.core.timers.wheel) == len(cluster.log.partitions) * 1 + 1  # the scans, and the append watch
 
 
-def test_a_new_group_is_listed_once_its_record_is_durable(cluster: Cluster) -> None:
+def test_new_group_is_listed_once_its_record_is_durable(cluster: Cluster) -> None:
     with cluster.log_held():
         cluster.join()
         assert cluster.list_groups() == {}
@@ -235,7 +233,7 @@ def test_a_new_group_is_listed_once_its_record_is_durable(cluster: Cluster) -> N
     assert (listed.group_state, listed.protocol_type) == ("Empty", "")
 
 
-def test_a_generation_that_cannot_grow_begins_again_at_one(cluster: Cluster) -> None:
+def test_generation_after_the_largest_is_one(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     cluster.group().generation = 2**31 - 1
     a.join()

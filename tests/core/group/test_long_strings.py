@@ -1,4 +1,4 @@
-"""Strings that flexible versions can carry and records of the log cannot: refused at the door, at nobody's cost."""
+"""Strings that fit into flexible requests but not into records of the log are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TOO_LONG = "x" * (MAX_STRING_BYTES + 1)
         ("\N{GRINNING FACE}" * 8_192, False),
     ],
 )
-def test_a_string_fits_a_record_by_its_bytes_in_utf_8(text: str, expected: bool) -> None:
+def test_string_fits_a_record_by_its_bytes_in_utf_8(text: str, expected: bool) -> None:
     assert fits(text) is expected
 
 
@@ -38,8 +38,10 @@ def test_a_string_fits_a_record_by_its_bytes_in_utf_8(text: str, expected: bool)
         {"instance_id": TOO_LONG},
     ],
 )
-def test_a_join_whose_words_no_record_can_hold_is_an_invalid_request(cluster: Cluster, said: dict[str, object]) -> None:
-    """Stored with the leader's SyncGroup, it would fail for every member, and take the partition along."""
+def test_join_with_strings_too_long_for_a_record_is_an_invalid_request(
+    cluster: Cluster, said: dict[str, object]
+) -> None:
+    """A record with it would fail for all members at the leader's SyncGroup, and break the partition."""
     (a,) = cluster.stable_group(members=1)
     call = cluster.join("g", **said)  # type: ignore[arg-type]
     assert call.error is ErrorCode.INVALID_REQUEST
@@ -48,7 +50,7 @@ def test_a_join_whose_words_no_record_can_hold_is_an_invalid_request(cluster: Cl
     assert cluster.state("new") == "none"
 
 
-def test_the_longest_names_that_fit_make_a_group_that_can_be_stored_and_loaded(cluster: Cluster) -> None:
+def test_group_with_the_longest_names_can_be_stored_and_loaded(cluster: Cluster) -> None:
     member = cluster.member(
         instance_id="i" * MAX_STRING_BYTES,
         client_id="c" * MAX_CLIENT_ID_CHARS,
@@ -61,7 +63,7 @@ def test_the_longest_names_that_fit_make_a_group_that_can_be_stored_and_loaded(c
     assert member.heartbeat().error is ErrorCode.NONE
 
 
-def test_a_group_id_that_no_record_can_hold_is_invalid_in_every_request(cluster: Cluster) -> None:
+def test_group_id_too_long_for_a_record_is_invalid_in_every_request(cluster: Cluster) -> None:
     assert cluster.join(TOO_LONG).error is ErrorCode.INVALID_GROUP_ID
     assert cluster.sync(TOO_LONG, "m", 1).error is ErrorCode.INVALID_GROUP_ID
     assert cluster.heartbeat(TOO_LONG, "m", 1).error is ErrorCode.INVALID_GROUP_ID
@@ -77,7 +79,7 @@ def test_a_group_id_that_no_record_can_hold_is_invalid_in_every_request(cluster:
     assert not cluster.core.groups
 
 
-def test_a_topic_or_metadata_that_no_record_can_hold_is_refused_for_its_partition_alone() -> None:
+def test_topic_or_metadata_too_long_for_a_record_is_refused_for_its_partition_only() -> None:
     config = Config()
     cluster = Cluster(replace(config, offsets_commit_topic_check=False, offset_metadata_max_bytes=100_000))
     call = cluster.commit(
@@ -94,7 +96,7 @@ def test_a_topic_or_metadata_that_no_record_can_hold_is_refused_for_its_partitio
     assert cluster.committed("g") == {("t", 0): 1}
 
 
-def test_a_retention_beyond_the_end_of_time_keeps_the_offset_for_ever(cluster: Cluster) -> None:
+def test_retention_beyond_the_largest_timestamp_keeps_the_offset(cluster: Cluster) -> None:
     call = cluster.commit("g", {("t", 0): 1}, retention_ms=2**63 - 1, version=4)
     assert call.answer.topics[0].partitions[0].error_code == ErrorCode.NONE
     cluster.advance("20d")
@@ -105,10 +107,10 @@ def test_a_retention_beyond_the_end_of_time_keeps_the_offset_for_ever(cluster: C
 
 @pytest.mark.parametrize("length", [0, 1, 255, 256, MAX_STRING_BYTES])
 @pytest.mark.parametrize("is_static", [False, True])
-def test_a_member_id_begins_with_at_most_255_characters_of_the_clients_name(
+def test_member_id_starts_with_at_most_255_characters_of_the_client_id(
     cluster: Cluster, length: int, is_static: bool
 ) -> None:
-    """Kafka takes the whole name, which it lets have any length."""
+    """Kafka uses the whole client id, of any length."""
     name = "\N{GRINNING FACE}" * (length // 4) + "n" * (length % 4) if length > 255 else "n" * length
     if is_static:
         member = cluster.member(instance_id=name)

@@ -1,9 +1,9 @@
-"""Random lives of two groups, with a log that is slow, fails, or loses its tail in a crash.
+"""Random histories of two groups, with a log that is slow, fails, or loses its tail in a crash.
 
-After every step: invariants of all groups (the cluster checks them), generations only grow, at most one member is told
-that it leads a generation, every request is answered at most once, and a committed offset that was acknowledged is
-there, or one that was sent after it. At the end everything that waits is answered. After a crash the live state is what
-the last durable record of each key says.
+After each step: the invariants of all groups hold (the cluster checks them), generations only grow, at most one member
+is named leader of a generation, each request is answered at most once, and an acknowledged commit, or a later one, is
+present. At the end all waiting requests are answered. After a crash the state in memory is that of the last durable
+record of each key.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RANGE, CHANGED, BOTH = [("range", b"1")], [("range", b"2")], [("range", b"1"), (
 
 @dataclass
 class Client:
-    """One client program: what it knows of itself."""
+    """One client program and its JoinGroup calls."""
 
     member: Member
     joins: list[Call] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Client:
 
 @dataclass
 class Sent:
-    """A commit on its way: what must be there once it is acknowledged."""
+    """A commit in flight, and the offsets that must be present once it is acknowledged."""
 
     call: Call
     group_id: str
@@ -82,11 +82,11 @@ class RandomGroups(RuleBasedStateMachine):
             )
             self.clients.append(Client(member))
 
-    # -- what clients do -----------------------------------------------------------------------------------------
+    # -- clients -------------------------------------------------------------------------------------------------
 
-    @rule(group_id=st.sampled_from(GROUPS), syncing=st.sampled_from(["leader first", "leader last", "nobody"]))
-    def everybody_rebalances(self, group_id: str, syncing: str) -> None:
-        """As clients do it: those of a group join, wait, and then sync."""
+    @rule(group_id=st.sampled_from(GROUPS), syncing=st.sampled_from(["leader first", "leader last", "none"]))
+    def all_rebalance(self, group_id: str, syncing: str) -> None:
+        """All members of a group join, wait, and then sync, as clients do."""
         clients = [client for client in self.clients if client.member.group_id == group_id]
         for client in clients:
             if not client.member.is_waiting:
@@ -98,12 +98,12 @@ class RandomGroups(RuleBasedStateMachine):
         self.cluster.advance("4s", heartbeating=[client.member for client in clients])
         answered = [client.member for client in clients if self._has_joined(client.member)]
         answered.sort(key=lambda member: member.is_leader, reverse=syncing == "leader first")
-        for member in answered if syncing != "nobody" else ():
+        for member in answered if syncing != "none" else ():
             member.sync()
 
     @rule(duration=st.sampled_from(["3s", "9s", "21s"]), silent=st.integers(0, 6))
-    def everybody_heartbeats(self, duration: str, silent: int) -> None:
-        """Time passes for members that are well, but for one perhaps."""
+    def all_heartbeat(self, duration: str, silent: int) -> None:
+        """Advance the time while all members but one at most send heartbeats."""
         well = [client.member for number, client in enumerate(self.clients) if number != silent]
         self.cluster.advance(duration, heartbeating=well)
 
@@ -116,7 +116,7 @@ class RandomGroups(RuleBasedStateMachine):
 
     @rule(number=st.integers(0, 5))
     def start_again(self, number: int) -> None:
-        """The program dies and another takes its place."""
+        """Restart a client program."""
         client = self.client(number)
         client.member.member_id = ""
         client.joins.append(client.member.join())
@@ -132,11 +132,11 @@ class RandomGroups(RuleBasedStateMachine):
         member = self.client(number).member
         member.take_id()
         member.heartbeat()
-        memo = self.cluster.core.heartbeat_template(
+        template = self.cluster.core.heartbeat_template(
             member.group_id, member.member_id, member.instance_id, member.generation
         )
-        if memo is not None:
-            memo.renew(self.cluster.clock.now_ms)
+        if template is not None:
+            template.renew(self.cluster.clock.now_ms)
 
     @rule(number=st.integers(0, 5))
     def leave(self, number: int) -> None:
@@ -164,7 +164,7 @@ class RandomGroups(RuleBasedStateMachine):
 
     @rule(group_id=st.sampled_from(GROUPS))
     def delete(self, group_id: str) -> None:
-        self.deleted.add(group_id)  # from here on, until the next commit is acknowledged, nothing is promised
+        self.deleted.add(group_id)  # no promise from here until the next commit is acknowledged
         self.cluster.delete_groups(group_id)
 
     @rule(group_id=st.sampled_from(GROUPS), stable=st.booleans())
@@ -173,7 +173,7 @@ class RandomGroups(RuleBasedStateMachine):
         self.cluster.describe(group_id)
         self.cluster.list_groups()
 
-    # -- what the world does -------------------------------------------------------------------------------------
+    # -- time and the log ----------------------------------------------------------------------------------------
 
     @rule(duration=st.sampled_from(["1ms", "400ms", "1s", "3s", "5s", "10s", "60s"]))
     def time_passes(self, duration: str) -> None:
@@ -209,7 +209,7 @@ class RandomGroups(RuleBasedStateMachine):
                 call.answer = LOST
         self._live_state_is_the_last_record_of_each_key()
 
-    # -- what must hold ------------------------------------------------------------------------------------------
+    # -- invariants ----------------------------------------------------------------------------------------------
 
     @invariant()
     def generations_only_grow(self) -> None:
@@ -218,7 +218,7 @@ class RandomGroups(RuleBasedStateMachine):
             self.generations[group_id] = group.generation
         for group_id in GROUPS:
             if group_id not in self.cluster.core.groups:
-                self.generations.pop(group_id, None)  # deleted: its next life begins anew
+                self.generations.pop(group_id, None)  # deleted: a new group starts again
 
     @invariant()
     def acknowledged_commits_are_there(self) -> None:
@@ -231,7 +231,7 @@ class RandomGroups(RuleBasedStateMachine):
             assert found.offset >= offset, "an older commit has won"
 
     @invariant()
-    def one_member_at_most_is_told_that_it_leads(self) -> None:
+    def at_most_one_member_is_named_leader(self) -> None:
         for group in self.cluster.core.groups.values():
             told = {
                 call.answer.member_id
@@ -248,8 +248,8 @@ class RandomGroups(RuleBasedStateMachine):
             assert len(told) <= 1 or group.group_id in self.deleted
 
     @invariant()
-    def memory_says_where_the_log_has_everything(self) -> None:
-        """What a compaction is checked against: rows from memory, for a part of the log and for all of it."""
+    def rows_from_memory_agree_with_the_log(self) -> None:
+        """Compare the rows from memory with a part of the log and with all of it, as a compaction does."""
         for partition, log in enumerate(self.cluster.log.partitions):
             batches = list(self.cluster.log.records(partition))
             for cut in {len(batches) // 2, len(batches)}:
@@ -267,7 +267,7 @@ class RandomGroups(RuleBasedStateMachine):
                 assert check.difference() is None
 
     def teardown(self) -> None:
-        """With a log that works again and time, whoever still waits is answered."""
+        """Check that all waiting requests are answered with a working log and enough time."""
         cluster = self.cluster
         cluster.flushes_at_once = True
         cluster.flush()
@@ -277,7 +277,7 @@ class RandomGroups(RuleBasedStateMachine):
         assert waiting == []
         assert all(group.state in (EMPTY, STABLE) or group.members for group in cluster.core.groups.values())
 
-    # -- inside --------------------------------------------------------------------------------------------------
+    # -- internal ------------------------------------------------------------------------------------------------
 
     @staticmethod
     def _has_joined(member: Member) -> bool:
@@ -306,7 +306,7 @@ class RandomGroups(RuleBasedStateMachine):
         self.sent = waiting
 
     def _forget_generations_that_were_not_stored(self) -> None:
-        """A generation is stored when it is synced; one that a crash took may be given again, and led by another."""
+        """Drop generations that were not synced and so not stored; their numbers may be used again."""
         self.generations = {}
         for client in self.clients:
             group = self.cluster.core.groups.get(client.member.group_id)
@@ -341,7 +341,7 @@ class RandomGroups(RuleBasedStateMachine):
 
 
 class _Lost:
-    """The answer of a request whose connection died with the process."""
+    """Answer of a request whose connection was closed by a crash."""
 
     error_code = -1
     member_id = leader = ""
@@ -354,7 +354,7 @@ LOST = _Lost()
 
 
 class RandomGroupsByBytes(RandomGroups):
-    """Commits that differ in their offsets alone take the short way."""
+    """Random histories in which commits that differ in their offsets only use the template."""
 
     by_bytes = True
 

@@ -1,4 +1,4 @@
-"""How a rebalance begins, waits and ends: the initial delay, who is dropped, what is recorded, and our decisions."""
+"""Start, wait and end of a rebalance: initial delay, dropped members, records, and differences from Kafka."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from protocol.messages.offsets_log import GroupValue
 from tests.support.cluster import Cluster, subscription
 
 
-def test_without_an_initial_delay_the_phase_ends_in_the_next_event_not_in_the_same() -> None:
+def test_join_phase_without_an_initial_delay_ends_in_the_next_event() -> None:
     cluster = Cluster(Config(group_initial_rebalance_delay_ms=0))
     call = cluster.join(version=3)
     assert call.is_parked
@@ -20,13 +20,13 @@ def test_without_an_initial_delay_the_phase_ends_in_the_next_event_not_in_the_sa
     assert call.answer.generation_id == 1
 
 
-def test_the_initial_delay_is_not_cut_short_because_all_have_joined(cluster: Cluster) -> None:
+def test_initial_delay_is_not_ended_by_the_last_join(cluster: Cluster) -> None:
     calls = [cluster.join(version=3) for _ in range(3)]
     cluster.advance(2_999)
     assert all(call.is_parked for call in calls)
 
 
-def test_a_rebalance_timeout_shorter_than_the_delay_allows_no_extension(cluster: Cluster) -> None:
+def test_rebalance_timeout_shorter_than_the_initial_delay_allows_no_extension(cluster: Cluster) -> None:
     first = cluster.join(version=3, rebalance_timeout="2s")
     cluster.advance("1s")
     cluster.join(version=3, rebalance_timeout="2s")
@@ -34,7 +34,7 @@ def test_a_rebalance_timeout_shorter_than_the_delay_allows_no_extension(cluster:
     assert not first.is_parked
 
 
-def test_a_session_that_ends_during_the_initial_delay_does_not_end_the_delay() -> None:
+def test_session_timeout_during_the_initial_delay_does_not_end_the_delay() -> None:
     cluster = Cluster(Config(group_initial_rebalance_delay_ms=20_000))
     first = cluster.join(version=3)
     cluster.join(session_timeout="6s")  # an id that is never used; without it, all have joined
@@ -47,7 +47,7 @@ def test_a_session_that_ends_during_the_initial_delay_does_not_end_the_delay() -
     assert first.answer.generation_id == 1
 
 
-def test_an_id_that_is_not_used_does_not_hold_back_the_end_of_the_initial_delay(cluster: Cluster) -> None:
+def test_pending_id_does_not_extend_the_initial_delay(cluster: Cluster) -> None:
     first = cluster.join(version=3)
     pending_id = cluster.join().answer.member_id
     cluster.advance("3s")
@@ -56,7 +56,7 @@ def test_an_id_that_is_not_used_does_not_hold_back_the_end_of_the_initial_delay(
     assert cluster.state() == "PreparingRebalance"
 
 
-def test_when_all_leave_during_the_initial_delay_the_group_is_empty_at_its_end(cluster: Cluster) -> None:
+def test_group_is_empty_after_the_initial_delay_if_all_members_left(cluster: Cluster) -> None:
     member = cluster.member()
     member.join()
     (member_id,) = cluster.group().members
@@ -67,7 +67,7 @@ def test_when_all_leave_during_the_initial_delay_the_group_is_empty_at_its_end(c
     assert (cluster.state(), cluster.group().generation) == ("Empty", 1)
 
 
-def test_a_group_that_was_left_gets_its_initial_delay_and_its_extensions_again(cluster: Cluster) -> None:
+def test_group_that_became_empty_gets_its_initial_delay_and_extensions_again(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     first = cluster.join(version=3)
@@ -79,7 +79,7 @@ def test_a_group_that_was_left_gets_its_initial_delay_and_its_extensions_again(c
     assert first.answer.generation_id == 3
 
 
-def test_an_extension_that_was_not_used_up_is_not_granted_in_the_next_life(cluster: Cluster) -> None:
+def test_unused_extension_is_not_kept_when_the_group_becomes_empty(cluster: Cluster) -> None:
     cluster.join(version=3, rebalance_timeout="2s")
     cluster.advance("1s")
     late = cluster.join(version=3, rebalance_timeout="2s")  # too late for an extension: no time remains
@@ -93,7 +93,7 @@ def test_an_extension_that_was_not_used_up_is_not_granted_in_the_next_life(clust
     assert first.answer.generation_id == 3
 
 
-def test_a_loaded_empty_group_waits_for_its_first_members_too(cluster: Cluster) -> None:
+def test_loaded_empty_group_has_an_initial_delay(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     a.leave()
     cluster.crash_and_recover()
@@ -104,7 +104,7 @@ def test_a_loaded_empty_group_waits_for_its_first_members_too(cluster: Cluster) 
     assert call.answer.generation_id == 3
 
 
-def test_a_second_trigger_while_preparing_changes_nothing(cluster: Cluster) -> None:
+def test_second_trigger_while_preparing_changes_nothing(cluster: Cluster) -> None:
     a, b, c = cluster.stable_group(members=3)
     a.join()
     cluster.advance("30s", heartbeating=[b, c])
@@ -114,7 +114,7 @@ def test_a_second_trigger_while_preparing_changes_nothing(cluster: Cluster) -> N
     assert c.heartbeat().error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_entering_a_rebalance_forgets_assignments_that_were_never_acknowledged(cluster: Cluster) -> None:
+def test_rebalance_while_completing_clears_the_assignments(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     b.join()
@@ -122,13 +122,13 @@ def test_entering_a_rebalance_forgets_assignments_that_were_never_acknowledged(c
     assert cluster.group().members[b.member_id].assignment == b""
 
 
-def test_members_keep_their_assignments_while_a_stable_group_prepares(cluster: Cluster) -> None:
+def test_members_of_a_stable_group_keep_their_assignments_while_preparing(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     assert cluster.group().members[b.member_id].assignment == f"for {b.member_id}".encode()
 
 
-def test_the_new_generation_is_not_written_before_the_leaders_sync(cluster: Cluster) -> None:
+def test_new_generation_is_not_written_before_the_sync_of_the_leader(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     before = len(cluster.written("g"))
     a.join()
@@ -136,7 +136,7 @@ def test_the_new_generation_is_not_written_before_the_leaders_sync(cluster: Clus
     assert len(cluster.written("g")) == before
 
 
-def test_when_the_last_members_leave_but_an_id_is_out_the_group_is_empty_in_the_next_event(cluster: Cluster) -> None:
+def test_group_with_a_pending_id_is_empty_in_the_next_event_after_its_last_members_leave(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     cluster.join(session_timeout="100s")
     a.leave()
@@ -146,20 +146,20 @@ def test_when_the_last_members_leave_but_an_id_is_out_the_group_is_empty_in_the_
     assert len(cluster.group().pending_join) == 1
 
 
-def test_a_lost_record_of_an_empty_group_changes_nothing(cluster: Cluster) -> None:
+def test_lost_record_of_an_empty_group_changes_nothing(cluster: Cluster) -> None:
     (a,) = cluster.stable_group(members=1)
     with cluster.log_held():
         left = a.leave()
         cluster.fail_appends()
     assert left.error is ErrorCode.NONE
     assert (cluster.state(), cluster.group().generation) == ("Empty", 2)
-    cluster.crash_and_recover()  # then the old record is the last one, and the session of who left ends it
+    cluster.crash_and_recover()  # the old record is the last one, and the session of the member that left ends
     assert (cluster.state(), cluster.group().generation) == ("Stable", 1)
     cluster.advance("10s")
     assert (cluster.state(), cluster.group().generation) == ("Empty", 2)
 
 
-def test_with_nobody_to_elect_and_no_time_to_wait_the_phase_does_not_spin(cluster: Cluster) -> None:
+def test_join_phase_without_a_leader_and_with_a_timeout_of_zero_does_not_spin(cluster: Cluster) -> None:
     _, b = cluster.stable_group(instance_ids=["S0", None], session_timeout="60s")
     for member in cluster.group().members.values():
         member.rebalance_timeout_ms = 0
@@ -176,7 +176,7 @@ def test_with_nobody_to_elect_and_no_time_to_wait_the_phase_does_not_spin(cluste
     assert ticks < 2_000
 
 
-def test_an_absent_static_member_gets_an_assignment_like_everybody(cluster: Cluster) -> None:
+def test_absent_static_member_gets_an_assignment_like_the_others(cluster: Cluster) -> None:
     a, b = cluster.stable_group(instance_ids=[None, "S0"], session_timeout="120s")
     a.join()
     cluster.advance("60s")
@@ -188,7 +188,7 @@ def test_an_absent_static_member_gets_an_assignment_like_everybody(cluster: Clus
 
 
 @pytest.mark.parametrize("members", [1, 3])
-def test_everybody_removed_by_the_sync_timer_leaves_an_empty_group(cluster: Cluster, members: int) -> None:
+def test_group_is_empty_if_the_sync_timer_removes_all_members(cluster: Cluster, members: int) -> None:
     joined = [cluster.member(session_timeout="100s") for _ in range(members)]
     for member in joined:
         member.join()
@@ -198,8 +198,8 @@ def test_everybody_removed_by_the_sync_timer_leaves_an_empty_group(cluster: Clus
     assert (cluster.state(), cluster.group().generation) == ("Empty", generation + 1)
 
 
-def test_of_very_many_subscribed_topics_none_is_read_and_the_offsets_are_kept(cluster: Cluster) -> None:
-    """A generation begins in one event; the names that it reads for it are bounded, in all subscriptions together."""
+def test_too_many_subscribed_topics_are_not_decoded_and_the_offsets_are_kept(cluster: Cluster) -> None:
+    """A generation begins in one event, so the topic names decoded for it are bounded over all subscriptions."""
     topics = [f"t{number}" for number in range(MAX_SUBSCRIBED_NAMES)]
     cluster.stable_group("just", members=1, protocols=[("range", subscription(*topics))])
     assert cluster.core.groups["just"].subscribed_topics == frozenset(topics)

@@ -1,4 +1,4 @@
-"""Sessions end when a member is silent for its session timeout, and heartbeats cost the wheel nothing."""
+"""A session ends after its timeout without a request, and a heartbeat does not touch the wheel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster, Member
 
 
-def test_a_heartbeat_moves_the_deadline_and_leaves_the_wheel_alone(cluster: Cluster) -> None:
+def test_heartbeat_moves_the_deadline_and_does_not_touch_the_wheel(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     session = cluster.group().members[a.member_id].session
     assert session is not None
@@ -21,11 +21,11 @@ def test_a_heartbeat_moves_the_deadline_and_leaves_the_wheel_alone(cluster: Clus
     assert cluster.group().members[a.member_id].session_deadline_ms == cluster.clock.now_ms + 10_000
 
 
-def test_a_new_member_that_falls_silent_is_removed_after_its_session_timeout_not_after_five_minutes(
+def test_new_member_without_heartbeats_is_removed_after_its_session_timeout_not_after_five_minutes(
     cluster: Cluster,
 ) -> None:
     member = cluster.member()
-    member.join()  # waits with 300 s
+    member.join()  # parked, with a timeout of 300 s
     cluster.advance("3s")
     assert member.generation == 1
     cluster.advance(9_999)
@@ -34,7 +34,7 @@ def test_a_new_member_that_falls_silent_is_removed_after_its_session_timeout_not
     assert cluster.state() == "Empty"
 
 
-def test_a_session_timeout_that_became_shorter_counts_from_the_next_sign_of_life(cluster: Cluster) -> None:
+def test_shorter_session_timeout_applies_from_the_next_heartbeat(cluster: Cluster) -> None:
     a, b = cluster.stable_group(session_timeout="60s")
     b.join(protocols=[("range", b"other")], session_timeout="6s")
     a.join()
@@ -46,7 +46,7 @@ def test_a_session_timeout_that_became_shorter_counts_from_the_next_sign_of_life
 
 
 @pytest.mark.parametrize("heartbeats", [0, 1, 7])
-def test_the_session_ends_exactly_one_timeout_after_the_last_sign_of_life(cluster: Cluster, heartbeats: int) -> None:
+def test_session_ends_exactly_one_timeout_after_the_last_heartbeat(cluster: Cluster, heartbeats: int) -> None:
     a, b = cluster.stable_group(members=2)
     for _ in range(heartbeats):
         cluster.advance("3s")
@@ -60,10 +60,10 @@ def test_the_session_ends_exactly_one_timeout_after_the_last_sign_of_life(cluste
     assert running.started_ms == last_ms + 10_000
 
 
-def test_a_member_that_waits_for_an_answer_starts_its_session_with_the_answer(cluster: Cluster) -> None:
+def test_session_of_a_member_with_a_parked_request_starts_with_the_answer(cluster: Cluster) -> None:
     a, b = cluster.stable_group(rebalance_timeout="100s")
     b.join(protocols=[("range", b"other")])
-    cluster.advance("50s", heartbeating=[a])  # its timer has fired meanwhile, and ended
+    cluster.advance("50s", heartbeating=[a])  # its timer has fired without effect
     a.join()
     answered_ms = cluster.clock.now_ms
     cluster.settle([a, b])
@@ -74,7 +74,7 @@ def test_a_member_that_waits_for_an_answer_starts_its_session_with_the_answer(cl
     assert b.member_id not in cluster.group().members
 
 
-def test_while_preparing_a_member_that_has_not_rejoined_still_needs_heartbeats(cluster: Cluster) -> None:
+def test_member_that_has_not_rejoined_needs_heartbeats_while_preparing(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     cluster.advance(9_999)
@@ -84,7 +84,7 @@ def test_while_preparing_a_member_that_has_not_rejoined_still_needs_heartbeats(c
     assert b.heartbeat().error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_parked_sync_keeps_a_member_alive(cluster: Cluster) -> None:
+def test_member_with_a_parked_sync_needs_no_heartbeats(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     a.join()
     b.join()
@@ -95,14 +95,14 @@ def test_a_parked_sync_keeps_a_member_alive(cluster: Cluster) -> None:
     assert b.last_sync.error is ErrorCode.NONE
 
 
-def test_everybody_silent_is_removed_and_the_group_is_empty(cluster: Cluster) -> None:
+def test_group_is_empty_after_the_session_timeout_of_all_members(cluster: Cluster) -> None:
     cluster.stable_group(members=5)
     cluster.advance("10s")
     assert (cluster.state(), cluster.group().generation) == ("Empty", 2)
     assert cluster.core.metrics.expired_sessions == 5
 
 
-def test_after_a_restart_every_session_begins_anew(cluster: Cluster) -> None:
+def test_sessions_restart_when_the_group_is_loaded(cluster: Cluster) -> None:
     a, _ = cluster.stable_group()
     cluster.advance("9s")
     cluster.crash_and_recover()
@@ -113,7 +113,7 @@ def test_after_a_restart_every_session_begins_anew(cluster: Cluster) -> None:
     assert list(cluster.group().members) == [a.member_id]
 
 
-def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
+def test_first_failing_check_is_the_answer(cluster: Cluster) -> None:
     a, b = cluster.stable_group(instance_ids=["S0", "S1"])
     beat = cluster.heartbeat
     assert beat("", "x", 0).error is ErrorCode.INVALID_GROUP_ID
@@ -121,71 +121,69 @@ def test_the_first_check_that_fails_is_the_answer(cluster: Cluster) -> None:
     assert beat("g", "x", 0, instance_id="S9").error is ErrorCode.UNKNOWN_MEMBER_ID
     assert beat("g", b.member_id, 0, instance_id="S0").error is ErrorCode.FENCED_INSTANCE_ID
     assert beat("g", a.member_id, 0, instance_id="S0").error is ErrorCode.ILLEGAL_GENERATION
-    assert beat("g", a.member_id, 1).error is ErrorCode.NONE  # a static member may leave its instance out
+    assert beat("g", a.member_id, 1).error is ErrorCode.NONE  # a static member may leave its instance id out
 
 
-class TestTheMemo:
-    """A heartbeat recognised by its bytes does exactly what the long way does, or declines."""
+class TestHeartbeatTemplate:
+    """A heartbeat by its template does exactly what `heartbeat` does, or declines."""
 
     @pytest.fixture
     def group(self, cluster: Cluster) -> tuple[Cluster, Member, Member, HeartbeatTemplate]:
         a, b = cluster.stable_group(instance_ids=["S0"])
         a.heartbeat()
-        memo = cluster.core.heartbeat_template("g", a.member_id, "S0", 1)
-        assert memo is not None
-        return cluster, a, b, memo
+        template = cluster.core.heartbeat_template("g", a.member_id, "S0", 1)
+        assert template is not None
+        return cluster, a, b, template
 
     def test_it_renews_the_session(self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]) -> None:
-        cluster, a, b, memo = group
+        cluster, a, b, template = group
         for _ in range(10):
             cluster.advance("5s", heartbeating=[b])
-            assert memo.renew(cluster.clock.now_ms)
+            assert template.renew(cluster.clock.now_ms)
         assert a.member_id in cluster.group().members
         cluster.advance("10s", heartbeating=[b])
         assert a.member_id not in cluster.group().members
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
     def test_it_declines_while_the_group_prepares(
         self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
-        cluster, _, b, memo = group
+        cluster, _, b, template = group
         b.join(protocols=[("range", b"other")])
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
     def test_it_declines_in_another_generation(self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]) -> None:
-        cluster, a, b, memo = group
+        cluster, a, b, template = group
         b.join(protocols=[("range", b"other")])
         a.join()
         cluster.settle([a, b])
         assert cluster.state() == "Stable"
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
     def test_it_declines_for_a_member_that_was_replaced(
         self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
-        cluster, _, _, memo = group
+        cluster, _, _, template = group
         cluster.member(instance_id="S0").join()
         assert cluster.state() == "Stable"
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
-    def test_it_declines_once_the_coordinator_has_gone(
-        self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
-    ) -> None:
-        cluster, _, _, memo = group
+    def test_it_declines_after_shutdown(self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]) -> None:
+        cluster, _, _, template = group
         cluster.shutdown()
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
     def test_it_declines_when_the_timer_would_have_to_be_moved_earlier(
         self, group: tuple[Cluster, Member, Member, HeartbeatTemplate]
     ) -> None:
-        cluster, a, _, memo = group
+        cluster, a, _, template = group
         cluster.group().members[a.member_id].session_timeout_ms = 1
-        assert not memo.renew(cluster.clock.now_ms)
+        assert not template.renew(cluster.clock.now_ms)
 
-    def test_there_is_none_for_a_heartbeat_that_would_fail(self, cluster: Cluster) -> None:
+    def test_heartbeat_that_would_fail_has_no_template(self, cluster: Cluster) -> None:
         a, b = cluster.stable_group(instance_ids=["S0"])
-        memo = cluster.core.heartbeat_template
-        assert memo("other", a.member_id, None, 1) is None
-        assert memo("g", "x", None, 1) is None
-        assert memo("g", a.member_id, None, 2) is None
-        assert memo("g", b.member_id, "S0", 1) is None
+        template = cluster.core.heartbeat_template
+        assert template("other", a.member_id, None, 1) is None
+        assert template("g", "x", None, 1) is None
+        assert template("g", a.member_id, None, 2) is None
+        assert template("g", b.member_id, "S0", 1) is None

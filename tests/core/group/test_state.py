@@ -1,4 +1,4 @@
-"""The state machine is a table, and the page about it is drawn from the table."""
+"""The state machine of groups obeys its table, and docs/states.md is generated from the table."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def group_in(state: GroupState) -> Group:
 
 @pytest.mark.parametrize("source", GroupState, ids=lambda state: state.value)
 @pytest.mark.parametrize("target", GroupState, ids=lambda state: state.value)
-def test_a_group_changes_its_state_only_as_the_table_says(source: GroupState, target: GroupState) -> None:
+def test_group_changes_its_state_only_as_in_the_table(source: GroupState, target: GroupState) -> None:
     group = group_in(source)
     if (source, target) in ALLOWED:
         group.transition(target, 17)
@@ -39,13 +39,13 @@ def test_a_group_changes_its_state_only_as_the_table_says(source: GroupState, ta
             group.transition(target, 17)
 
 
-def test_what_must_not_exist_does_not() -> None:
+def test_forbidden_transitions_are_not_in_the_table() -> None:
     assert (STABLE, EMPTY) not in ALLOWED
     assert (EMPTY, STABLE) not in ALLOWED
     assert (PREPARING_REBALANCE, PREPARING_REBALANCE) not in ALLOWED
     assert {target for source, target in ALLOWED if source is DEAD} == {DEAD}
 
 
-def test_the_page_about_states_is_up_to_date() -> None:
+def test_page_of_states_is_up_to_date() -> None:
     written = (DOCS / "states.md").read_text(encoding="utf-8")
     assert written == text(), "run: python -m coordinator.core.group.states_doc > docs/states.md"

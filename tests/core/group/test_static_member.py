@@ -1,4 +1,4 @@
-"""Static members beyond the vectors: replacements that meet a change, a failing log, or a restart."""
+"""Static members beyond the vectors: replacements with a change, a failing log, or a restart."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.support.cluster import Cluster, Member
 
 @pytest.fixture
 def group(cluster: Cluster) -> tuple[Cluster, Member, Member]:
-    """A leads; B is the static member S0."""
+    """Return the cluster, the leader A, and B, the static member S0."""
     a, b = cluster.stable_group(instance_ids=[None, "S0"])
     return cluster, a, b
 
@@ -24,7 +24,7 @@ def recorded_members(cluster: Cluster) -> list[str]:
     return [member.member_id for member in value.members]
 
 
-def test_the_replacement_is_recorded_with_the_assignment_it_inherits(group: tuple[Cluster, Member, Member]) -> None:
+def test_replacement_is_recorded_with_the_assignment_it_inherits(group: tuple[Cluster, Member, Member]) -> None:
     cluster, a, b = group
     new = cluster.member(instance_id="S0")
     new.join()
@@ -36,7 +36,7 @@ def test_the_replacement_is_recorded_with_the_assignment_it_inherits(group: tupl
     assert b.heartbeat().error is ErrorCode.FENCED_INSTANCE_ID
 
 
-def test_a_replacement_that_would_change_the_protocol_starts_a_rebalance(cluster: Cluster) -> None:
+def test_replacement_that_would_change_the_protocol_starts_a_rebalance(cluster: Cluster) -> None:
     both = [("x", b""), ("y", b"")]
     members = [cluster.member(protocols=both), cluster.member(instance_id="S0", protocols=both)]
     for member in members:
@@ -47,7 +47,7 @@ def test_a_replacement_that_would_change_the_protocol_starts_a_rebalance(cluster
     assert cluster.state() == "PreparingRebalance"
 
 
-def test_the_replacement_keeps_client_id_and_host_and_takes_new_timeouts(
+def test_replacement_keeps_client_id_and_host_and_takes_new_timeouts(
     group: tuple[Cluster, Member, Member],
 ) -> None:
     cluster, _, _ = group
@@ -61,7 +61,7 @@ def test_the_replacement_keeps_client_id_and_host_and_takes_new_timeouts(
     assert member.session_deadline_ms == cluster.clock.now_ms + 30_000
 
 
-def test_the_timer_of_the_former_self_does_nothing(group: tuple[Cluster, Member, Member]) -> None:
+def test_timer_of_the_replaced_member_has_no_effect(group: tuple[Cluster, Member, Member]) -> None:
     cluster, a, _ = group
     new = cluster.member(instance_id="S0")
     new.join()
@@ -69,7 +69,7 @@ def test_the_timer_of_the_former_self_does_nothing(group: tuple[Cluster, Member,
     assert cluster.state() == "Stable"
 
 
-def test_a_replacement_before_the_first_sync_owes_that_sync(cluster: Cluster) -> None:
+def test_replacement_before_the_first_sync_inherits_the_pending_sync(cluster: Cluster) -> None:
     a, b = cluster.stable_group(instance_ids=[None, "S0"])
     a.join()
     b.join()
@@ -83,7 +83,7 @@ def test_a_replacement_before_the_first_sync_owes_that_sync(cluster: Cluster) ->
     assert cluster.state() == "Stable"
 
 
-def test_a_replacement_that_never_sends_that_sync_is_removed_as_its_former_self_would_have_been(
+def test_replacement_that_never_sends_the_pending_sync_is_removed(
     cluster: Cluster,
 ) -> None:
     a, b = cluster.stable_group(instance_ids=[None, "S0"])
@@ -100,7 +100,9 @@ def test_a_replacement_that_never_sends_that_sync_is_removed_as_its_former_self_
 
 
 class TestWhenTheRecordIsLost:
-    def test_the_former_self_is_back_and_the_join_hears_why(self, group: tuple[Cluster, Member, Member]) -> None:
+    def test_replaced_member_is_restored_and_the_join_gets_the_error(
+        self, group: tuple[Cluster, Member, Member]
+    ) -> None:
         cluster, a, b = group
         new = cluster.member(instance_id="S0", session_timeout="30s", protocols=[("range", b"other")])
         with cluster.log_held():
@@ -115,7 +117,7 @@ class TestWhenTheRecordIsLost:
         assert (member.session_timeout_ms, member.protocols) == (10_000, b.protocols)
         assert cluster.state() == "Stable"
 
-    def test_a_leader_is_leader_again(self, cluster: Cluster) -> None:
+    def test_leader_is_leader_again(self, cluster: Cluster) -> None:
         a, _ = cluster.stable_group(instance_ids=["S0"])
         with cluster.log_held():
             cluster.member(instance_id="S0").join()
@@ -123,9 +125,7 @@ class TestWhenTheRecordIsLost:
             cluster.fail_appends()
         assert cluster.group().leader_id == a.member_id
 
-    def test_in_a_rebalance_that_began_meanwhile_the_join_takes_part(
-        self, group: tuple[Cluster, Member, Member]
-    ) -> None:
+    def test_join_takes_part_in_a_rebalance_that_began_meanwhile(self, group: tuple[Cluster, Member, Member]) -> None:
         cluster, a, _ = group
         new = cluster.member(instance_id="S0")
         with cluster.log_held():
@@ -134,7 +134,7 @@ class TestWhenTheRecordIsLost:
             cluster.fail_appends()
         assert a.generation == new.generation == 2
 
-    def test_a_record_that_comes_too_late_is_corrected(self, group: tuple[Cluster, Member, Member]) -> None:
+    def test_record_that_is_durable_too_late_is_corrected(self, group: tuple[Cluster, Member, Member]) -> None:
         cluster, a, b = group
         new = cluster.member(instance_id="S0")
         with cluster.log_held():
@@ -146,7 +146,7 @@ class TestWhenTheRecordIsLost:
         assert b.heartbeat().error is ErrorCode.NONE
 
 
-def test_a_rebalance_that_begins_while_the_record_is_written_answers_the_join(
+def test_rebalance_that_begins_during_the_append_answers_the_join(
     group: tuple[Cluster, Member, Member],
 ) -> None:
     cluster, a, _ = group
@@ -159,7 +159,7 @@ def test_a_rebalance_that_begins_while_the_record_is_written_answers_the_join(
     assert cluster.state() == "Stable"
 
 
-def test_the_record_does_not_answer_a_join_that_a_rebalance_has_taken_over(cluster: Cluster) -> None:
+def test_record_does_not_answer_a_join_that_belongs_to_a_rebalance(cluster: Cluster) -> None:
     a, _, c = cluster.stable_group(members=3, instance_ids=[None, "S0"])
     new = cluster.member(instance_id="S0")
     with cluster.log_held():
@@ -171,7 +171,7 @@ def test_the_record_does_not_answer_a_join_that_a_rebalance_has_taken_over(clust
     assert new.generation == 2
 
 
-def test_another_replacement_while_the_record_is_written_fences_the_one_before(
+def test_second_replacement_during_the_append_fences_the_first(
     group: tuple[Cluster, Member, Member],
 ) -> None:
     cluster, _, _ = group
@@ -184,7 +184,7 @@ def test_another_replacement_while_the_record_is_written_fences_the_one_before(
 
 
 @pytest.mark.parametrize("prefix", ["S0", ""])
-def test_any_instance_id_is_taken_even_an_empty_one(cluster: Cluster, prefix: str) -> None:
+def test_any_instance_id_is_accepted_even_an_empty_one(cluster: Cluster, prefix: str) -> None:
     member = cluster.member(instance_id=prefix)
     member.join()
     cluster.settle([member])
@@ -192,8 +192,8 @@ def test_any_instance_id_is_taken_even_an_empty_one(cluster: Cluster, prefix: st
     assert cluster.group().static_members == {prefix: member.member_id}
 
 
-def test_a_replacement_whose_session_ran_out_while_its_record_was_being_written_is_watched_again() -> None:
-    """Silence of a parked member proves nothing; but once it is answered, silence must end its session."""
+def test_session_of_a_replacement_that_fired_during_the_append_is_armed_again() -> None:
+    """The session of a member with a parked request does not end; once it is answered, it must end again."""
     cluster = Cluster(Config(offsets_commit_timeout_ms=30_000))
     a, _ = cluster.stable_group(instance_ids=[None, "S0"])
     with cluster.log_held():
@@ -209,7 +209,7 @@ def test_a_replacement_whose_session_ran_out_while_its_record_was_being_written_
     assert new.heartbeat().error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_replacement_that_is_being_written_at_shutdown_is_answered_as_by_its_failing_append(
+def test_replacement_in_flight_at_shutdown_is_answered_like_a_failed_append(
     group: tuple[Cluster, Member, Member],
 ) -> None:
     cluster, a, _ = group

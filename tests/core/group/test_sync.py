@@ -1,4 +1,4 @@
-"""SyncGroup beyond the vectors: repeated requests, late outcomes of appends, and who hears what."""
+"""SyncGroup beyond the vectors: repeated requests, late outcomes of appends, and their responses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.support.cluster import Cluster, Member
 
 @pytest.fixture
 def pair(cluster: Cluster) -> tuple[Member, Member]:
-    """A leads and B follows a new generation; nobody has synced."""
+    """Return the leader A and the follower B of a new generation, before any SyncGroup."""
     members = cluster.member(), cluster.member()
     for member in members:
         member.join()
@@ -20,7 +20,7 @@ def pair(cluster: Cluster) -> tuple[Member, Member]:
     return members
 
 
-def test_a_repeated_sync_replaces_the_parked_one_which_hears_of_it(
+def test_repeated_sync_replaces_the_parked_one_which_gets_an_error(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -30,9 +30,7 @@ def test_a_repeated_sync_replaces_the_parked_one_which_hears_of_it(
     assert second.error is ErrorCode.NONE
 
 
-def test_a_leader_that_syncs_twice_is_answered_by_the_first_record(
-    cluster: Cluster, pair: tuple[Member, Member]
-) -> None:
+def test_leader_that_syncs_twice_is_answered_by_the_first_record(cluster: Cluster, pair: tuple[Member, Member]) -> None:
     a, b = pair
     with cluster.log_held():
         first = a.sync({a.member_id: b"first"})
@@ -46,7 +44,7 @@ def test_a_leader_that_syncs_twice_is_answered_by_the_first_record(
     assert cluster.group().members[a.member_id].assignment == b"second"
 
 
-def test_assignments_for_strangers_are_dropped_and_of_two_for_one_the_last_counts(
+def test_assignments_of_unknown_members_are_dropped_and_the_last_of_two_counts(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -55,14 +53,14 @@ def test_assignments_for_strangers_are_dropped_and_of_two_for_one_the_last_count
     assert len(cluster.group().members) == 2
 
 
-def test_a_followers_assignments_are_ignored(cluster: Cluster, pair: tuple[Member, Member]) -> None:
+def test_assignments_from_a_follower_are_ignored(cluster: Cluster, pair: tuple[Member, Member]) -> None:
     a, b = pair
     b.sync({a.member_id: b"mine"})
     a.sync({a.member_id: b"leader's"})
     assert a.last_sync.answer.assignment == b"leader's"
 
 
-def test_a_rebalance_that_begins_while_the_record_is_written_makes_its_outcome_irrelevant(
+def test_outcome_of_the_append_is_ignored_if_a_rebalance_began_meanwhile(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -80,7 +78,7 @@ def test_a_rebalance_that_begins_while_the_record_is_written_makes_its_outcome_i
     assert cluster.group().generation == 2
 
 
-def test_a_record_of_the_last_generation_does_not_make_the_next_one_stable(
+def test_record_of_the_previous_generation_does_not_make_the_next_one_stable(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -93,7 +91,7 @@ def test_a_record_of_the_last_generation_does_not_make_the_next_one_stable(
     assert a.sync().error is ErrorCode.NONE
 
 
-def test_a_record_that_takes_too_long_sends_everybody_back_to_join_and_its_outcome_changes_nothing(
+def test_append_that_times_out_makes_all_members_rejoin_and_its_outcome_is_ignored(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -112,7 +110,7 @@ def test_a_record_that_takes_too_long_sends_everybody_back_to_join_and_its_outco
     assert cluster.group().generation == 2
 
 
-def test_a_sync_that_missed_its_answer_finds_the_assignment_in_the_stable_group(
+def test_sync_after_a_lost_answer_gets_the_assignment_of_the_stable_group(
     cluster: Cluster, pair: tuple[Member, Member]
 ) -> None:
     a, b = pair
@@ -121,7 +119,7 @@ def test_a_sync_that_missed_its_answer_finds_the_assignment_in_the_stable_group(
     assert b.sync().answer.assignment == f"for {b.member_id}".encode()
 
 
-def test_a_sync_in_a_stable_group_is_a_sign_of_life(cluster: Cluster) -> None:
+def test_sync_in_a_stable_group_renews_the_session(cluster: Cluster) -> None:
     a, b = cluster.stable_group()
     cluster.advance("9s", heartbeating=[a])
     b.sync()
@@ -129,7 +127,7 @@ def test_a_sync_in_a_stable_group_is_a_sign_of_life(cluster: Cluster) -> None:
     assert b.member_id in cluster.group().members
 
 
-def test_the_first_check_that_fails_is_the_answer(cluster: Cluster, pair: tuple[Member, Member]) -> None:
+def test_first_failing_check_is_the_answer(cluster: Cluster, pair: tuple[Member, Member]) -> None:
     a, _ = pair
     sync = cluster.sync
     assert sync("", "x", 0, protocol_name=None).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
@@ -141,6 +139,6 @@ def test_the_first_check_that_fails_is_the_answer(cluster: Cluster, pair: tuple[
 
 
 @pytest.mark.parametrize(("version", "error"), [(2, 27), (3, 14)])
-def test_while_loading_old_clients_are_told_to_rejoin(version: int, error: int) -> None:
+def test_old_clients_get_rebalance_in_progress_while_loading(version: int, error: int) -> None:
     cluster = Cluster(loaded=False)
     assert cluster.sync("g", "x", 1, version=version).error == error

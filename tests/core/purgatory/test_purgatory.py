@@ -1,4 +1,4 @@
-"""Operations that wait complete exactly once, by an event or by the clock, and leave nothing behind."""
+"""Operations complete exactly once, by an event or at the deadline, and are not referenced afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Trace = list[str]
 
 
 class Waiting(DelayedOperation[Trace]):
-    """Completes once `satisfied` is set. Its deadline may be moved."""
+    """Operation that completes once `satisfied` is set. Its deadline may be moved."""
 
     def __init__(self, name: str, deadline_ms: int) -> None:
         super().__init__(deadline_ms)
@@ -40,7 +40,7 @@ def purgatory() -> Purgatory[Trace]:
     return Purgatory("test", TimingWheel())
 
 
-def test_an_operation_that_is_satisfied_at_once_is_never_watched(purgatory: Purgatory[Trace]) -> None:
+def test_operation_that_is_satisfied_at_once_is_never_watched(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operation = Waiting("a", 10)
     operation.satisfied = True
@@ -49,7 +49,7 @@ def test_an_operation_that_is_satisfied_at_once_is_never_watched(purgatory: Purg
     assert (purgatory.waiting, purgatory.watched_keys, len(purgatory.wheel)) == (0, 0, 0)
 
 
-def test_an_operation_completes_once_whichever_of_its_keys_changes_and_however_often(
+def test_operation_completes_once_whichever_of_its_keys_changes(
     purgatory: Purgatory[Trace],
 ) -> None:
     trace: Trace = []
@@ -65,7 +65,7 @@ def test_an_operation_completes_once_whichever_of_its_keys_changes_and_however_o
     assert (purgatory.waiting, purgatory.watched_keys, len(purgatory.wheel)) == (0, 0, 0)
 
 
-def test_an_operation_whose_time_runs_out_completes_and_then_expires(purgatory: Purgatory[Trace]) -> None:
+def test_operation_completes_and_then_expires_at_its_deadline(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operation = Waiting("a", 10)
     purgatory.try_complete_else_watch(operation, ["key"], trace)
@@ -76,7 +76,7 @@ def test_an_operation_whose_time_runs_out_completes_and_then_expires(purgatory: 
     assert not purgatory.is_watched("key")
 
 
-def test_a_cancelled_operation_does_nothing_and_is_forgotten(purgatory: Purgatory[Trace]) -> None:
+def test_cancelled_operation_runs_no_action_and_is_removed(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operations = [Waiting(name, 10) for name in "abc"]
     for operation in operations:
@@ -88,7 +88,7 @@ def test_a_cancelled_operation_does_nothing_and_is_forgotten(purgatory: Purgator
     assert (purgatory.waiting, purgatory.watched_keys, len(purgatory.wheel)) == (0, 0, 0)
 
 
-def test_an_operation_that_completes_another_of_the_same_key_does_not_upset_the_walk(
+def test_operation_may_complete_another_one_of_the_same_key(
     purgatory: Purgatory[Trace],
 ) -> None:
     trace: Trace = []
@@ -107,7 +107,7 @@ def test_an_operation_that_completes_another_of_the_same_key_does_not_upset_the_
     assert trace == ["first completed", "second completed"]
 
 
-def test_a_deadline_that_moved_later_re_arms_the_timer_when_it_fires(purgatory: Purgatory[Trace]) -> None:
+def test_deadline_that_moved_later_arms_the_timer_again_when_it_fires(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operation = Waiting("a", 10)
     purgatory.watch(operation)
@@ -119,7 +119,7 @@ def test_a_deadline_that_moved_later_re_arms_the_timer_when_it_fires(purgatory: 
     assert trace == ["a completed", "a expired"]
 
 
-def test_a_deadline_that_moved_earlier_is_told_and_kept(purgatory: Purgatory[Trace]) -> None:
+def test_deadline_that_moved_earlier_moves_the_timer(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operation = Waiting("a", 300_000)
     purgatory.watch(operation)
@@ -133,7 +133,7 @@ def test_a_deadline_that_moved_earlier_is_told_and_kept(purgatory: Purgatory[Tra
     assert len(trace) == 2
 
 
-def test_no_event_runs_more_than_its_share_of_what_is_due(purgatory: Purgatory[Trace]) -> None:
+def test_one_call_runs_a_bounded_number_of_due_operations(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     for number in range(25):
         purgatory.watch(Waiting(str(number), 10))
@@ -142,13 +142,13 @@ def test_no_event_runs_more_than_its_share_of_what_is_due(purgatory: Purgatory[T
 
 
 @pytest.mark.plain("a weak reference to an instance of a class that derives from a compiled one; we make neither")
-def test_what_completed_is_held_by_nothing(purgatory: Purgatory[Trace]) -> None:
+def test_completed_operation_is_not_referenced(purgatory: Purgatory[Trace]) -> None:
     trace: Trace = []
     operation = Waiting("a", 10)
     purgatory.try_complete_else_watch(operation, [("group", "g"), ("topic", "t")], trace)
     gone = weakref.ref(operation)
     operation.force_complete(trace)
-    gc.disable()  # by reference counts alone: no cycle keeps it
+    gc.disable()  # reference counts alone must free it
     try:
         del operation
         assert gone() is None

@@ -1,4 +1,4 @@
-"""The wheel against the simplest thing that could be right: a sorted list of deadlines."""
+"""The timing wheel compared with a sorted list of deadlines."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 
 from coordinator.core.purgatory.timing_wheel import MOVES_AT_ONCE, TimerEntry, TimingWheel
 
-# Around every ring's edge (20^k) and far beyond: eleven days is five rings up.
+# Around the bounds of the rings (20^k ms) and far beyond: eleven days need five more rings.
 DELAYS = st.one_of(
     st.integers(-5, 450),
     st.integers(7_900, 8_100),
@@ -32,7 +32,7 @@ class WheelAgainstSortedList(RuleBasedStateMachine):
         super().__init__()
         self.now_ms = 1_700_000_123
         self.wheel: TimingWheel[TimerEntry] = TimingWheel(self.now_ms)
-        self.expected: dict[TimerEntry, int] = {}  # deadline of everything armed
+        self.expected: dict[TimerEntry, int] = {}  # deadlines of the armed entries
 
     @rule(target=entries, delay=DELAYS)
     def start(self, delay: int) -> TimerEntry:
@@ -77,7 +77,7 @@ TestWheelAgainstSortedList = WheelAgainstSortedList.TestCase
 
 
 @given(st.lists(st.integers(1, 50_000_000), max_size=60))
-def test_calling_at_each_next_deadline_fires_every_entry_exactly_on_time(delays: list[int]) -> None:
+def test_advancing_to_each_next_deadline_fires_every_entry_exactly_on_time(delays: list[int]) -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel(7)
     for delay in delays:
         wheel.start(TimerEntry(), 7 + delay)
@@ -88,7 +88,7 @@ def test_calling_at_each_next_deadline_fires_every_entry_exactly_on_time(delays:
     assert [at for at, _ in fired] == [deadline for _, deadline in fired] == sorted(7 + delay for delay in delays)
 
 
-def test_an_entry_cancelled_after_it_fired_does_not_run() -> None:
+def test_entry_cancelled_after_it_fired_does_not_run() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel()
     first, second = TimerEntry(), TimerEntry()
     wheel.start(first, 10)
@@ -99,7 +99,7 @@ def test_an_entry_cancelled_after_it_fired_does_not_run() -> None:
     assert wheel.pop_due() is None
 
 
-def test_an_entry_started_with_a_deadline_already_past_waits_for_the_next_advance() -> None:
+def test_entry_started_with_a_past_deadline_waits_for_the_next_advance() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel(100)
     wheel.start(entry := TimerEntry(), 100)
     assert wheel.pop_due() is None
@@ -108,7 +108,7 @@ def test_an_entry_started_with_a_deadline_already_past_waits_for_the_next_advanc
     assert wheel.pop_due() is entry
 
 
-def test_entries_of_one_millisecond_fire_in_the_order_they_were_started() -> None:
+def test_entries_of_one_millisecond_fire_in_the_order_of_their_start() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel()
     entries = [TimerEntry() for _ in range(50)]
     for entry in entries:
@@ -117,17 +117,17 @@ def test_entries_of_one_millisecond_fire_in_the_order_they_were_started() -> Non
     assert take_all(wheel) == entries
 
 
-def test_a_bucket_emptied_by_cancellation_wakes_nobody() -> None:
+def test_bucket_emptied_by_cancellation_has_no_deadline() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel()
     wheel.start(entry := TimerEntry(), 500)
     wheel.start(TimerEntry(), 90_000)
     wheel.cancel(entry)
     call_at = wheel.next_deadline_ms()
     assert call_at is not None
-    assert 80_000 <= call_at <= 90_000  # the coarse tick that holds the other one
+    assert 80_000 <= call_at <= 90_000  # the start of the coarse tick with the other entry
 
 
-def test_a_wheel_that_slept_for_a_year_goes_on_as_if_nothing_had_happened() -> None:
+def test_wheel_continues_after_an_advance_by_a_year() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel()
     wheel.start(early := TimerEntry(), 45_000)
     year = 365 * 24 * 3_600_000
@@ -140,13 +140,13 @@ def test_a_wheel_that_slept_for_a_year_goes_on_as_if_nothing_had_happened() -> N
     assert take_all(wheel) == [late]
 
 
-def test_many_entries_of_one_coarse_bucket_move_a_bounded_number_at_a_time_and_none_is_early_or_lost() -> None:
+def test_one_advance_moves_a_bounded_number_of_entries_and_none_is_early_or_lost() -> None:
     wheel: TimingWheel[TimerEntry] = TimingWheel()
     count = 3 * MOVES_AT_ONCE + 7
     entries = [TimerEntry() for _ in range(count)]
     for number, entry in enumerate(entries):
         wheel.start(entry, 160_000 + number % 50)
-    wheel.advance(160_049)  # all are due now, and all stand in one bucket
+    wheel.advance(160_049)  # all are due now, and all are in one bucket
     fired = take_all(wheel)
     assert len(fired) <= MOVES_AT_ONCE
     rounds = 1
