@@ -13,17 +13,17 @@ is to be loaded again from the log (`take_broken_partitions`), and `take_faults`
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.committed_rows import Row, committed_rows
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
-from coordinator.core.error_responses import failure
 from coordinator.core.group.checks import check_session_timeout, check_strings
 from coordinator.core.group.counters import Counters
 from coordinator.core.group.creation import CreateGroup
-from coordinator.core.group.describe import DescribeGroups, describe, describe_error, describe_unknown, list_groups
+from coordinator.core.group.describe import DescribeGroups, describe_error, describe_groups, list_groups
 from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
 from coordinator.core.group.history import Rebalance
 from coordinator.core.group.join import JoinGroup, join
@@ -33,7 +33,14 @@ from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
 from coordinator.core.group.sync import sync
 from coordinator.core.loading import LoadedState, start_sessions
-from coordinator.core.offsets.commit import EndTransaction, commit
+from coordinator.core.offsets.commit import (
+    OFFSET_COMMIT,
+    TXN_OFFSET_COMMIT,
+    EndTransaction,
+    ResponseTypes,
+    build_response,
+    commit,
+)
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
 from coordinator.core.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
 from coordinator.core.offsets.fetch import fetch_offsets
@@ -43,14 +50,14 @@ from coordinator.core.shard import PartitionState, Shard
 from coordinator.core.timers import GroupTimers
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
-from protocol.messages.delete_groups import DeleteGroupsRequest
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest
-from protocol.messages.offset_delete import OffsetDeleteRequest
-from protocol.messages.offset_fetch import OffsetFetchRequest
+from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse, OffsetFetchResponseGroup
 from protocol.messages.sync_group import SyncGroupRequest
 from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 
@@ -62,10 +69,6 @@ if TYPE_CHECKING:
 MAX_TIMERS_PER_EVENT: Final = 250
 MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
-# Not Final, because tests change it and mypyc inlines Final constants.
-DESCRIBED_PER_STEP = 200  # groups and members
-REPEATED_AT_MOST: Final = 20  # above, DescribeGroups describes each group once; Kafka repeats them
-HASHED_PER_UNIT: Final = 7  # as a shift: hashing 128 characters of a group id counts as one more group
 NONE: Final = ErrorCode.NONE
 
 
@@ -97,20 +100,7 @@ class GroupCoordinator:
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
         self._broken: dict[int, None] = {}
         self._faults: list[str] = []
-        self._handlers: dict[type, Callable[[Any, Ticket, Context], None]] = {
-            JoinGroup: self._join,
-            SyncGroupRequest: self._sync,
-            HeartbeatRequest: self._heartbeat,
-            LeaveGroupRequest: self._leave,
-            OffsetCommitRequest: self._offset_commit,
-            RepeatedCommit: commit_repeated,
-            TxnOffsetCommitRequest: self._offset_commit,
-            OffsetFetchRequest: self._offset_fetch,
-            OffsetDeleteRequest: self._offset_delete,
-            DeleteGroupsRequest: self._delete_groups,
-            ListGroupsRequest: self._list_groups,
-            DescribeGroups: self._describe_groups,
-        }
+        self._handlers = {kind: row.handler(self) for kind, row in _REQUESTS.items()}
 
     # -- the four inputs -----------------------------------------------------------------------------------------
 
@@ -120,9 +110,9 @@ class GroupCoordinator:
         try:
             self._handlers[type(request)](request, ticket, context)
         except Exception as fault:
-            self._contain(fault, _group_ids(request), context)
+            self._contain(fault, _REQUESTS[type(request)].group_ids(request), context)
             if not any(reply.ticket is ticket for reply in context.replies):
-                context.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+                context.reply(ticket, _error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR))
         return self._end(context) if context.too_large else context.effects()
 
     def advance_clock(self, now_ms: int) -> Effects:
@@ -137,7 +127,7 @@ class GroupCoordinator:
             try:
                 operation.timer_fired(now_ms, context)
             except Exception as fault:
-                self._contain(fault, _group_ids(operation), context, getattr(operation, "shard", None))
+                self._contain(fault, _group_id_of(operation), context, getattr(operation, "shard", None))
         return self._end(context)
 
     def appended(self, partition: int, high_watermark: int, now_ms: int, at_most: int = MAX_OFFSET) -> Effects:
@@ -469,28 +459,7 @@ class GroupCoordinator:
         self._in_steps(self._describing(command, ticket, context), command, ticket, context)
 
     def _describing(self, command: DescribeGroups, ticket: Ticket, context: Context) -> Steps:
-        with_operations = command.request.include_authorized_operations
-        described = []
-        looked = 0  # groups and members in this step
-        asked: Iterable[str] = command.request.groups
-        if len(command.request.groups) > REPEATED_AT_MOST:
-            asked = dict.fromkeys(asked)  # each once, which bounds the response to a short request
-        for group_id in asked:
-            if looked >= DESCRIBED_PER_STEP:
-                looked = 0
-                yield None
-            group = self._groups.get(group_id)
-            error = self._registry.refusal(group_id) if group is None else NONE
-            if group is not None:
-                described.append(describe(group, with_operations=with_operations))
-                looked += len(group.members)
-            elif error is not NONE:
-                described.append(describe_error(group_id, error))
-            else:
-                described.append(
-                    describe_unknown(group_id, is_an_error=command.unknown_is_an_error, with_operations=with_operations)
-                )
-            looked += 1 + (len(group_id) >> HASHED_PER_UNIT)
+        described = yield from describe_groups(command, self._groups, self._registry.refusal)
         context.reply(ticket, DescribeGroupsResponse(groups=described))
 
     # -- internal ------------------------------------------------------------------------------------------------
@@ -500,8 +469,8 @@ class GroupCoordinator:
         self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
 
     def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
-        self._contain(fault, _group_ids(request), context)
-        context.reply(ticket, failure(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        self._contain(fault, _REQUESTS[type(request)].group_ids(request), context)
+        context.reply(ticket, _error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _begin(self, now_ms: int) -> Context:
         context = self._event
@@ -517,7 +486,7 @@ class GroupCoordinator:
             try:
                 append.failed(ErrorCode.MESSAGE_TOO_LARGE, context)
             except Exception as fault:
-                self._contain(fault, _group_ids(append), context)
+                self._contain(fault, _group_id_of(append), context)
         return context.effects()
 
     def _check_waiting(self, key: tuple[str, str | int], context: Context) -> None:
@@ -549,16 +518,101 @@ def _account(fault: Exception) -> str:
     return "".join(traceback.format_exception(fault))
 
 
-def _group_ids(source: Any) -> list[str]:
-    """Return the ids of the groups that a request or an operation concerns."""
-    if isinstance(source, (JoinGroup, DescribeGroups)):
-        source = source.request
-    if isinstance(source, OffsetFetchRequest):
-        return [group.group_id for group in source.groups]
-    if isinstance(source, DeleteGroupsRequest):
-        return list(source.groups_names)
-    group_id = getattr(source, "group_id", None)
+def _group_id_of(source: Any) -> list[str]:
+    """Return the id of the group of a delayed operation or an append, if it has one."""
     group = getattr(source, "group", None)
-    if group_id is None and group is not None:
-        group_id = group.group_id
-    return [] if group_id is None else [group_id]
+    return [] if group is None else [group.group_id]
+
+
+class _RequestRow(NamedTuple):
+    """The facts about one type of request."""
+
+    handler: Callable[[GroupCoordinator], Callable[[Any, Ticket, Context], None]]
+    group_ids: Callable[[Any], list[str]]  # the groups that a fault in it concerns
+    error_response: Callable[[Any, ErrorCode], Any]  # with the error at the level where the API has a field for it
+
+
+def _group_id(request: Any) -> list[str]:
+    return [request.group_id]
+
+
+def _no_group(request: Any) -> list[str]:
+    return []
+
+
+def _commit_error(types: ResponseTypes, request: Any, error: ErrorCode) -> Any:
+    return build_response(
+        types,
+        [
+            (topic.name, partition.partition_index, int(error), None, topic_index)
+            for topic_index, topic in enumerate(request.topics)
+            for partition in topic.partitions
+        ],
+    )
+
+
+_REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
+    {
+        JoinGroup: _RequestRow(
+            lambda core: core._join,
+            lambda command: [command.request.group_id],
+            lambda command, error: join_error(error, command.request.member_id),
+        ),
+        SyncGroupRequest: _RequestRow(lambda core: core._sync, _group_id, lambda _, error: sync_error(error)),
+        HeartbeatRequest: _RequestRow(
+            lambda core: core._heartbeat, _group_id, lambda _, error: HeartbeatResponse(error_code=int(error))
+        ),
+        LeaveGroupRequest: _RequestRow(
+            lambda core: core._leave, _group_id, lambda _, error: LeaveGroupResponse(error_code=int(error))
+        ),
+        OffsetCommitRequest: _RequestRow(
+            lambda core: core._offset_commit,
+            _group_id,
+            lambda request, error: _commit_error(OFFSET_COMMIT, request, error),
+        ),
+        RepeatedCommit: _RequestRow(
+            lambda core: commit_repeated,
+            _group_id,
+            lambda command, error: build_response(OFFSET_COMMIT, command.template.outcomes(int(error))),
+        ),
+        TxnOffsetCommitRequest: _RequestRow(
+            lambda core: core._offset_commit,
+            _group_id,
+            lambda request, error: _commit_error(TXN_OFFSET_COMMIT, request, error),
+        ),
+        OffsetFetchRequest: _RequestRow(
+            lambda core: core._offset_fetch,
+            lambda request: [group.group_id for group in request.groups],
+            lambda request, error: OffsetFetchResponse(
+                groups=[
+                    OffsetFetchResponseGroup(group_id=group.group_id, topics=[], error_code=int(error))
+                    for group in request.groups
+                ]
+            ),
+        ),
+        OffsetDeleteRequest: _RequestRow(
+            lambda core: core._offset_delete, _group_id, lambda _, error: OffsetDeleteResponse(error_code=int(error))
+        ),
+        DeleteGroupsRequest: _RequestRow(
+            lambda core: core._delete_groups,
+            lambda request: list(request.groups_names),
+            lambda request, error: DeleteGroupsResponse(
+                results=[DeletableGroupResult(group_id=name, error_code=int(error)) for name in request.groups_names]
+            ),
+        ),
+        ListGroupsRequest: _RequestRow(
+            lambda core: core._list_groups, _no_group, lambda _, error: ListGroupsResponse(error_code=int(error))
+        ),
+        DescribeGroups: _RequestRow(
+            lambda core: core._describe_groups,
+            _no_group,
+            lambda command, error: DescribeGroupsResponse(
+                groups=[describe_error(group_id, error) for group_id in command.request.groups]
+            ),
+        ),
+    }
+)
+
+
+def _error_response(request: Any, error: ErrorCode) -> Any:
+    return _REQUESTS[type(request)].error_response(request, error)

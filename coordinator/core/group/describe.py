@@ -16,12 +16,15 @@ from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMemb
 from protocol.messages.list_groups import ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 
     from coordinator.core.group.group import Group
 
 # Not Final, because tests change it and mypyc inlines Final constants.
 GROUPS_PER_STEP = 500
+DESCRIBED_PER_STEP = 200  # groups and members
+REPEATED_AT_MOST: Final = 20  # above, DescribeGroups describes each group once; Kafka repeats them
+HASHED_PER_UNIT: Final = 7  # as a shift: hashing 128 characters of a group id counts as one more group
 CLASSIC: Final = "classic"
 DEAD: Final = "Dead"
 OPERATIONS_NOT_ASKED: Final = -(2**31)
@@ -70,6 +73,36 @@ def list_groups(
             if group is not None and group.is_recorded and group.state in wanted
         ]
     return listed
+
+
+def describe_groups(
+    command: DescribeGroups, groups: Mapping[str, Group], refusal: Callable[[str], ErrorCode]
+) -> Generator[None, None, list[DescribedGroup]]:
+    """Describe the groups of a request, in steps. `refusal` returns the error of a group that is not in memory."""
+    request = command.request
+    with_operations = request.include_authorized_operations
+    described = []
+    looked = 0  # groups and members in this step
+    asked: Iterable[str] = request.groups
+    if len(request.groups) > REPEATED_AT_MOST:
+        asked = dict.fromkeys(asked)  # each once, which bounds the response to a short request
+    for group_id in asked:
+        if looked >= DESCRIBED_PER_STEP:
+            looked = 0
+            yield
+        group = groups.get(group_id)
+        error = refusal(group_id) if group is None else ErrorCode.NONE
+        if group is not None:
+            described.append(describe(group, with_operations=with_operations))
+            looked += len(group.members)
+        elif error is not ErrorCode.NONE:
+            described.append(describe_error(group_id, error))
+        else:
+            described.append(
+                describe_unknown(group_id, is_an_error=command.unknown_is_an_error, with_operations=with_operations)
+            )
+        looked += 1 + (len(group_id) >> HASHED_PER_UNIT)
+    return described
 
 
 def describe_error(group_id: str, error: ErrorCode) -> DescribedGroup:

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core import coordinator as core_module
 from coordinator.core.group import describe
 from coordinator.core.offsets import deletion, fetch
 from protocol.error_codes import ErrorCode
@@ -27,7 +26,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(fetch, "OFFSETS_PER_STEP", 5)
     monkeypatch.setattr(deletion, "RECORDS_PER_STEP", 5)
     monkeypatch.setattr(deletion, "GROUPS_PER_STEP", 5)
-    monkeypatch.setattr(core_module, "DESCRIBED_PER_STEP", 5)
+    monkeypatch.setattr(describe, "DESCRIBED_PER_STEP", 5)
     return 5
 
 
