@@ -298,7 +298,7 @@ def _scan_now(world: World) -> None:
         shard = world.core.partition(partition)
         assert shard.scan is not None
         shard.scan.cancel()
-        schedule_scan(shard, world.core.timers, world.core._event)
+        schedule_scan(shard, world.core.timers, world.core._context)
     world.loop.skew += 600.5
     world.runtime._touched = True
     world.runtime.end_of_event()
@@ -409,7 +409,7 @@ def sessions_of_100k_members_move_down_the_wheel_and_expire(world: World, scale:
     from coordinator.core.group.session import restart_session
     from coordinator.core.group.state import STABLE
 
-    event = world.core._event
+    event = world.core._context
     event.now_ms = world.runtime.now_ms()
     world.core.timers.wheel.advance(event.now_ms)
     for number in range(int(10_000 * scale)):

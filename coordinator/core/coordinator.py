@@ -94,7 +94,7 @@ class GroupCoordinator:
         self._groups = self._registry.groups
         self._timers = GroupTimers()
         self._timers.contain = self._contain
-        self._event = Context(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
+        self._context = Context(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
@@ -236,7 +236,7 @@ class GroupCoordinator:
         """Unload a partition whose log will be read. The next event replies to the requests that were parked there."""
         shard = self._registry.partitions[partition]
         if shard.state is PartitionState.ACTIVE:
-            self._unload(shard, self._event)
+            self._unload(shard, self._context)
         shard.state = PartitionState.LOADING
 
     def loaded(self, partition: int, loaded_state: LoadedState, next_offset: int, now_ms: int) -> Effects:
@@ -473,7 +473,7 @@ class GroupCoordinator:
         context.reply(ticket, _error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def _begin(self, now_ms: int) -> Context:
-        context = self._event
+        context = self._context
         context.now_ms = now_ms
         context.wall_ms = now_ms + self.wall_offset_ms
         return context

@@ -20,8 +20,8 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.core.context import Context
 
-REMEMBERED_IDS: Final = 1024  # cached ids of groups that do not exist; the others know their partition
-LONGEST_REMEMBERED_ID: Final = 255  # ids come from clients, so the cache is bounded in bytes too
+CACHED_IDS: Final = 1024  # cached ids of groups that do not exist; the others know their partition
+MAX_CACHED_ID_CHARS: Final = 255  # ids come from clients, so the cache is bounded in bytes too
 
 
 class GroupRegistry:
@@ -39,13 +39,13 @@ class GroupRegistry:
             if not owns(shard.partition):
                 shard.state = PartitionState.NOT_OWNED
 
-        @lru_cache(REMEMBERED_IDS)
-        def remembered(group_id: str) -> int:
+        @lru_cache(CACHED_IDS)
+        def cached_partition_for(group_id: str) -> int:
             return partition_for(group_id, partitions)
 
         def partition_of(group_id: str) -> int:
-            if len(group_id) <= LONGEST_REMEMBERED_ID:
-                return remembered(group_id)
+            if len(group_id) <= MAX_CACHED_ID_CHARS:
+                return cached_partition_for(group_id)
             return partition_for(group_id, partitions)
 
         self.partition_of = partition_of

@@ -29,19 +29,19 @@ MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
 # Topic names in all subscriptions of a group that are decoded when a generation begins; bounds the time of the event.
 MAX_SUBSCRIBED_NAMES: Final = 50_000
-LONGEST_REMEMBERED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
+MAX_CACHED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
 
 
 def topics_of(metadata: bytes) -> frozenset[str]:
     """Return the topics of a subscription, as one shared set for equal subscriptions. Raises DecodeError."""
-    return _remembered_topics(metadata) if len(metadata) <= LONGEST_REMEMBERED_BYTES else _read_topics(metadata)
+    return _cached_topics(metadata) if len(metadata) <= MAX_CACHED_BYTES else _decode_topics(metadata)
 
 
-def _read_topics(metadata: bytes) -> frozenset[str]:
+def _decode_topics(metadata: bytes) -> frozenset[str]:
     return frozenset(consumer.subscribed_topics(metadata))
 
 
-_remembered_topics: Final = lru_cache(256)(_read_topics)
+_cached_topics: Final = lru_cache(256)(_decode_topics)
 
 
 class Group:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS
 from coordinator.core.group.checks import check_member, has_room
-from coordinator.core.group.group import LONGEST_REMEMBERED_BYTES
+from coordinator.core.group.group import MAX_CACHED_BYTES
 from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.member import Member, Protocols
 from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance
@@ -161,7 +161,7 @@ def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
     leader = group.leader
     if leader is not None and leader.protocols == protocols:
         return leader.protocols
-    if sum(len(name) + len(metadata) for name, metadata in protocols) > LONGEST_REMEMBERED_BYTES:
+    if sum(len(name) + len(metadata) for name, metadata in protocols) > MAX_CACHED_BYTES:
         return protocols
     return _shared(protocols)
 
