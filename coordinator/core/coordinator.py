@@ -242,7 +242,7 @@ class GroupCoordinator:
     def loaded(self, partition: int, loaded_state: LoadedState, next_offset: int, now_ms: int) -> Effects:
         """Activate a partition with the groups and offsets of its log, read since `load_begin`. All sessions restart.
 
-        The groups in `loaded_state` were made for `partition(number)`.
+        The groups in `loaded_state` were made for the shard of `partition`.
         """
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)

@@ -79,7 +79,7 @@ class DelayedHeartbeat(DelayedOperation[Context]):
     """Ends the session of one member when `member.session_deadline_ms` has passed.
 
     A member has one for as long as it lives. A heartbeat moves the deadline and does not touch the operation; when the
-    timer fires early, it goes back on the wheel for the rest. A member that awaits a response cannot send a heartbeat:
+    timer fires early, it goes back on the wheel for the rest. A member with a parked request need not send heartbeats:
     its timer ends without effect, and `restart_session` arms it again with the response.
     """
 

@@ -81,7 +81,7 @@ class Member:
         self.assignment = assignment
         self.parked_join: Ticket | None = None
         self.parked_sync: Ticket | None = None
-        self.is_new = is_new  # until its first JoinGroup is answered, before which it has no session
+        self.is_new = is_new  # until its first JoinGroup is answered
         self.is_gone = False  # no longer in its group
         self.session: Timer | None = None
         self.session_deadline_ms = 0

@@ -27,5 +27,5 @@ def update_member(
     member.set_timeouts(request.rebalance_timeout_ms, request.session_timeout_ms)
     replaced = group.park_join(member, ticket)
     if replaced is not None:
-        # Its connection is usually closed, and the reply is dropped. An open one would be blocked, as in Kafka.
+        # Its connection is usually closed, and the reply is dropped. Without it an open one is blocked, as in Kafka.
         context.reply(replaced, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))

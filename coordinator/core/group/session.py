@@ -34,5 +34,8 @@ def restart_session(group: Group, member: Member, timeout_ms: int, context: Cont
 
 
 def is_awaiting_response(member: Member) -> bool:
-    """Return whether a member has a parked request, so that it need not send heartbeats. False for a new member."""
+    """Return whether a member has a parked request, so that it need not send heartbeats.
+
+    False for a new member, whose first JoinGroup is limited by its timer.
+    """
     return not member.is_new and (member.parked_join is not None or member.parked_sync is not None)

@@ -167,7 +167,7 @@ class Purgatory(Generic[C]):
 def run_due(wheel: TimingWheel[DelayedOperation[C]], now_ms: int, context: C, at_most: int) -> int:
     """Advance `wheel` and run up to `at_most` operations that are due. Returns how many.
 
-    The rest stays due, `next_deadline_ms` returns the past time, and other events may run in between.
+    The rest stays due (`next_deadline_ms` is not in the future), and other events may run in between.
     """
     wheel.advance(now_ms)
     ran = 0
