@@ -11,17 +11,17 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
 from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState
+from coordinator.core.offsets.store import OffsetStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from coordinator.core.context import Context
-    from coordinator.core.group.group import Group
-    from coordinator.core.offsets.store import OffsetStore
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
 
