@@ -20,7 +20,7 @@ def test_first_failing_check_is_the_answer(cluster: Cluster) -> None:
     assert cluster.join(member_id="x").error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_unknown_id_in_an_empty_group_is_refused_if_it_offers_a_protocol(cluster: Cluster) -> None:
+def test_unknown_id_in_an_empty_group_is_an_unknown_member_if_it_offers_a_protocol(cluster: Cluster) -> None:
     cluster.join()
     assert cluster.join(member_id="x", protocols=[]).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     assert cluster.join(member_id="x").error is ErrorCode.UNKNOWN_MEMBER_ID

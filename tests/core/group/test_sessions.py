@@ -34,7 +34,7 @@ def test_new_member_without_heartbeats_is_removed_after_its_session_timeout_not_
     assert cluster.state() == "Empty"
 
 
-def test_shorter_session_timeout_applies_from_the_next_heartbeat(cluster: Cluster) -> None:
+def test_shorter_session_timeout_applies_after_the_next_response(cluster: Cluster) -> None:
     a, b = cluster.stable_group(session_timeout="60s")
     b.join(protocols=[("range", b"other")], session_timeout="6s")
     a.join()
