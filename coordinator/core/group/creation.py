@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.group.history import RebalanceOutcome
-from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync
+from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync, sync_error
+from protocol.messages.sync_group import SyncGroupResponse
 
 if TYPE_CHECKING:
     from coordinator.core.context import Context
@@ -57,7 +58,9 @@ class CreateGroup(PendingAppend):
     def abandoned(self, error: ErrorCode, context: Context) -> None:
         self._end()
         for reply in self.held:
-            context.reply(reply.ticket, join_error(error))
+            # A JoinGroup that starts a rebalance also answers the parked SyncGroup requests.
+            is_sync = isinstance(reply.response, SyncGroupResponse)
+            context.reply(reply.ticket, sync_error(error) if is_sync else join_error(error))
         self.held.clear()
 
     def _release(self, context: Context) -> None:

@@ -225,6 +225,20 @@ def test_group_is_removed_and_its_joins_fail_if_its_first_record_is_lost(cluster
     assert len(cluster.core.timers.wheel) == len(cluster.log.partitions) * 1 + 1  # the scans, and the append watch
 
 
+def test_parked_sync_that_a_join_refuses_gets_a_sync_error_if_the_first_record_is_lost() -> None:
+    cluster = Cluster(Config(group_initial_rebalance_delay_ms=0))
+    with cluster.log_held():
+        a = cluster.member(version=3)
+        a.join()
+        cluster.advance(1)
+        sync = a.sync()
+        assert sync.is_parked
+        cluster.member(version=3).join()
+        assert sync.is_parked  # its error is held back with the answer to the join
+        cluster.fail_appends()
+    assert sync.error is ErrorCode.NOT_COORDINATOR
+
+
 def test_new_group_is_listed_once_its_record_is_durable(cluster: Cluster) -> None:
     with cluster.log_held():
         cluster.join()
