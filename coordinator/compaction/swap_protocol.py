@@ -315,7 +315,7 @@ def recover(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step:
 
         intent, removed = redo.recover(fs, data_dir / name, at_step, note)
         if intent is not None:
-            messages.append(f"{name}: finished the replacement of segments that {intent.plan_id} had begun")
+            messages.append(f"{name}: finished the swap of segments that {intent.plan_id} had begun")
         if removed:
             messages.append(f"{name}: removed {', '.join(removed)}")
     given_up = tidy(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)

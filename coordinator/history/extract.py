@@ -28,6 +28,7 @@ import pyarrow.parquet as pq
 
 from coordinator.history import file_list
 from coordinator.history.layout import (
+    TEMPORARY,
     all_files,
     commits_path,
     day_of,
@@ -147,7 +148,7 @@ def begin(source: HistorySource, fs: FileSystem) -> Marks:
                 f"{source.history_dir} holds a history without its marks.json; restore that from a copy, "
                 "or move the directory away to begin anew"
             )
-        marks = Marks(source.cluster_id, source.offsets_partitions)
+        marks = Marks(source.cluster_id, source.offsets_partitions, {})
         write_marks(source.history_dir, marks, fs)
     if marks.cluster_id != source.cluster_id:
         raise ExtractError(
@@ -218,7 +219,7 @@ def extract_segment(
     for path, table in files.items():
         data = parquet_bytes(table)
         make_directory(fs, path.parent)
-        write_atomically(fs, path, data, writer=f".{secrets.token_hex(4)}")  # Spark may run a task twice at a time
+        write_atomically(fs, path, data, f".{secrets.token_hex(4)}{TEMPORARY}")  # two tasks may write the same file
         written += len(data)
     for file in all_files(source.history_dir, task.partition, fs):
         if file.start == task.start and file.path not in files:

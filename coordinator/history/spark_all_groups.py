@@ -28,7 +28,7 @@ from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, read_b
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
-from coordinator.storage.history_marks import Marks, read_marks
+from coordinator.storage.history_marks import NO_MARKS, Marks, read_marks
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -69,7 +69,7 @@ class AllGroups:
         return answer
 
     def _marks(self) -> AllMarks:
-        return tuple(read_marks(source.history_dir) or Marks() for source in self.sources)
+        return tuple(read_marks(source.history_dir) or NO_MARKS for source in self.sources)
 
     # The tables.
 

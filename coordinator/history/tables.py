@@ -26,7 +26,7 @@ from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
-from coordinator.storage.history_marks import Mark, Marks, read_marks
+from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, read_marks
 
 _PARQUET: Final = ds.ParquetFileFormat()
 
@@ -114,14 +114,14 @@ def marks_of(source: HistorySource) -> Marks:
     marks = read_marks(source.history_dir)
     if marks is None and has_files(source.history_dir):
         raise HistoryError(f"{source.history_dir} holds a history without its marks.json; restore that from a copy")
-    return marks or Marks()
+    return marks or NO_MARKS
 
 
 def _mark(source: HistorySource, partition: int) -> Mark:
     """Return the partition's current mark. HistoryError: the history is of another cluster than the log."""
     marks = marks_of(source)
     if not marks.partitions:
-        return Mark()
+        return NOT_EXTRACTED
     bases = segment_bases(offsets_log_dir(source.data_dir, partition))
     if bases and marks.cluster_id != source.cluster_id:
         raise HistoryError(

@@ -1,23 +1,19 @@
-"""How far the history has been extracted: one small file, written last, that says which Parquet files count.
+"""`marks.json`: how far the history has been extracted, one small file that a run writes last.
 
-`marks.json` holds for each partition of the offsets log the first offset that is not in the history yet. Files of the
-history named after an offset at or beyond that mark are leftovers of a run that was cut short: readers leave them
-out, the next run writes them again. Compaction never passes the mark while history is on, so the log from the mark on
-is as it was written, and history plus log is everything.
+For each partition of the offsets log it holds the first offset that is not in the history yet. Files of the history
+named after an offset at or beyond that mark are leftovers of an interrupted run: readers skip them, and the next run
+writes them again. Compaction never passes the mark while history is on, so history and log together are complete.
 
-A log may have been compacted before its history began. What is lost then cannot be told record by record, but where it
-may be missing can: below `compacted_to` the log had gaps. `whole_since_ms` is the newest timestamp down there; what
-stood at any later moment is exact.
-
-Standard library only: the daemon's planner reads this file.
+A log may have been compacted before its history began. Below `compacted_to` the log had gaps, and `whole_since_ms` is
+the newest timestamp there; the state at any later time is exact.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Literal
 
 from coordinator.storage.file_names import MARKS_NAME
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, read_whole, write_atomically
@@ -33,50 +29,63 @@ class MarksError(Exception):
 class Mark:
     """How far one partition of the offsets log has been extracted."""
 
-    next_offset: int = 0  # the first log offset that is not in the history
-    last_segment: int = -1  # where the newest extracted segment begins; -1: none
-    compacted_to: int = 0  # the log below this offset was compacted before it was extracted
-    whole_since_ms: int = -1  # from after this time on nothing is missing; -1: nothing is missing at all
-    newest_ms: int = -1  # the newest timestamp in the history
-    segments: int = 0  # how many segments the list of its files has; see `coordinator.history.file_list`
+    next_offset: int  # the first log offset that is not in the history
+    last_segment: int  # first offset of the newest extracted segment; -1: none
+    compacted_to: int  # the log below this offset was compacted before it was extracted
+    whole_since_ms: int  # nothing later than this time is missing; -1: nothing is missing at all
+    newest_ms: int  # the newest timestamp in the history
+    segments: int = 0  # segments in the list of its files (`history.file_list`); older histories have no list
+
+
+NOT_EXTRACTED: Final = Mark(next_offset=0, last_segment=-1, compacted_to=0, whole_since_ms=-1, newest_ms=-1)
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What `marks.json` says."""
+    """Content of `marks.json`."""
 
-    cluster_id: str = ""  # of the data directory it was extracted from; empty if that has none
-    offsets_partitions: int = 0  # of the offsets log: a group's partition follows from it
-    partitions: dict[int, Mark] = field(default_factory=dict)
+    cluster_id: str  # of the data directory it was extracted from; empty if that has none
+    offsets_partitions: int  # partition count of the offsets log, which decides a group's partition
+    partitions: dict[int, Mark]
 
     def of(self, partition: int) -> Mark:
-        """The mark of one partition; of one that was never extracted, the beginning."""
-        return self.partitions.get(partition, _BEGINNING)
+        """Return the mark of one partition; `NOT_EXTRACTED` if it has none."""
+        return self.partitions.get(partition, NOT_EXTRACTED)
 
     def with_mark(self, partition: int, mark: Mark) -> Marks:
-        """The same with one mark moved."""
+        """Return a copy with one mark replaced."""
         return Marks(self.cluster_id, self.offsets_partitions, {**self.partitions, partition: mark})
 
 
-_BEGINNING: Final = Mark()
+NO_MARKS: Final = Marks("", 0, {})
+
+
+@dataclass(frozen=True, slots=True)
+class _File(Marks):
+    """`marks.json` as it is decoded, strictly."""
+
+    version: Literal[1]
 
 
 def read_marks(history_dir: Path, fs: FileSystem | None = None) -> Marks | None:
-    """The marks of a history; None if there is none yet. MarksError: the file is damaged, or cannot be read."""
+    """Return the marks of a history; None if there is none yet. MarksError: the file is damaged or unreadable."""
     path = history_dir / MARKS_NAME
     try:
-        data = path.read_bytes() if fs is None else read_whole(fs, path)  # the first needs no right to write
+        data = path.read_bytes() if fs is None else read_whole(fs, path)  # `read_bytes` needs no write permission
     except FileNotFoundError:
         return None
     except OSError as error:
         raise MarksError(f"{path} cannot be read ({error.strerror or error}); mend its permissions") from None
+    import msgspec  # late: 30 ms, and a daemon without a history does not need it
+
     try:
-        return _marks(json.loads(data))
-    except (ValueError, RecursionError, KeyError, TypeError):
+        file = msgspec.json.decode(data, type=_File)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         raise MarksError(
             f"{path} is not a marks file of version {VERSION}; restore it from a copy, or move the directory "
             f"{history_dir} away to begin a new history"
         ) from None
+    return Marks(file.cluster_id, file.offsets_partitions, file.partitions)
 
 
 def write_marks(history_dir: Path, marks: Marks, fs: FileSystem | None = None) -> None:
@@ -92,30 +101,9 @@ def write_marks(history_dir: Path, marks: Marks, fs: FileSystem | None = None) -
 
 
 def mark_of(history_dir: Path, partition: int) -> int:
-    """The first log offset of a partition that is not in the history; 0 if nothing is. MarksError as `read_marks`.
+    """Return the first log offset of a partition that is not in the history; 0 if nothing is. Errors: `read_marks`.
 
-    This is what a compaction plan must not pass while history is on.
+    A compaction plan must not pass this offset while history is on.
     """
     marks = read_marks(history_dir)
     return marks.of(partition).next_offset if marks else 0
-
-
-def _marks(facts: Any) -> Marks:
-    if facts["version"] != VERSION:
-        raise ValueError(facts["version"])
-    partitions = {}
-    for number, mark in facts["partitions"].items():
-        partitions[int(number)] = Mark(**{each.name: _int(_value(mark, each.name)) for each in fields(Mark)})
-    if not isinstance(facts["cluster_id"], str):
-        raise TypeError
-    return Marks(facts["cluster_id"], _int(facts["offsets_partitions"]), partitions)
-
-
-def _value(mark: Any, name: str) -> object:
-    return mark.get(name, 0) if name == "segments" else mark[name]  # histories were begun without lists
-
-
-def _int(value: object) -> int:
-    if type(value) is not int:
-        raise TypeError
-    return value

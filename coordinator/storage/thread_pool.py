@@ -1,7 +1,12 @@
 """Threads that do blocking work for the event loop, and report on the loop's thread.
 
-The loop hands over a piece of work and a `then`; both the work and the telling happen exactly once. Behind an interface
-of three methods, so that tests can decide when the work is done, and in which order.
+The loop hands over `work` and `then`; each is called exactly once. Tests implement `Executor` to decide when and in
+which order work is done.
+
+Other code that blocks: `log.writer.WriterThread` runs the rounds of the flusher in order and survives a closed loop;
+`log.writer.HelperPool` is called by that thread, which does a share of the work itself and waits for the rest, without
+the loop. `compaction.daemon.workers` returns futures, since a job is a coroutine. `run_in_executor(None)` is for single
+calls that need neither an order nor a bound, such as reading one file.
 """
 
 from __future__ import annotations
@@ -16,20 +21,20 @@ Then = Callable[[Any, BaseException | None], None]
 
 
 class Executor(Protocol):
-    """Threads that work for the loop; tests run the work when they choose."""
+    """Interface of a pool of threads that works for the loop."""
 
     def run(self, work: Callable[[], Any], then: Then) -> None:
         """Run `work` in a thread, then `then(result, error)` on the loop."""
 
     async def drained(self) -> None:
-        """Return when nothing is running and everybody was told."""
+        """Return when no work is running and every `then` was called."""
 
     def close(self) -> None:
         """End the threads."""
 
 
 class ThreadPool:
-    """The real one."""
+    """`Executor` with real threads, on a `ThreadPoolExecutor`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, threads: int, name: str) -> None:
         self._loop = loop
@@ -50,7 +55,7 @@ class ThreadPool:
     async def drained(self) -> None:
         while self._running:
             await asyncio.wait(self._running)
-            await asyncio.sleep(0)  # `then` runs in a callback, and may ask for more
+            await asyncio.sleep(0)  # `then` runs in a callback and may start more work
 
     def close(self) -> None:
         self._executor.shutdown()

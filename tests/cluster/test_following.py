@@ -39,7 +39,7 @@ from protocol.messages.incremental_alter_configs import (
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from tests.support.lossy_fs import MachineOffError
-from tests.support.topic_io_world import DATA, ManualIoWorld
+from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld
 from tests.support.topic_words import create_request, directories, read_all
 from tests.support.topic_words import produce as write
 from tests.support.topics_wire import batch, fetch_request, produce
@@ -321,7 +321,7 @@ class Outcome:
         self.code = code
 
 
-def take(world: ManualIoWorld, document: str) -> None:
+def take(world: ManualTopicLogsWorld, document: str) -> None:
     """Follow until it has this catalogue. MachineOffError, or AssertionError, when the power is cut on the way."""
     received = parse_document(document)
     catalogue = world.topics.catalogue
@@ -337,7 +337,7 @@ def take(world: ManualIoWorld, document: str) -> None:
 @pytest.mark.parametrize("seed", range(60))
 def test_after_a_power_cut_a_node_has_a_catalogue_that_it_was_given_and_gets_the_newest(seed: int) -> None:
     chance = random.Random(seed)
-    world = ManualIoWorld(cluster=cluster(2), topic_flush_policy="sync", log_retention_ms=-1)
+    world = ManualTopicLogsWorld(cluster=cluster(2), topic_flush_policy="sync", log_retention_ms=-1)
     take(world, DOCUMENTS[0])
     here = next(each.index for each in world.topics.catalogue.topics["kept"].partitions if each.is_local)
     assert write(world, batch(b"a promise"), topic="kept", partition=here).error_code == 0
@@ -370,7 +370,7 @@ MOVED = {  # whether it is the first catalogue, what topic.id says, whether the 
 def test_a_directory_that_was_moved_here_is_taken_over_and_any_other_is_moved_aside(how: str) -> None:
     """The cluster grew, and a person moved directories before the start."""
     is_first, note, adopts = MOVED[how]
-    before = ManualIoWorld(cluster=cluster(2), topic_flush_policy="sync")
+    before = ManualTopicLogsWorld(cluster=cluster(2), topic_flush_policy="sync")
     take(before, DOCUMENTS[0])
     here = next(each for each in before.topics.catalogue.topics["kept"].partitions if each.is_local)
     about = {"topic": "kept", "partition": here.index}
@@ -381,7 +381,7 @@ def test_a_directory_that_was_moved_here_is_taken_over_and_any_other_is_moved_as
         before.fs.open(DATA / here.directory / TOPIC_ID_NAME).truncate(0)
         before.fs.open(DATA / here.directory / TOPIC_ID_NAME).pwrite(note, 0)
 
-    after = ManualIoWorld(before.fs, cluster=cluster(2), topic_flush_policy="sync")
+    after = ManualTopicLogsWorld(before.fs, cluster=cluster(2), topic_flush_policy="sync")
     if not is_first:
         take(after, EMPTY.document())
     take(after, DOCUMENTS[0])

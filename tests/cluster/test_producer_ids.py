@@ -9,7 +9,7 @@ import pytest
 
 from coordinator.config.values import Address
 from coordinator.core.cluster import PRODUCER_ID_BITS, Cluster
-from tests.support.topic_io_world import DATA, ManualIoWorld
+from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld
 from tests.support.topic_words import producer_id
 
 
@@ -17,22 +17,22 @@ def cluster(number: int, *others: int) -> Cluster:
     return Cluster.of({each: Address(f"node-{each}", 9092) for each in (number, *others)}, number)
 
 
-def some(world: ManualIoWorld, count: int = 3) -> list[int]:
+def some(world: ManualTopicLogsWorld, count: int = 3) -> list[int]:
     return [producer_id(world) for _ in range(count)]
 
 
 def test_a_node_alone_begins_at_zero_as_ever() -> None:
-    assert some(ManualIoWorld()) == [0, 1, 2]
+    assert some(ManualTopicLogsWorld()) == [0, 1, 2]
 
 
 def test_nodes_give_different_ids_from_their_first_day_on() -> None:
-    given = [some(ManualIoWorld(cluster=cluster(number, *{1, 2, 3} - {number})), 20) for number in (1, 2, 3)]
+    given = [some(ManualTopicLogsWorld(cluster=cluster(number, *{1, 2, 3} - {number})), 20) for number in (1, 2, 3)]
     assert len({each for ids in given for each in ids}) == 60
     assert [ids[0] >> PRODUCER_ID_BITS for ids in given] == [2, 3, 4]
 
 
 def test_a_node_goes_on_above_what_it_gave_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = ManualIoWorld(cluster=cluster(1, 2))
+    world = ManualTopicLogsWorld(cluster=cluster(1, 2))
     given = some(world, 1500)
     for clock in (0.0, time.time()):  # wrong, and right
         monkeypatch.setattr(time, "time", lambda clock=clock: clock)
@@ -42,14 +42,14 @@ def test_a_node_goes_on_above_what_it_gave_before(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_node_that_lost_its_disk_gives_none_of_those_it_gave_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = some(ManualIoWorld(cluster=cluster(1, 2)), 1500)
+    before = some(ManualTopicLogsWorld(cluster=cluster(1, 2)), 1500)
     now = time.time()
     monkeypatch.setattr(time, "time", lambda: now + 60)
-    assert min(some(ManualIoWorld(cluster=cluster(1, 2)))) > max(before)
+    assert min(some(ManualTopicLogsWorld(cluster=cluster(1, 2)))) > max(before)
 
 
 def test_a_node_that_was_alone_leaves_its_old_ids_to_those_who_have_them() -> None:
-    world = ManualIoWorld()
+    world = ManualTopicLogsWorld()
     alone = some(world)
     world.cluster = cluster(1, 2)
     world.boot(world.fs)
@@ -57,7 +57,7 @@ def test_a_node_that_was_alone_leaves_its_old_ids_to_those_who_have_them() -> No
 
 
 def test_ids_stay_apart_when_a_node_comes_to_the_cluster_or_is_alone_again() -> None:
-    world = ManualIoWorld(cluster=cluster(2, 3))
+    world = ManualTopicLogsWorld(cluster=cluster(2, 3))
     given = some(world)
     for view in (cluster(2, 1, 3), cluster(2, 3, 4, 5), Cluster.alone(2)):
         world.cluster = view
@@ -68,7 +68,7 @@ def test_ids_stay_apart_when_a_node_comes_to_the_cluster_or_is_alone_again() -> 
 
 
 def test_what_may_be_in_use_is_on_disk_before_it_is_given() -> None:
-    world = ManualIoWorld(cluster=cluster(1, 2))
+    world = ManualTopicLogsWorld(cluster=cluster(1, 2))
     given = some(world)
     stored = json.loads(world.fs.open(DATA / "producer-ids.json").pread(1000, 0))
     assert stored["reserved_up_to"] > max(given)

@@ -23,7 +23,7 @@ from coordinator.history.extract import ExtractError, extract
 from coordinator.history.source import HistorySource
 from coordinator.history.tables import HistoryError, load_group
 from coordinator.storage.file_names import LOCK_NAME, MARKS_NAME
-from coordinator.storage.history_marks import Mark, MarksError, mark_of, read_marks
+from coordinator.storage.history_marks import NO_MARKS, MarksError, mark_of, read_marks
 from coordinator.storage.log.fs import RealFileSystem
 from protocol.errors import DecodeError
 from protocol.offsets_records import GroupKey, OffsetKey, decode_group_value, decode_key, decode_offset_value
@@ -220,18 +220,11 @@ def test_power_cut_at_any_step_keeps_files_below_the_mark_and_the_next_run_compl
 
 def check_promises(left: dict[Path, bytes], whole: dict[Path, bytes], fs: LossyFileSystem, step: int) -> None:
     """Check that every file below the mark exists with its final content."""
-    mark = (read_marks(HISTORY, fs) or _NO_MARKS).of(0).next_offset if fs.is_dir(HISTORY) else 0
+    mark = (read_marks(HISTORY, fs) or NO_MARKS).of(0).next_offset if fs.is_dir(HISTORY) else 0
     for path, data in whole.items():
         if path.name.startswith("seg-") and int(path.stem.removeprefix("seg-")) < mark:
             assert left.get(path) == data, f"{path} after a cut at operation {step}, with the mark at {mark}"
 
-
-class _NoMarks:
-    def of(self, _: int) -> Mark:
-        return Mark()
-
-
-_NO_MARKS: Any = _NoMarks()
 
 KILLED = """
 import os, signal, sys

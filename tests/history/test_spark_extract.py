@@ -18,7 +18,7 @@ from coordinator.history.spark_all_groups import AllGroups, commit_counts, rates
 from coordinator.history.spark_extract import extract_with_spark
 from coordinator.history.tables import GroupHistory, load_group
 from coordinator.spark import spark_session
-from coordinator.storage.history_marks import Mark, mark_of, read_marks, write_marks
+from coordinator.storage.history_marks import NOT_EXTRACTED, mark_of, read_marks, write_marks
 from tests.compaction.logs import OFFSETS, LogWriter, Segment, seeded
 from tests.history.test_extraction import content
 from tests.history.worlds import GROUPS, data_dir, write_segments
@@ -73,8 +73,10 @@ def half_extracted(tmp_path_factory: pytest.TempPathFactory) -> HistorySource:
     marks = read_marks(source.history_dir)
     assert marks is not None
     middle = len(segments) // 2
-    mark = Mark(segments[middle].base_offset, segments[middle - 1].base_offset)
-    write_marks(source.history_dir, marks.with_mark(0, mark))  # files beyond the mark remain and do not count
+    mark = replace(
+        NOT_EXTRACTED, next_offset=segments[middle].base_offset, last_segment=segments[middle - 1].base_offset
+    )
+    write_marks(source.history_dir, marks.with_mark(0, mark))  # files beyond the mark are left, and do not count
     return source
 
 
@@ -175,7 +177,7 @@ def test_a_question_is_asked_again_if_the_marks_moved_meanwhile(tmp_path: Path, 
         if len(asked) == 1:
             moved = read_marks(source.history_dir)
             assert moved is not None
-            write_marks(source.history_dir, moved.with_mark(7, Mark(1)))
+            write_marks(source.history_dir, moved.with_mark(7, replace(NOT_EXTRACTED, next_offset=1)))
         return []
 
     assert AllGroups(spark, (source,)).ask(question) == []

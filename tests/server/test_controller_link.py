@@ -31,7 +31,7 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsResponse,
 )
 from tests.support.eventually import eventually_async
-from tests.support.topic_io_world import IoWorld, Session
+from tests.support.topic_logs_world import Session, TopicLogsWorld
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -47,7 +47,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(controller_link, "DISAGREEMENT_PAUSE_S", 0.1)
 
 
-class World(IoWorld):
+class World(TopicLogsWorld):
     """Node 2 with a real executor; what its link answers to clients comes to their sessions."""
 
     events = 0
@@ -69,7 +69,7 @@ async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, Con
     finally:
         await link.stop()
         server.close()
-        await world.io.close()
+        await world.topic_logs.close()
 
 
 async def request_from(reader: asyncio.StreamReader) -> tuple[int, int, int, Any]:

@@ -22,7 +22,7 @@ from protocol.messages.create_partitions import CreatePartitionsRequest, CreateP
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
 from tests.support.lossy_fs import MachineOffError
-from tests.support.topic_io_world import ManualIoWorld, Session
+from tests.support.topic_logs_world import ManualTopicLogsWorld, Session
 from tests.support.topic_words import create_request, directories, read_all
 from tests.support.topics_wire import batch, produce_request, produced
 
@@ -41,7 +41,7 @@ class Promise:
 class Life:
     def __init__(self, number: int) -> None:
         self.rng = random.Random(number)
-        self.world = ManualIoWorld(topic_flush_policy="sync", log_segment_bytes=1024, log_retention_ms=-1)
+        self.world = ManualTopicLogsWorld(topic_flush_policy="sync", log_segment_bytes=1024, log_retention_ms=-1)
         self.promises = {name: Promise() for name in NAMES}
         self.producer_ids: set[int] = set()
         self.sent = 0

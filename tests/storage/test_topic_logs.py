@@ -23,7 +23,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.list_offsets import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.support.topic_io_world import DATA, IoWorld, ManualIoWorld
+from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld, TopicLogsWorld
 from tests.support.topic_words import (
     create,
     create_request,
@@ -39,16 +39,16 @@ from tests.support.topics_wire import batch, fetch_request, fetched, produce_req
 
 
 @pytest.fixture
-def world() -> ManualIoWorld:
-    return ManualIoWorld()
+def world() -> ManualTopicLogsWorld:
+    return ManualTopicLogsWorld()
 
 
-def restart(world: ManualIoWorld) -> None:
+def restart(world: ManualTopicLogsWorld) -> None:
     """SIGKILL and a new process: what the kernel was given is there."""
     world.boot(world.fs)
 
 
-def text(world: ManualIoWorld, name: str) -> bytes:
+def text(world: ManualTopicLogsWorld, name: str) -> bytes:
     file = world.fs.open(DATA / name)
     return file.pread(file.size(), 0)
 
@@ -56,13 +56,13 @@ def text(world: ManualIoWorld, name: str) -> bytes:
 # -- the catalogue -----------------------------------------------------------------------------------------------
 
 
-def test_a_topic_is_a_directory_for_each_partition(world: ManualIoWorld) -> None:
+def test_a_topic_is_a_directory_for_each_partition(world: ManualTopicLogsWorld) -> None:
     assert create(world, "orders", 3) == 0
     assert directories(world) == ["orders-0", "orders-1", "orders-2"]
     assert "00000000000000000000.log" in world.fs.listdir(DATA / "orders-1")
 
 
-def test_topics_records_and_settings_survive_a_restart(world: ManualIoWorld) -> None:
+def test_topics_records_and_settings_survive_a_restart(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 2, retention_ms="77")
     for value in (b"a", b"b", b"c"):
         produce(world, batch(value), partition=1)
@@ -74,14 +74,14 @@ def test_topics_records_and_settings_survive_a_restart(world: ManualIoWorld) -> 
     assert produce(world, partition=1).base_offset == 3
 
 
-def test_a_grown_topic_is_grown_after_a_restart(world: ManualIoWorld) -> None:
+def test_a_grown_topic_is_grown_after_a_restart(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     assert grow(world, "orders", 3) == 0
     restart(world)
     assert produce(world, partition=2).error_code == 0
 
 
-def test_ids_of_topics_are_random_uuids(world: ManualIoWorld) -> None:
+def test_ids_of_topics_are_random_uuids(world: ManualTopicLogsWorld) -> None:
     for number in range(20):
         create(world, f"t{number}")
     ids = {topic.topic_id for topic in world.topics.catalogue.topics.values()}
@@ -89,7 +89,7 @@ def test_ids_of_topics_are_random_uuids(world: ManualIoWorld) -> None:
     assert all(topic_id[6] >> 4 == 4 for topic_id in ids)
 
 
-def test_a_deleted_topic_leaves_nothing(world: ManualIoWorld) -> None:
+def test_a_deleted_topic_leaves_nothing(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 2)
     produce(world)
     assert delete(world, "orders") == 0
@@ -99,7 +99,7 @@ def test_a_deleted_topic_leaves_nothing(world: ManualIoWorld) -> None:
     assert read_all(world) == []
 
 
-def test_a_directory_in_the_way_is_moved_aside(world: ManualIoWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_directory_in_the_way_is_moved_aside(world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture) -> None:
     old = Log.open(DATA / "orders-0", LogConfig(), world.fs)
     old.append(batch(b"of somebody else"), 0, 1)
     old.close()
@@ -110,7 +110,7 @@ def test_a_directory_in_the_way_is_moved_aside(world: ManualIoWorld, caplog: pyt
 
 
 def test_a_directory_of_no_topic_is_left_alone_and_named(
-    world: ManualIoWorld, caplog: pytest.LogCaptureFixture
+    world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.fs.mkdir(DATA / "payments-3")
     restart(world)
@@ -119,14 +119,14 @@ def test_a_directory_of_no_topic_is_left_alone_and_named(
 
 
 def test_preloaded_topics_exist_from_the_start() -> None:
-    world = ManualIoWorld(topics_preload="orders:3,payments:1")
+    world = ManualTopicLogsWorld(topics_preload="orders:3,payments:1")
     assert produce(world, partition=2).error_code == 0
     restart(world)
     assert read_all(world, "orders", 2) == [b"value"]
     assert len(world.topics.catalogue.topics["orders"].partitions) == 3
 
 
-def test_an_automatically_created_topic_is_durable(world: ManualIoWorld) -> None:
+def test_an_automatically_created_topic_is_durable(world: ManualTopicLogsWorld) -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name="new")])
     assert world.call(metadata_api.API, request, 9).topics[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     restart(world)
@@ -135,7 +135,9 @@ def test_an_automatically_created_topic_is_durable(world: ManualIoWorld) -> None
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version": 9}', b"\xff\xfe"])
 @pytest.mark.parametrize("name", ["topics.json", "producer-ids.json"])
-def test_a_damaged_catalogue_stops_the_start_with_a_sentence(world: ManualIoWorld, name: str, content: bytes) -> None:
+def test_a_damaged_catalogue_stops_the_start_with_a_sentence(
+    world: ManualTopicLogsWorld, name: str, content: bytes
+) -> None:
     world.fs.open(DATA / name, create=True).pwrite(content, 0)
     with pytest.raises(CatalogueStoreError, match=name):
         restart(world)
@@ -144,7 +146,7 @@ def test_a_damaged_catalogue_stops_the_start_with_a_sentence(world: ManualIoWorl
 # -- interrupted changes -----------------------------------------------------------------------------------------
 
 
-def test_a_topic_whose_directories_were_not_made_yet_is_completed(world: ManualIoWorld) -> None:
+def test_a_topic_whose_directories_were_not_made_yet_is_completed(world: ManualTopicLogsWorld) -> None:
     world.send(create_topics_api.API, create_request("orders", 3), 7)
     world.fs.crash_after(12)  # the document is durable, the second directory is being made
     world.settle()
@@ -154,7 +156,7 @@ def test_a_topic_whose_directories_were_not_made_yet_is_completed(world: ManualI
     assert produce(world, partition=2).error_code == 0
 
 
-def test_directories_of_a_deletion_that_was_interrupted_are_removed(world: ManualIoWorld) -> None:
+def test_directories_of_a_deletion_that_was_interrupted_are_removed(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 2)
     produce(world)
     world.send(delete_topics_api.API, DeleteTopicsRequest(topic_names=["orders"]), 5)
@@ -167,7 +169,7 @@ def test_directories_of_a_deletion_that_was_interrupted_are_removed(world: Manua
     assert read_all(world) == []
 
 
-def test_directories_that_were_renamed_but_not_removed_go_at_the_next_start(world: ManualIoWorld) -> None:
+def test_directories_that_were_renamed_but_not_removed_go_at_the_next_start(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     world.fs.fail("unlink", times=1 << 30)
     assert delete(world, "orders") == 0
@@ -177,7 +179,7 @@ def test_directories_that_were_renamed_but_not_removed_go_at_the_next_start(worl
     assert directories(world) == []
 
 
-def test_a_directory_that_cannot_be_renamed_does_not_come_back_as_data(world: ManualIoWorld) -> None:
+def test_a_directory_that_cannot_be_renamed_does_not_come_back_as_data(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     produce(world)
     world.fs.fail("rename", name="orders-0", times=1)
@@ -190,7 +192,7 @@ def test_a_directory_that_cannot_be_renamed_does_not_come_back_as_data(world: Ma
     assert produce(world, batch(b"new")).base_offset == 0
 
 
-def test_a_creation_on_a_full_disk_leaves_nothing(world: ManualIoWorld) -> None:
+def test_a_creation_on_a_full_disk_leaves_nothing(world: ManualTopicLogsWorld) -> None:
     create(world, "first")
     world.fs.fail("mkdir", errno.ENOSPC, name="orders-1")
     assert create(world, "orders", 3) == ErrorCode.KAFKA_STORAGE_ERROR
@@ -200,7 +202,7 @@ def test_a_creation_on_a_full_disk_leaves_nothing(world: ManualIoWorld) -> None:
     assert create(world, "orders", 3) == 0
 
 
-def test_a_catalogue_that_may_have_been_written_is_put_back(world: ManualIoWorld) -> None:
+def test_a_catalogue_that_may_have_been_written_is_put_back(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     world.fs.fail("fsync_dir")  # after the rename: the new document may or may not be durable
     assert delete(world, "orders") == ErrorCode.KAFKA_STORAGE_ERROR
@@ -214,7 +216,7 @@ def test_a_catalogue_that_may_have_been_written_is_put_back(world: ManualIoWorld
 
 @pytest.mark.parametrize("policy", ["sync", "interval"])
 def test_what_an_answer_promises(policy: str) -> None:
-    world = ManualIoWorld(topic_flush_policy=policy)
+    world = ManualTopicLogsWorld(topic_flush_policy=policy)
     create(world, "orders")
     produce(world, batch(b"answered"))
     world.send(produce_api.API, produce_request(batch(b"on its way")), 9)
@@ -226,7 +228,7 @@ def test_what_an_answer_promises(policy: str) -> None:
 
 
 def test_with_the_policy_interval_records_reach_the_disk_soon() -> None:
-    world = ManualIoWorld(topic_flush_policy="interval", log_flush_interval_ms=1000)
+    world = ManualTopicLogsWorld(topic_flush_policy="interval", log_flush_interval_ms=1000)
     create(world, "orders")
     produce(world, batch(b"v"))
     world.advance(1.1)
@@ -234,7 +236,7 @@ def test_with_the_policy_interval_records_reach_the_disk_soon() -> None:
     assert read_all(world) == [b"v"]
 
 
-def test_a_write_error_is_told_and_the_partition_goes_on_afterwards(world: ManualIoWorld) -> None:
+def test_a_write_error_is_told_and_the_partition_goes_on_afterwards(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     produce(world, batch(b"a"))
     world.fs.fail("pwrite", errno.EIO, name=".log")
@@ -246,7 +248,7 @@ def test_a_write_error_is_told_and_the_partition_goes_on_afterwards(world: Manua
     assert read_all(world) == [b"a", b"c"]
 
 
-def test_a_full_disk_is_told_and_service_resumes_when_there_is_room(world: ManualIoWorld) -> None:
+def test_a_full_disk_is_told_and_service_resumes_when_there_is_room(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     world.fs.capacity = sum(len(node.content) for node in _files(world.fs.root)) + 100
     assert produce(world, batch(b"x" * 500)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
@@ -264,9 +266,9 @@ def _files(directory: Any) -> list[Any]:
     return found
 
 
-def test_batches_in_one_request_after_a_refused_one_are_refused_too(world: ManualIoWorld) -> None:
+def test_batches_in_one_request_after_a_refused_one_are_refused_too(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
-    world.io.flusher._max_queued_bytes = 100
+    world.topic_logs.flusher._max_queued_bytes = 100
     first = world.send(produce_api.API, produce_request(batch(b"x" * 80)), 9)
     second = world.send(produce_api.API, produce_request(batch(b"y" * 80)), 9)
     third = world.send(produce_api.API, produce_request(batch(b"z" * 80)), 9)
@@ -277,7 +279,7 @@ def test_batches_in_one_request_after_a_refused_one_are_refused_too(world: Manua
     assert produce(world).base_offset == 1
 
 
-def test_producing_to_a_topic_that_is_being_deleted_is_answered(world: ManualIoWorld) -> None:
+def test_producing_to_a_topic_that_is_being_deleted_is_answered(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     deletion = world.send(delete_topics_api.API, DeleteTopicsRequest(topic_names=["orders"]), 5)
     before = world.send(produce_api.API, produce_request(batch()), 9)
@@ -292,7 +294,7 @@ def test_producing_to_a_topic_that_is_being_deleted_is_answered(world: ManualIoW
 # -- producers ---------------------------------------------------------------------------------------------------
 
 
-def test_producer_ids_are_never_handed_out_twice(world: ManualIoWorld) -> None:
+def test_producer_ids_are_never_handed_out_twice(world: ManualTopicLogsWorld) -> None:
     seen = [producer_id(world) for _ in range(3)]
     for boot in range(6):
         if boot % 2:
@@ -303,7 +305,7 @@ def test_producer_ids_are_never_handed_out_twice(world: ManualIoWorld) -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_a_producer_goes_on_after_a_restart_where_it_was(world: ManualIoWorld) -> None:
+def test_a_producer_goes_on_after_a_restart_where_it_was(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     for sequence in range(7):
         produce(world, batch(producer=(5, 1, sequence)))
@@ -314,7 +316,7 @@ def test_a_producer_goes_on_after_a_restart_where_it_was(world: ManualIoWorld) -
     assert produce(world, batch(producer=(5, 1, 7))).base_offset == 7
 
 
-def test_a_start_reads_only_what_came_after_the_last_checkpoint(world: ManualIoWorld) -> None:
+def test_a_start_reads_only_what_came_after_the_last_checkpoint(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, segment_bytes="2000")
     for sequence in range(100):
         produce(world, batch(producer=(5, 1, sequence)))
@@ -338,7 +340,7 @@ def test_a_start_reads_only_what_came_after_the_last_checkpoint(world: ManualIoW
 
 def test_a_checkpoint_is_written_when_enough_was_appended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(topic_producers, "CHECKPOINT_BYTES", 500)
-    world = ManualIoWorld()
+    world = ManualTopicLogsWorld()
     create(world, "orders")
     for sequence in range(20):
         produce(world, batch(producer=(5, 1, sequence)))
@@ -347,12 +349,12 @@ def test_a_checkpoint_is_written_when_enough_was_appended(monkeypatch: pytest.Mo
 
 
 def test_a_checkpoint_that_speaks_of_a_longer_log_is_not_believed() -> None:
-    world = ManualIoWorld(topic_flush_policy="interval")
+    world = ManualTopicLogsWorld(topic_flush_policy="interval")
     create(world, "orders")
     produce(world, batch(producer=(5, 0, 0)))
     world.advance(1.1)  # on disk
     produce(world, batch(producer=(5, 0, 1)))  # in the kernel only
-    world.io.checkpoint.save()
+    world.topic_logs.checkpoint.save()
     world.boot(world.fs.crash())
     assert world.topics.catalogue.topics["orders"].partitions[0].next_offset == 1
     assert produce(world, batch(producer=(5, 0, 2))).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
@@ -362,7 +364,7 @@ def test_a_checkpoint_that_speaks_of_a_longer_log_is_not_believed() -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b'{"version": 1, "partitions": {"orders-0": {"offset": 2}}}', b"\xff"])
-def test_a_damaged_checkpoint_only_costs_time(world: ManualIoWorld, content: bytes) -> None:
+def test_a_damaged_checkpoint_only_costs_time(world: ManualTopicLogsWorld, content: bytes) -> None:
     create(world, "orders")
     for sequence in range(3):
         produce(world, batch(producer=(5, 0, sequence)))
@@ -377,7 +379,7 @@ def test_a_damaged_checkpoint_only_costs_time(world: ManualIoWorld, content: byt
 # -- reading -----------------------------------------------------------------------------------------------------
 
 
-def test_old_data_is_read_from_disk_by_a_few_reads_at_once(world: ManualIoWorld) -> None:
+def test_old_data_is_read_from_disk_by_a_few_reads_at_once(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     for number in range(20):
         produce(world, batch(b"%d" % number))
@@ -388,7 +390,7 @@ def test_old_data_is_read_from_disk_by_a_few_reads_at_once(world: ManualIoWorld)
     assert [values(fetched(session.answers[0]).records)[0] for session in sessions] == [b"%d" % n for n in range(20)]
 
 
-def test_fresh_data_is_answered_without_a_thread(world: ManualIoWorld) -> None:
+def test_fresh_data_is_answered_without_a_thread(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     session = world.send(fetch_api.API, fetch_request({("orders", 0): 0}), 11)
     world.send(produce_api.API, produce_request(batch(b"fresh")), 9)
@@ -399,7 +401,7 @@ def test_fresh_data_is_answered_without_a_thread(world: ManualIoWorld) -> None:
     assert values(fetched(session.answers[0]).records) == [b"fresh"]
 
 
-def test_a_read_error_is_told_and_logged(world: ManualIoWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_read_error_is_told_and_logged(world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture) -> None:
     create(world, "orders")
     produce(world)
     restart(world)
@@ -408,7 +410,7 @@ def test_a_read_error_is_told_and_logged(world: ManualIoWorld, caplog: pytest.Lo
     assert "orders-0" in caplog.text
 
 
-def test_offsets_by_timestamp_are_looked_up_in_the_log(world: ManualIoWorld) -> None:
+def test_offsets_by_timestamp_are_looked_up_in_the_log(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 2)
     for timestamp in (1000, 1010, 1005):
         produce(world, batch(timestamp=timestamp))
@@ -426,7 +428,7 @@ def test_offsets_by_timestamp_are_looked_up_in_the_log(world: ManualIoWorld) -> 
 
 
 def test_a_damaged_log_is_offline_and_the_others_are_served(
-    world: ManualIoWorld, caplog: pytest.LogCaptureFixture
+    world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     create(world, "orders", 2, segment_bytes="1100")
     for _ in range(40):
@@ -449,7 +451,7 @@ def test_a_damaged_log_is_offline_and_the_others_are_served(
 # -- retention and deletion of records ---------------------------------------------------------------------------
 
 
-def test_retention_removes_segments_and_a_restart_knows(world: ManualIoWorld) -> None:
+def test_retention_removes_segments_and_a_restart_knows(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, segment_bytes="1100", retention_bytes="2000", retention_ms="-1")
     for number in range(60):
         produce(world, batch(b"%d" % number))
@@ -462,7 +464,7 @@ def test_retention_removes_segments_and_a_restart_knows(world: ManualIoWorld) ->
     assert read(world, 59).log_start_offset == start
 
 
-def test_the_newest_segment_goes_by_age_too(world: ManualIoWorld) -> None:
+def test_the_newest_segment_goes_by_age_too(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, retention_ms="1000")
     produce(world, batch(timestamp=1000))
     world.advance(301)
@@ -479,7 +481,7 @@ async def test_the_offsets_log_can_be_read_by_clients(tmp_path: Path) -> None:
     log.append(batch(b"commit"), 0, 1)
     log.flush()
     log.high_watermark = 1
-    world = IoWorld(tmp_path)
+    world = TopicLogsWorld(tmp_path)
     world.kill()
     world.internal_logs = {OFFSETS_TOPIC: [log]}
     world.start()
@@ -488,16 +490,16 @@ async def test_the_offsets_log_can_be_read_by_clients(tmp_path: Path) -> None:
     answer = await world.call(produce_api.API, produce_request(batch(), topic=OFFSETS_TOPIC), 9)
     assert produced(answer).error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
     first_id = world.topics.catalogue.topics[OFFSETS_TOPIC].topic_id
-    await world.io.close()
+    await world.topic_logs.close()
     log.flush()  # it is somebody else's, and still open
     world.start()
     assert world.topics.catalogue.topics[OFFSETS_TOPIC].topic_id == first_id
-    await world.io.close()
+    await world.topic_logs.close()
     log.close()
 
 
 async def test_real_threads_and_files_and_a_kill(tmp_path: Path) -> None:
-    world = IoWorld(tmp_path)
+    world = TopicLogsWorld(tmp_path)
     created = await world.call(create_topics_api.API, create_request("orders", 2), 7)
     assert created.topics[0].error_code == 0
     for number in range(50):
@@ -511,29 +513,29 @@ async def test_real_threads_and_files_and_a_kill(tmp_path: Path) -> None:
     assert produced(answer).base_offset == 49
     gone = await world.call(delete_topics_api.API, DeleteTopicsRequest(topic_names=["orders"]), 5)
     assert gone.responses[0].error_code == 0
-    await world.io.close()
+    await world.topic_logs.close()
     assert not [name for name in world.fs.listdir(tmp_path) if name.startswith("orders")]
 
 
 async def test_a_close_answers_who_waits_and_makes_everything_durable(tmp_path: Path) -> None:
-    world = IoWorld(tmp_path)
+    world = TopicLogsWorld(tmp_path)
     await world.call(create_topics_api.API, create_request("orders"), 7)
     waiting = world.send(fetch_api.API, fetch_request({("orders", 0): 0}, max_wait_ms=30_000, min_bytes=10_000), 11)
     late = world.send(produce_api.API, produce_request(batch(b"late")), 9)
-    await world.io.close()
+    await world.topic_logs.close()
     assert waiting.answers
     assert produced(late.answers[0]).error_code == 0
     world.start()
     answer = await world.call(fetch_api.API, fetch_request({("orders", 0): 0}), 11)
     assert values(fetched(answer).records) == [b"late"]
-    await world.io.close()
+    await world.topic_logs.close()
 
 
 async def test_a_long_poll_on_a_real_loop_ends_once(tmp_path: Path) -> None:
-    world = IoWorld(tmp_path)
+    world = TopicLogsWorld(tmp_path)
     await world.call(create_topics_api.API, create_request("orders"), 7)
     waiting = world.send(fetch_api.API, fetch_request({("orders", 0): 0}, max_wait_ms=10_000), 11)
     assert not waiting.answers
     await world.call(produce_api.API, produce_request(batch(b"news")), 9)
     assert values(fetched(waiting.answers[0]).records) == [b"news"]
-    await world.io.close()
+    await world.topic_logs.close()

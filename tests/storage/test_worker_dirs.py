@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from coordinator.core.cluster import StaticOwnership
 from coordinator.storage.data_dir import DataDirError
 from coordinator.storage.file_names import LOCK_NAME
-from coordinator.storage.history_marks import Mark, Marks, write_marks
+from coordinator.storage.history_marks import NOT_EXTRACTED, Marks, write_marks
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.worker_dirs import arrange, homes, worker_dir
 
@@ -148,7 +149,7 @@ def test_a_worker_that_still_runs_is_waited_for_and_then_named(tmp_path: Path) -
 def test_a_partition_with_a_history_is_not_moved_away_from_it(tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / "history").mkdir()
-    write_marks(tmp_path / "history", Marks("c", 6, {1: Mark(next_offset=10)}), RealFileSystem())
+    write_marks(tmp_path / "history", Marks("c", 6, {1: replace(NOT_EXTRACTED, next_offset=10)}), RealFileSystem())
     with pytest.raises(DataDirError, match="its history is in"):
         arrange(RealFileSystem(), tmp_path, [1, 2])
     assert (tmp_path / "__consumer_offsets-0").is_dir()

@@ -1,1 +1,1 @@
-"""One append-only log in Kafka's on-disk format: segments, indexes, recovery, group commit. Knows nothing of groups."""
+"""An append-only log in Kafka's on-disk format, without knowledge of groups: segments, recovery, group commit."""

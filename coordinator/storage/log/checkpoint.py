@@ -1,12 +1,12 @@
-"""What a log remembers beside its records: where it starts, and up to where it was known to be on disk.
+"""`recovery-checkpoint`: a log's start offset, its recovery point, and the list of its segments.
 
-A small text file in the log's directory, replaced in one step. The start moves when records are deleted, and must not
-move back after a crash. The recovery point says which records were durable at some moment: damage below it is loss and
-is refused at start, damage beyond it may be no more than the torn tail of a crash. After an orderly stop the file also
-names the size of the newest segment; if that still fits, nothing was written since and there is nothing to check.
+A small text file in the log's directory, replaced atomically. The start offset moves when records are deleted and must
+not move back after a crash. Records below the recovery point were durable when it was written: damage below it is loss
+and stops the start, damage beyond it may be the torn tail of a crash. After a clean close the file also holds the size
+of the newest segment; if the size still matches, nothing was written since and nothing needs to be checked.
 
-It also lists the segments (`inventory.py`). Every value is an integer, and keys that are not known are left alone, so
-that an earlier version can read what a later one wrote; what it writes has no list.
+`inventory.py` explains the list of segments. Every value is an integer and unknown keys are ignored, so an earlier
+version can read the file of a later one; an earlier version writes no list.
 """
 
 from __future__ import annotations
@@ -24,24 +24,24 @@ _SEGMENT: Final = "segment."
 
 
 class ListedSegment(NamedTuple):
-    """A segment that the log has, and how many bytes of its file are settled."""
+    """A segment of the log, and how many bytes of its file are acknowledged and on the device."""
 
     base_offset: int
     size_bytes: int
 
 
 class Checkpoint(NamedTuple):
-    """The facts of one moment. `clean_*` are -1 unless the log was closed in order."""
+    """State of a log at one moment. `clean_*` are -1 unless the log was closed cleanly."""
 
     log_start_offset: int = 0
     recovery_point: int = 0
     clean_segment: int = -1
     clean_size: int = -1
-    leader_epochs: int = NO_EPOCHS  # Kafka's file of leader epochs, when the segments were listed
-    segments: tuple[ListedSegment, ...] = ()  # in order; empty: nothing is known of them
+    leader_epochs: int = NO_EPOCHS  # checksum of Kafka's file of leader epochs when the segments were listed
+    segments: tuple[ListedSegment, ...] = ()  # in order; empty: unknown
 
     def write(self, fs: FileSystem, directory: Path) -> None:
-        """Durable on return."""
+        """Replace the file; durable on return."""
         facts = {
             "version": _VERSION,
             "log.start.offset": self.log_start_offset,
@@ -56,7 +56,7 @@ class Checkpoint(NamedTuple):
 
     @classmethod
     def read(cls, fs: FileSystem, directory: Path) -> Checkpoint | None:
-        """None if there is none: a new log, or one that came from Kafka."""
+        """Return the checkpoint; None if there is no file: a new log, or one that came from Kafka."""
         path = directory / RECOVERY_CHECKPOINT_NAME
         if not fs.exists(path):
             return None

@@ -1,4 +1,4 @@
-"""What a log refuses, and what it found broken. What the disk refuses stays an OSError."""
+"""Errors of a log: refused operations and damaged files. Errors of the disk stay OSError."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ class OffsetOutOfRangeError(LogError):
 
 
 class CorruptLogError(LogError):
-    """Bytes that were durable are damaged or gone: nothing may go on as if they had never been there.
+    """Bytes that were durable are damaged or gone, so the log must not be opened without them.
 
-    The position is -1 where the whole file is meant.
+    The position is -1 if the whole file is meant.
     """
 
     def __init__(self, path: Path, position: int, reason: str) -> None:

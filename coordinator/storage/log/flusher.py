@@ -1,17 +1,14 @@
-"""Group commit: one writer thread makes durable whatever has gathered since it last looked.
+"""Group commit: one writer thread makes all queued batches durable in rounds.
 
-The loop thread only gathers. When the writer is idle a round starts at the end of the present turn of the loop, else
-when the running round returns: there is no linger, the length of an fdatasync is the time to gather. Batches that are
-built from pieces (`PendingRecords`) are built at that moment, on the loop thread. The writer then does system calls:
-one write per log, one fdatasync per log (several logs at once), and one wake-up of the loop for all of it.
+The loop thread only queues. If the writer is idle, a round starts at the end of the current loop iteration, else when
+the running round ends; there is no linger time. `PendingRecords` are built into batches on the loop thread when a round
+starts. The writer does one write and one fdatasync per log (several logs at once), and wakes the loop once per round.
+Policy `sync`: the high watermark moves, and `on_durable` is called, after fdatasync. Policy `interval`: after the
+write; the same thread syncs every `interval_ms`.
 
-Policy `sync`: the high watermark moves, and `on_durable` is called, after fdatasync returned. Policy `interval`: after
-the write; the same thread syncs every `interval_ms`.
-
-A log whose write or sync failed is cut back to its high watermark before anything else (`Log.cut_back`), then
-`on_failed(log_id, from_offset, error)` is called; all that was gathered behind that offset is dropped with it. If the
-cut fails as well, the log refuses everything until a cut succeeds: it is tried again by itself, ever more slowly.
-`submit` refuses with a value, the OSError that says why; nothing of a refused batch is kept.
+A log whose write or sync failed is first cut back to its high watermark (`Log.cut_back`); then
+`on_failed(log_id, from_offset, error)` is called and all batches queued for it are dropped. If the cut fails too, the
+log refuses appends until a retried cut succeeds; the delay between retries grows. `submit` returns why it refuses.
 """
 
 from __future__ import annotations
@@ -34,18 +31,18 @@ from coordinator.storage.log.writer import HelperPool, WriterQueue, WriterThread
 LOG: Final = logging.getLogger("coordinator.log.flusher")
 
 FIRST_RETRY_S: Final = 0.1
-LAST_RETRY_S: Final = 5.0  # a full disk is noticed to be empty again within this time
+LAST_RETRY_S: Final = 5.0  # after a full disk has room again, appends are accepted within this time
 
 
 class FlushPolicy(StrEnum):
-    """What acknowledged means: on the device, or in the kernel and on the device a moment later."""
+    """Meaning of an acknowledgement: on the device, or in the kernel and synced within the interval."""
 
     SYNC = "sync"
     INTERVAL = "interval"
 
 
 class EventLoop(Protocol):
-    """What the flusher uses of an asyncio loop."""
+    """The methods of an asyncio loop that the flusher uses."""
 
     def call_soon(self, callback: Callable[..., object], *args: Any) -> Any: ...
 
@@ -55,30 +52,30 @@ class EventLoop(Protocol):
 
 
 class PendingRecords(Protocol):
-    """Records that become batches only when a round starts. Both methods run on the loop thread."""
+    """Records that become batches when a round starts. Both methods run on the loop thread."""
 
     def build(self) -> Sequence[Entry]:
-        """Hand over everything gathered, as batches in the order of their offsets."""
+        """Return all queued records as batches, in the order of their offsets, and empty the queue."""
 
     def discard(self) -> None:
-        """Forget everything gathered: an append before it failed."""
+        """Drop all queued records, because an earlier append failed."""
 
 
 @dataclass(slots=True)
 class FlusherStats:
-    """Counters since the start, for the metrics. Written by the writer thread, read anywhere."""
+    """Counters since the start, for the metrics. Written by the writer thread, read by any thread."""
 
     rounds: int = 0
     batches: int = 0
     bytes: int = 0
     syncs: int = 0  # logs flushed to the device
-    sync_seconds: float = 0.0  # time the rounds took to write and flush them
+    sync_seconds: float = 0.0  # duration of writing and flushing, summed over rounds
     sync_times: Histogram = field(default_factory=lambda: Histogram(LATENCY_BOUNDS_S))
     failures: int = 0
 
 
 class _Lane:
-    """One log, and what has gathered for it."""
+    """One log, and the batches queued for it."""
 
     __slots__ = (
         "checkpoint_at",
@@ -100,8 +97,8 @@ class _Lane:
         self.pending: PendingRecords | None = None
         self.gathered_bytes = 0
         self.is_gathered = False  # in the flusher's list for the next round
-        self.refusal: OSError | None = None  # why the log takes nothing: it could not be cut back
-        self.failing = False  # the last attempt failed: said once, until one succeeds
+        self.refusal: OSError | None = None  # why appends are refused: the log could not be cut back
+        self.failing = False  # the last attempt failed; logged once, until one succeeds
         self.retry_s = FIRST_RETRY_S
         self.checkpoint_at = 0.0
 
@@ -116,7 +113,7 @@ class _Failure:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a round hands back to the loop thread."""
+    """Results of a round for the loop thread."""
 
     durable: list[tuple[Hashable, int]] = field(default_factory=list)
     failures: list[_Failure] = field(default_factory=list)
@@ -136,7 +133,7 @@ class _Round:
 
 
 class Flusher:
-    """See the module. Every method belongs to the loop thread."""
+    """Queues batches and runs the rounds of one writer thread. Every public method belongs to the loop thread."""
 
     def __init__(
         self,
@@ -154,7 +151,7 @@ class Flusher:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.stats = FlusherStats()
-        self.queued_bytes = 0  # gathered, and in the running round
+        self.queued_bytes = 0  # queued, and in the running round
         self._loop = loop
         self._on_durable = on_durable
         self._on_failed = on_failed
@@ -182,7 +179,7 @@ class Flusher:
     def submit(
         self, log_id: Hashable, log: Log, batch: bytes | bytearray, last_offset: int, max_timestamp: int
     ) -> OSError | None:
-        """Append a batch that carries the log's next offsets. None: its fate will be told. Else: why it was refused."""
+        """Append a batch with the log's next offsets. Returns None, and a callback follows; or why it was refused."""
         lane = self._lanes.get(log_id) or self._new_lane(log_id, log)
         refusal = self._gather(lane, len(batch))
         if refusal is None:
@@ -190,7 +187,7 @@ class Flusher:
         return refusal
 
     def submit_pending(self, log_id: Hashable, log: Log, pending: PendingRecords, size_bytes: int) -> OSError | None:
-        """As `submit`, for records that the caller keeps in `pending` until the round starts."""
+        """Append like `submit`, for records that the caller keeps in `pending` until the round starts."""
         lane = self._lanes.get(log_id) or self._new_lane(log_id, log)
         refusal = self._gather(lane, size_bytes)
         if refusal is None:
@@ -226,15 +223,10 @@ class Flusher:
         self._schedule()
 
     def forget(self, log_id: Hashable) -> None:
-        """Let go of a log that was deleted or is about to be closed; what is gathered for it is dropped."""
+        """Release a log that was deleted or is about to be closed; batches queued for it are dropped."""
         lane = self._lanes.pop(log_id, None)
         if lane is not None:
             self._drop_gathered(lane)
-
-    def is_refusing(self, log_id: Hashable) -> bool:
-        """Whether the log takes nothing at the moment, because it could not be cut back yet."""
-        lane = self._lanes.get(log_id)
-        return lane is not None and lane.refusal is not None
 
     def _schedule(self) -> None:
         if not self._running and not self._scheduled and not self._closed:
@@ -271,14 +263,14 @@ class Flusher:
         outcome = _Outcome(bytes=round_.bytes)
         try:
             self._write(round_, outcome)
-        except Exception as error:  # a defect of ours: the batches must still get an answer, the thread must live
+        except Exception as error:  # a bug: the appends must still be answered, and the thread must go on
             LOG.exception("a flush round failed")
-            settled = {log_id for log_id, _ in outcome.durable} | {one.lane.log_id for one in outcome.failures}
+            answered = {log_id for log_id, _ in outcome.durable} | {one.lane.log_id for one in outcome.failures}
             for lane, _ in round_.work:
-                if lane.log_id not in settled:
+                if lane.log_id not in answered:
                     self._fail(lane, error, outcome)
         if round_.jobs:
-            self._hand_back(outcome)  # the answers need not wait for the jobs
+            self._hand_back(outcome)  # the responses need not wait for the jobs
             self._checkpoint(round_)
             outcome = _Outcome()
             for job, then in round_.jobs:
@@ -295,11 +287,11 @@ class Flusher:
         self._outcomes.append(outcome)
         try:
             self._loop.call_soon_threadsafe(self._collect)
-        except RuntimeError:  # the loop was closed under us: `close` collects
+        except RuntimeError:  # the loop was closed: `close` collects
             LOG.debug("the event loop is gone")
 
     def _write(self, round_: _Round, outcome: _Outcome) -> None:
-        """The writer's part: write, sync, move the high watermarks, and cut back what failed."""
+        """Run the writer's part of a round: write, sync, move the high watermarks, cut back logs that failed."""
         stats = self.stats
         stats.rounds += 1
         stats.bytes += round_.bytes
@@ -329,7 +321,7 @@ class Flusher:
         return True
 
     def _write_and_sync(self, work: list[tuple[_Lane, list[Entry]]], outcome: _Outcome) -> list[_Lane]:
-        """Append to each of these logs and flush it; returns those that are on the device."""
+        """Append to each log and flush it; returns the logs that are on the device."""
         if not work:
             return []
         started = self._clock()
@@ -371,11 +363,11 @@ class Flusher:
                 lane.checkpoint_at = now + self._checkpoint_interval_s
                 try:
                     lane.log.save_checkpoint()
-                except OSError as error:  # it only makes a later recovery better informed
+                except OSError as error:  # harmless: a later recovery knows less
                     LOG.warning("%s: no checkpoint: %s", lane.log.directory.name, error)
 
     def _collect(self) -> None:
-        """Tell what became of the rounds that ended, then start the next one."""
+        """Call back with the results of the rounds that ended, then start the next round."""
         while self._outcomes:
             outcome = self._outcomes.popleft()
             self.queued_bytes -= outcome.bytes
@@ -398,7 +390,7 @@ class Flusher:
             self._start_round()
 
     def _tell(self, callback: Callable[..., object], *args: object) -> None:
-        """Call back; a defect there must not stop the rounds, on which everybody else waits."""
+        """Call back; an error there must not stop the rounds, which all other appends need."""
         try:
             callback(*args)
         except Exception:
@@ -418,7 +410,7 @@ class Flusher:
     def _note_failure(self, failure: _Failure) -> None:
         lane, error = failure.lane, failure.error
         if self._lanes.get(lane.log_id) is not lane:
-            return  # forgotten meanwhile
+            return  # `forget` was called meanwhile
         is_repair = lane.refusal is not None
         if not lane.failing:
             lane.failing = True
@@ -455,7 +447,7 @@ class Flusher:
             self._gathered.remove(lane)
 
     def close(self) -> None:
-        """Write and sync what is queued, tell its fate, and end the thread. Blocks as long as the disk does."""
+        """Write and sync what is queued, call back, and end the thread. Blocks until the disk is done."""
         if self._closed:
             return
         self._closed = True

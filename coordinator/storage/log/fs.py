@@ -1,13 +1,12 @@
-"""The file layer of the log: the few acts durability is made of, each with its promise, behind one swappable interface.
+"""The file layer of the log: the file operations that durability needs, behind an interface that tests replace.
 
-POSIX promises less than programs like to believe. Bytes written are safe after `fdatasync` of their file returned; a
-name (of a file created, renamed or removed) is safe after `fsync` of its directory returned; a failed `fdatasync` may
-have dropped the dirty pages, and the next one reports success. The log therefore asks for each of these explicitly,
-and the tests swap in a file system that keeps exactly what was promised and forgets the rest
-(`tests/support/lossy_fs.py`): a forgotten sync is found by a test, not by a power cut.
+POSIX guarantees little. Written bytes are durable after `fdatasync` of their file; a created, renamed or removed name
+is durable after `fsync` of its directory; a failed `fdatasync` may have dropped the dirty pages, and the next one
+reports success. The log therefore asks for each sync explicitly. Tests use a file system that keeps exactly what was
+guaranteed and loses the rest (`tests/support/lossy_fs.py`), so a missing sync fails a test.
 
-Handles are objects, not numbers: a reader that still holds a segment which was deleted meanwhile reads the old file,
-never a new one that got the same number.
+Handles are objects, not descriptor numbers: a reader that holds a deleted segment reads the old file, never a new file
+that got the same number.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class File(Protocol):
-    """An open file. Reads may run in any thread, beside the one thread that writes."""
+    """An open file. Reads may run in any thread, concurrently with the one thread that writes."""
 
     def pread(self, size: int, position: int) -> bytes:
-        """Up to `size` bytes from `position`; fewer only at the end of the file."""
+        """Return up to `size` bytes from `position`; fewer only at the end of the file."""
 
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
         """Write all of `data`, or raise OSError with the file in an unknown state from `position` on."""
@@ -39,17 +38,17 @@ class File(Protocol):
         """Return when every byte written, and the size they need, is on the device."""
 
     def fsync(self) -> None:
-        """As `fdatasync`, and every other fact of the file too: used after a truncation."""
+        """`fdatasync` plus metadata: used after a truncation."""
 
     def size(self) -> int:
-        """Bytes in the file now."""
+        """Return the number of bytes in the file."""
 
     def close(self) -> None:
         """Close; a second call does nothing."""
 
 
 class FileSystem(Protocol):
-    """What the log needs of a file system. Every method may raise OSError."""
+    """Interface of a file system, as the log uses it. Every method may raise OSError."""
 
     def open(self, path: Path, *, create: bool = False) -> File:
         """Open for reading and writing; with `create`, make it if absent (its name is durable after `fsync_dir`)."""
@@ -59,7 +58,7 @@ class FileSystem(Protocol):
     def is_dir(self, path: Path) -> bool: ...
 
     def listdir(self, path: Path) -> list[str]:
-        """The names in a directory, sorted."""
+        """Return the names in a directory, sorted."""
 
     def mkdir(self, path: Path) -> None:
         """Make one directory; its name is durable after `fsync_dir` of its parent."""
@@ -78,17 +77,17 @@ class FileSystem(Protocol):
         """Return when every creation, renaming and removal in this directory is on the device."""
 
     def free_bytes(self, path: Path) -> int:
-        """Bytes an ordinary user may still write to the file system that holds `path`."""
+        """Return the bytes that an ordinary user may still write to the file system that holds `path`."""
 
     def total_bytes(self, path: Path) -> int:
-        """The size of the file system that holds `path`."""
+        """Return the size of the file system that holds `path`."""
 
     def lock(self, path: Path) -> File:
-        """Hold `path` (made if absent) until the handle is closed; BlockingIOError when another one holds it."""
+        """Lock `path` (made if absent) until the handle is closed; BlockingIOError if another process holds it."""
 
 
 class RealFile:
-    """A file descriptor with an owner: closed when the last holder lets go, at the latest."""
+    """`File` over a descriptor, which is closed at the latest when the last reference goes."""
 
     __slots__ = ("_fd",)
 
@@ -99,7 +98,7 @@ class RealFile:
         data = os.pread(self._fd, size, position)
         if len(data) == size or not data:
             return data
-        parts = [data]  # a signal or a network file system may answer in parts
+        parts = [data]  # a signal or a network file system may cause short reads
         got = len(data)
         while got < size and (more := os.pread(self._fd, size - got, position + got)):
             parts.append(more)
@@ -127,7 +126,7 @@ class RealFile:
         return os.fstat(self._fd).st_size
 
     def close(self) -> None:
-        fd, self._fd = self._fd, -1  # -1: every later call is EBADF, never somebody else's file
+        fd, self._fd = self._fd, -1  # -1: every later call is EBADF, never an operation on an unrelated file
         if fd >= 0:
             os.close(fd)
 
@@ -137,7 +136,7 @@ class RealFile:
 
 
 class RealFileSystem:
-    """The real thing."""
+    """`FileSystem` of the operating system."""
 
     def open(self, path: Path, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
@@ -193,12 +192,12 @@ class RealFileSystem:
 
 
 def _fsync(fd: int) -> None:
-    if sys.platform == "darwin":  # there, fsync only hands the bytes to the drive's cache
+    if sys.platform == "darwin":  # fsync on macOS only hands the bytes to the drive's cache
         try:
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
             return
         except OSError:
-            pass  # some file systems do not know it: the plain call is then the strongest there is
+            pass  # not supported by every file system: the plain call is the strongest one left
     os.fsync(fd)
 
 
@@ -209,12 +208,9 @@ def _fdatasync(fd: int) -> None:
         _fsync(fd)
 
 
-def write_atomically(fs: FileSystem, path: Path, data: bytes, *, writer: str = "") -> None:
-    """Replace a small file so that after a crash it holds the old bytes or the new ones, and after return the new.
-
-    `writer` becomes part of the temporary file's name. It must be unique where several may write the file at once.
-    """
-    temporary = path.with_name(f"{path.name}{writer}.tmp")
+def write_atomically(fs: FileSystem, path: Path, data: bytes, temporary_suffix: str = ".tmp") -> None:
+    """Replace a file. After a crash it holds either the old bytes or the new ones; after return the new ones."""
+    temporary = path.with_name(path.name + temporary_suffix)
     file = fs.open(temporary, create=True)
     try:
         file.truncate(0)  # a leftover of an earlier crash
@@ -227,7 +223,7 @@ def write_atomically(fs: FileSystem, path: Path, data: bytes, *, writer: str = "
 
 
 def read_whole(fs: FileSystem, path: Path) -> bytes:
-    """A small file's bytes."""
+    """Return the bytes of a small file."""
     file = fs.open(path)
     try:
         return file.pread(file.size(), 0)
@@ -236,7 +232,7 @@ def read_whole(fs: FileSystem, path: Path) -> bytes:
 
 
 def remove_directory(fs: FileSystem, path: Path) -> None:
-    """Remove a directory with everything in it. A directory that another process is adding to stays."""
+    """Remove a directory and its content. A directory to which another process is adding files stays."""
     if not fs.is_dir(path):
         return
     for name in fs.listdir(path):

@@ -1,13 +1,13 @@
-"""The sparse indexes of a segment: where in the file an offset is, and which offset a moment in time has.
+"""The sparse indexes of a segment: offset -> position in the file, and timestamp -> offset.
 
 Kafka's formats: `.index` holds pairs (int32 offset relative to the segment's base, int32 position in the file), and
 `.timeindex` pairs (int64 timestamp, int32 relative offset), each in growing order, one pair for about every
-`log.index.interval.bytes` of log. A lookup finds the last entry at or below what is sought; the segment then walks a
-few kilobytes of log from there.
+`log.index.interval.bytes` of log. A lookup finds the last entry at or below the key; the segment then reads a few
+kilobytes of log from there.
 
-An index only saves time. Its truth is the log: it is held in memory, written without haste, and rebuilt from the log
-whenever the file is missing, torn, out of order or points beyond the log. So nothing here needs to be durable.
-Thread rule: one thread appends, any thread looks up; cutting replaces the buffer, so a reader keeps what it had.
+An index only saves time: it is held in memory, and is rebuilt from the log if its file is missing, torn, out of order
+or points beyond the log. So it need not be durable.
+Threads: one thread appends, any thread looks up; cutting replaces the buffer, so a lookup keeps the buffer it has.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import struct
 from bisect import bisect_right
 from itertools import pairwise
 from pathlib import Path
-from typing import ClassVar, Final
+from typing import ClassVar, Final, Self
 
 from coordinator.storage.log.fs import FileSystem
 
@@ -24,11 +24,11 @@ MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
 
 class IndexDamagedError(Exception):
-    """The file is not a sound index; build it again from the log."""
+    """The file is not a valid index; rebuild it from the log."""
 
 
 class EntryTable:
-    """Entries of one fixed width, both columns growing, as they are in the file."""
+    """Pairs of integers in the layout of the file; both columns grow."""
 
     ENTRY: ClassVar[struct.Struct]
 
@@ -36,7 +36,7 @@ class EntryTable:
 
     def __init__(self, data: bytes | bytearray = b"", *, saved_bytes: int = 0) -> None:
         self._data = bytearray(data)
-        self._saved_bytes = saved_bytes  # how much of `_data` the file holds
+        self._saved_bytes = saved_bytes  # bytes of `_data` that are in the file
 
     def __len__(self) -> int:
         return len(self._data) // self.ENTRY.size
@@ -44,9 +44,6 @@ class EntryTable:
     def entry(self, number: int) -> tuple[int, int]:
         first, second = self.ENTRY.unpack_from(self._data, number * self.ENTRY.size)
         return first, second
-
-    def entries(self) -> list[tuple[int, int]]:
-        return [(first, second) for first, second in self.ENTRY.iter_unpack(bytes(self._data))]
 
     def last(self) -> tuple[int, int] | None:
         count = len(self)
@@ -56,8 +53,8 @@ class EntryTable:
         self._data += self.ENTRY.pack(first, second)
 
     def _floor(self, column: int, value: int) -> tuple[int, int] | None:
-        """The last entry whose `column` is at or below `value`."""
-        data = self._data  # a cut replaces the buffer: this lookup keeps the one it began with
+        """Return the last entry whose `column` is at or below `value`."""
+        data = self._data  # a cut replaces the buffer; this lookup keeps the old one
         width = self.ENTRY.size
         unpack = self.ENTRY.unpack_from
         number = bisect_right(range(len(data) // width), value, key=lambda i: unpack(data, i * width)[column]) - 1
@@ -75,7 +72,7 @@ class EntryTable:
         return len(self._data) - self._saved_bytes
 
     def save(self, fs: FileSystem, path: Path, *, durable: bool = False) -> None:
-        """Bring the file up to date; an empty table makes an empty file, as Kafka's tools expect."""
+        """Write unsaved entries to the file; an empty table makes an empty file, as Kafka's tools expect."""
         file = fs.open(path, create=True)
         try:
             if file.size() != self._saved_bytes:
@@ -89,7 +86,8 @@ class EntryTable:
             file.close()
 
     @classmethod
-    def _read(cls, fs: FileSystem, path: Path) -> bytes:
+    def load(cls, fs: FileSystem, path: Path, *, end: int) -> Self:
+        """Read and check the file. IndexDamagedError names the fault; the second column must lie in 0..end-1."""
         if not fs.exists(path):
             raise IndexDamagedError(f"{path.name} is missing")
         file = fs.open(path)
@@ -103,42 +101,34 @@ class EntryTable:
         for (a, b), (c, d) in pairwise(columns):
             if c <= a or d <= b:
                 raise IndexDamagedError(f"{path.name} is out of order")
-        return data
+        if columns and (columns[-1][1] >= end or min(columns[0]) < 0):
+            raise IndexDamagedError(f"{path.name} points outside the log")
+        return cls(data, saved_bytes=len(data))
 
 
 class OffsetIndex(EntryTable):
-    """Offsets relative to the segment's base -> positions in its file."""
+    """Maps offsets relative to the segment's base to positions in its file."""
 
     ENTRY = struct.Struct(">ii")
 
     __slots__ = ()
 
-    @classmethod
-    def load(cls, fs: FileSystem, path: Path, *, log_bytes: int) -> OffsetIndex:
-        """Read and check the file; IndexDamagedError says what is wrong with it."""
-        data = cls._read(fs, path)
-        table = cls(data, saved_bytes=len(data))
-        last = table.last()
-        if last is not None and (last[1] >= log_bytes or table.entry(0)[0] < 0 or table.entry(0)[1] < 0):
-            raise IndexDamagedError(f"{path.name} points outside the log")
-        return table
-
     def append(self, relative_offset: int, position: int) -> None:
-        """The batch that ends at `relative_offset` begins at `position`."""
+        """Add an entry: the batch that ends at `relative_offset` begins at `position`."""
         self._append(relative_offset, position)
 
     def position_of(self, relative_offset: int) -> int:
-        """A position at or before the batch that holds this offset, and close to it."""
+        """Return a position at or shortly before the batch that holds this offset."""
         found = self._floor(0, relative_offset)
         return found[1] if found else 0
 
     def floor_position(self, position: int) -> int:
-        """The start of a batch at or before this position, and close to it."""
+        """Return the start of a batch at or shortly before this position."""
         found = self._floor(1, position)
         return found[1] if found else 0
 
     def cut(self, relative_offset: int, position: int) -> None:
-        """Forget the entries at or beyond this offset or position."""
+        """Drop the entries at or beyond this offset or position."""
         count = len(self)
         while count and (self.entry(count - 1)[0] >= relative_offset or self.entry(count - 1)[1] >= position):
             count -= 1
@@ -146,35 +136,25 @@ class OffsetIndex(EntryTable):
 
 
 class TimeIndex(EntryTable):
-    """(timestamp, relative offset): nothing up to that offset is younger than the timestamp."""
+    """Entries (timestamp, relative offset): no record up to that offset has a later timestamp."""
 
     ENTRY = struct.Struct(">qi")
 
     __slots__ = ()
 
-    @classmethod
-    def load(cls, fs: FileSystem, path: Path, *, max_relative_offset: int) -> TimeIndex:
-        """Read and check the file; IndexDamagedError says what is wrong with it."""
-        data = cls._read(fs, path)
-        table = cls(data, saved_bytes=len(data))
-        last = table.last()
-        if last is not None and (last[1] > max_relative_offset or table.entry(0)[1] < 0):
-            raise IndexDamagedError(f"{path.name} points outside the log")
-        return table
-
     def maybe_append(self, timestamp: int, relative_offset: int) -> None:
-        """Add an entry if it says something new: timestamps and offsets only grow."""
+        """Add an entry if both its timestamp and its offset are above the last entry's."""
         last = self.last()
         if (timestamp > last[0] and relative_offset > last[1]) if last else timestamp >= 0:  # -1: no timestamp
             self._append(timestamp, relative_offset)
 
     def offset_before(self, timestamp: int) -> int:
-        """A relative offset before which no record is as young as `timestamp`."""
+        """Return a relative offset; every record before it is older than `timestamp`."""
         found = self._floor(0, timestamp)
         return found[1] if found else 0
 
     def cut(self, relative_offset: int) -> None:
-        """Forget the entries at or beyond this offset."""
+        """Drop the entries at or beyond this offset."""
         count = len(self)
         while count and self.entry(count - 1)[1] >= relative_offset:
             count -= 1

@@ -1,18 +1,14 @@
-"""The segments that a log has, as its checkpoint lists them: a start refuses when one is missing or has lost bytes.
+"""The list of a log's segments in `recovery-checkpoint`: a start fails if one is missing or has lost bytes.
 
-Offsets alone do not tell a missing segment: compaction leaves gaps, and retention moves the beginning. So
-`recovery-checkpoint` lists the first offset of each segment and how many bytes of its file were settled. It is written
-whenever the set changes, and in an order that a crash cannot turn into a false refusal:
+Offsets alone do not reveal a missing segment, since compaction leaves gaps and retention moves the start. The list
+holds the first offset of each segment and the acknowledged, synced bytes of its file. No crash causes a false refusal:
+* A segment is listed after its name is durable and everything below it is acknowledged.
+* Retention writes the list before it removes a file. A swap writes it before its intent is removed.
 
-* A segment is listed after its name is durable, and only when everything below it is settled: a failed write is cut
-  back without the list.
-* Retention and truncation write the list before they remove a file.
-* A replacement of segments rewrites the list before its intent is forgotten, at the start that repeats it as well.
-
-A directory without a list (written by an earlier version, or by Kafka) is taken as it is. So is one that a Kafka has
-served since: it may have rolled, merged and deleted segments. A Kafka makes `leader-epoch-checkpoint` when it loads a
-log and adds its epoch when it becomes the leader (org.apache.kafka `LeaderEpochFileCache.assign`), and nothing here
-writes that file, so the list counts only while the file is what it was.
+The list is ignored after a Kafka broker has served the log: it may have rolled, merged and deleted segments. Kafka adds
+its epoch to `leader-epoch-checkpoint` when it becomes the leader (`LeaderEpochFileCache.assign`); this package never
+writes that file, so the list is valid only while the file's checksum is unchanged. Without a list (an earlier version,
+or Kafka) nothing is checked.
 """
 
 from __future__ import annotations
@@ -33,13 +29,13 @@ _EPOCHS_NAME: Final = "leader-epoch-checkpoint"
 
 
 def leader_epochs(fs: FileSystem, directory: Path) -> int:
-    """A checksum of Kafka's file of leader epochs; `NO_EPOCHS` where there is none."""
+    """Return a checksum of Kafka's file of leader epochs; `NO_EPOCHS` if there is none."""
     path = directory / _EPOCHS_NAME
     return zlib.crc32(read_whole(fs, path)) if fs.exists(path) else NO_EPOCHS
 
 
 def inventory(segments: Sequence[Segment], log_start_offset: int, recovery_point: int) -> tuple[ListedSegment, ...]:
-    """The list of these segments: those that may not vanish, with the bytes that may not be cut from them."""
+    """Return the list of these segments: those that must not vanish, with the bytes that must not be cut from them."""
     finished = [
         ListedSegment(segment.base_offset, segment.size_bytes if segment.next_offset <= recovery_point else 0)
         for segment, successor in pairwise(segments)
@@ -52,7 +48,7 @@ def inventory(segments: Sequence[Segment], log_start_offset: int, recovery_point
 
 
 def refuse_loss(fs: FileSystem, directory: Path, bases: Sequence[int], checkpoint: Checkpoint) -> None:
-    """CorruptLogError if a listed segment is missing from these, or shorter than it was. Nothing was changed yet."""
+    """Raise CorruptLogError if a listed segment is not among `bases`, or shorter than listed. Changes nothing."""
     start = checkpoint.log_start_offset
     listed = dict(checkpoint.segments)
     known = sorted({*listed, *bases})
@@ -93,7 +89,7 @@ def _size(fs: FileSystem, path: Path) -> int:
 
 
 def note_replaced(fs: FileSystem, directory: Path, intent: Intent) -> None:
-    """Bring the list up to date after a replacement was carried out at a start; durable on return."""
+    """Update the list after a start has completed a swap; durable on return."""
     checkpoint = Checkpoint.read(fs, directory)
     if checkpoint is None or not checkpoint.segments:
         return

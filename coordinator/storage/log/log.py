@@ -1,15 +1,14 @@
-"""One append-only log of record batches: a directory of segments, in Kafka's layout, with three numbers.
+"""One append-only log of record batches: a directory of segments in Kafka's layout.
 
-`log_start_offset` is where it begins, `log_end_offset` the next offset to be given, and `high_watermark` divides what
-is settled from what is not: below it are records that readers may see and that a crash will not take; between it and
-the end are records on their way to the disk. Only the owner of durability (the flusher) moves it.
+`log_start_offset` is the first offset and `log_end_offset` the next one to be assigned. Records below `high_watermark`
+are acknowledged and visible to readers; records between it and the end are on their way to the disk. Only the flusher
+moves it.
 
-Threads: appending, flushing, cutting, rolling and deleting belong to one writer thread at a time. Reading may happen
-in any thread, beside the writer. Segments are held in a tuple that is replaced, never changed; a reader goes on with
-the one it began with, and a deleted segment's file stays open until its last reader lets go.
-
-Promises: what `flush` returned for survives a power cut. After a failed write or sync `cut_back` removes everything
-beyond the high watermark, from memory and disk, and moves to a new segment; nothing is taken before it succeeded.
+Threads: appending, flushing, cutting, rolling and deleting belong to one writer thread at a time. Any thread may read
+at the same time. The tuple of segments is replaced, never changed: a reader keeps the tuple it began with, and the file
+of a deleted segment stays open until its last reader is done.
+Guarantees: records survive a power cut once `flush` returned. After a failed write or sync nothing is accepted until
+`cut_back` has removed everything beyond the high watermark, from memory and disk, and begun a new segment.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _base_offset = attrgetter("base_offset")
 
 
 class LogConfig(NamedTuple):
-    """When a segment is full (Kafka's segment.bytes and segment.ms), and how dense its indexes are."""
+    """Limits of a segment (Kafka's segment.bytes and segment.ms), and the density of its indexes."""
 
     segment_bytes: int = 100 << 20
     segment_ms: int = 7 * 24 * 3600 * 1000  # in record time: between a segment's first batch and the new one
@@ -44,7 +43,7 @@ class LogConfig(NamedTuple):
 
 
 class Log:
-    """See the module. `recovery` says what opening it found."""
+    """A directory of segments with its offsets. `recovery` reports what opening the log found."""
 
     def __init__(
         self,
@@ -63,17 +62,17 @@ class Log:
         self.segments: tuple[Segment, ...] = tuple(segments)
         self.log_start_offset = max(checkpoint.log_start_offset, segments[0].base_offset)
         self.log_end_offset = max(segments[-1].next_offset, self.log_start_offset)
-        self.high_watermark = self.log_end_offset  # whatever was recovered is durable, and nobody else has a copy
+        self.high_watermark = self.log_end_offset  # recovered records are durable, and there is no other replica
         self._synced_offset = self.log_end_offset  # everything below is on the device
-        self._synced_position = segments[-1].size_bytes  # the same, in the newest segment's file
+        self._synced_position = segments[-1].size_bytes  # end of the synced bytes in the newest segment's file
         self._checkpoint = checkpoint
         self._leader_epochs = leader_epochs
-        self.owes_checkpoint = False  # a new segment is not in it yet, or there was no room for it
+        self.owes_checkpoint = False  # the file lacks a new segment, or there was no room to write it
         self._closed = False
-        self._is_suspect = False  # a write or sync failed: nothing goes on before `cut_back`
-        self._swap: swap.Intent | None = None  # decided, and not yet forgotten by the disk
+        self._is_suspect = False  # a write or sync failed: nothing is written before `cut_back`
+        self._swap: swap.Intent | None = None  # committed, and its file not yet removed
         self._swap_is_applied = False
-        self._swap_in_doubt = False  # a crash might carry out a replacement that was given up
+        self._swap_in_doubt = False  # a withdrawn intent may still be on disk, so a crash could carry it out
 
     def __repr__(self) -> str:
         return (
@@ -89,14 +88,14 @@ class Log:
         fs: FileSystem | None = None,
         evidence: Evidence = NO_EVIDENCE,
     ) -> Self:
-        """Open or create a log. CorruptLogError: durable records are damaged or gone, see `recovery.py`."""
+        """Open or create a log. CorruptLogError: durable records are damaged or gone (`recovery.py`)."""
         config = config or LogConfig()
         fs = fs or RealFileSystem()
         found = recover(directory, config.index_interval_bytes, fs, evidence)
         log = cls(directory, config, fs, found.segments, found.checkpoint, found.leader_epochs, found.report)
         if log.log_end_offset:
             try:
-                log.save_checkpoint()  # all of it is on the device now: the next start need not do this again
+                log.save_checkpoint()  # recovered records are on the device now, so the next start need not check them
             except OSError as error:
                 if error.errno not in NO_ROOM:
                     log.abandon()
@@ -114,23 +113,23 @@ class Log:
 
     @property
     def synced_offset(self) -> int:
-        """Every record below it is on the device."""
+        """Offset below which every record is on the device."""
         return self._synced_offset
 
     # writing: the writer thread
 
     def append(self, batch: bytes | bytearray, last_offset: int, max_timestamp: int) -> None:
-        """Write one batch that carries the next offsets. Durable after `flush`; on OSError call `cut_back`."""
+        """Write one batch with the next offsets. Durable after `flush`; on OSError call `cut_back`."""
         self.append_all((Entry(batch, last_offset, max_timestamp),))
 
     def append_all(self, entries: Sequence[Entry]) -> None:
-        """Write these batches in order, rolling where a segment is full; one system call per segment."""
+        """Write these batches in order, rolling when a segment is full; one system call per segment."""
         with self._suspect_if_it_fails():
             self._append_all(entries)
 
     @contextmanager
     def _suspect_if_it_fails(self) -> Iterator[None]:
-        """After a failed sync the next one would succeed and have saved nothing: whoever asks, it must not be asked."""
+        """Refuse writes after a failure: after a failed sync the next one would succeed without saving anything."""
         if self._is_suspect:
             raise OSError(errno.EIO, "an earlier write failed and was not cut back yet", str(self.directory))
         try:
@@ -176,7 +175,7 @@ class Log:
         self._synced_position = self.segments[-1].size_bytes
 
     def roll(self) -> Segment:
-        """Finish the newest segment and begin another; returns it. An empty one is as good as new."""
+        """Finish the newest segment and return a new one. An empty newest segment is returned as it is."""
         with self._suspect_if_it_fails():
             return self._roll()
 
@@ -194,10 +193,10 @@ class Log:
         return segment
 
     def cut_back(self) -> None:
-        """After a failed write or sync: remove everything beyond the high watermark, then begin a new segment.
+        """Remove everything beyond the high watermark after a failed write or sync, then begin a new segment.
 
-        Raises OSError while the disk still refuses; call it again later, and append nothing before it returned. What
-        is below the high watermark but not synced (policy `interval`) is checked and written once more.
+        Raises OSError while the disk still fails; call it again later, and append nothing before it returns. Bytes
+        below the high watermark that are not synced (policy `interval`) are checked and written once more.
         """
         self._remove_from(self.high_watermark)
         newest = self.segments[-1]
@@ -215,24 +214,6 @@ class Log:
         self._roll()
         self._is_suspect = False
 
-    def truncate_to(self, offset: int) -> None:
-        """Remove every record from `offset` on, durably. A batch that holds the offset goes as a whole."""
-        offset = max(offset, self.log_start_offset)
-        if offset >= self.log_end_offset:
-            return
-        self.finish_swap()  # doing it again later would bring back what is cut now
-        with self._suspect_if_it_fails():
-            if offset < self._checkpoint.recovery_point:
-                # Not `offset`: compaction may have left a gap before it, and recovery finds the end of the last batch.
-                holds_it = bisect_right(self.segments, offset, key=_base_offset) - 1
-                self._write_checkpoint(recovery_point=self.segments[holds_it].base_offset)
-            self.high_watermark = min(self.high_watermark, offset)
-            self._remove_from(offset)
-            self.high_watermark = min(self.high_watermark, self.log_end_offset)
-            self.segments[-1].file.fsync()
-            self.fs.fsync_dir(self.directory)
-            self._note_synced()
-
     def _remove_from(self, offset: int) -> None:
         """Drop segments that begin beyond `offset` and cut the one that holds it."""
         while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
@@ -249,7 +230,7 @@ class Log:
         self.log_end_offset = next_offset
 
     def _end_before(self, segment: Segment, position: int, offset: int) -> int:
-        """The next offset of a segment cut at `position`: `offset`, or less where a batch holds it inside."""
+        """Return the next offset of a segment cut at `position`: `offset`, or the start of the batch that holds it."""
         if position == segment.size_bytes:
             return offset
         return min(offset, int.from_bytes(segment.file.pread(8, position), "big"))
@@ -257,13 +238,13 @@ class Log:
     def delete_up_to(self, offset: int) -> int:
         """Move the start to `offset` (at most the high watermark), durably, and drop segments that end before it.
 
-        Returns how many segments went. The newest stays: `roll` first to let all of them go.
+        Returns the number of dropped segments. The newest stays: call `roll` first to drop all of them.
         """
         offset = min(offset, self.high_watermark)
         if offset <= self.log_start_offset:
             return 0
-        self.finish_swap()  # doing it again later would miss what goes now
-        self._write_checkpoint(log_start_offset=offset)  # first: a crash while files go must not bring records back
+        self.finish_swap()  # redoing the swap later would miss the segments dropped now
+        self._write_checkpoint(log_start_offset=offset)  # first, so that a crash here brings no record back
         self.log_start_offset = offset
         segments = self.segments
         count = 0
@@ -277,11 +258,11 @@ class Log:
         return count
 
     def replace_segments(self, prepared: PreparedSwap, at_step: swap.AtStep = swap.no_step) -> None:
-        """Put prepared segments in the place of the log's first ones, durably; then call `finish_swap`.
+        """Swap the log's first segments for prepared ones, durably; then call `finish_swap`.
 
-        Readers that have begun go on with the segments they have. SwapRefusedError: these are not the log's first
-        segments any more, or not all of it is settled. An OSError before the commit point leaves everything as it was;
-        one behind it is told as well, but the replacement stands (`is_swapping`), and `finish_swap` does the rest.
+        Active readers go on with the segments they have. SwapRefusedError: the log's first segments have changed, or
+        reach beyond the high watermark. An OSError before the commit point leaves everything as it was; after it the
+        error is raised too, but the swap is committed (`is_swapping`), and `finish_swap` completes it.
         """
         if self._is_suspect:
             raise OSError(errno.EIO, "an earlier write failed and was not cut back yet", str(self.directory))
@@ -290,7 +271,7 @@ class Log:
         old = self.segments
         facts = tuple([Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in old[:count]])
         if not count or facts != prepared.replaces or len(old) == count or old[count].base_offset > self.high_watermark:
-            raise SwapRefusedError(f"{self.directory.name} has changed since the replacement of segments was prepared")
+            raise SwapRefusedError(f"{self.directory.name} has changed since the swap of segments was prepared")
         try:
             swap.commit(self.fs, self.directory, at_step)
         except OSError:
@@ -308,16 +289,16 @@ class Log:
 
     @property
     def is_swapping(self) -> bool:
-        """Whether a replacement of segments has been decided and is not yet forgotten: `finish_swap` does that."""
+        """True while a committed swap waits for `finish_swap`."""
         return self._swap is not None
 
     @property
     def owes_swap(self) -> bool:
-        """Whether `finish_swap` has anything to do, if only to be sure that a replacement was given up."""
+        """True if `finish_swap` has work: a committed swap, or one whose withdrawal is not durable yet."""
         return self._swap is not None or self._swap_in_doubt
 
     def finish_swap(self, at_step: swap.AtStep = swap.no_step) -> None:
-        """Complete and forget a replacement of segments; does nothing if there is none."""
+        """Complete a swap and remove its intent; does nothing if there is none."""
         if self._swap is not None:
             self._apply_swap(self._swap, at_step)
             self._write_checkpoint()
@@ -328,12 +309,12 @@ class Log:
             self._swap_in_doubt = False
 
     def _give_up_swap(self) -> None:
-        with suppress(OSError):  # whoever must be sure tries it again
+        with suppress(OSError):  # `finish_swap` tries again
             swap.withdraw(self.fs, self.directory)
             self._swap_in_doubt = False
 
     def save_checkpoint(self) -> None:
-        """Note durably how far the log is synced; called now and then, so that damage below it can be told later."""
+        """Write durably how far the log is synced, so that a later start recognises damage below. Called periodically."""
         if self._closed:
             return
         self.owes_checkpoint = False
@@ -341,25 +322,20 @@ class Log:
             self._write_checkpoint()
         self.segments[-1].save_indexes()
 
-    def _checkpoint_now(
-        self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
-    ) -> Checkpoint:
+    def _checkpoint_now(self, *, log_start_offset: int | None = None, clean: bool = False) -> Checkpoint:
         newest = self.segments[-1]
         start = self.log_start_offset if log_start_offset is None else log_start_offset
-        # what is synced but not settled may yet be cut back
-        point = min(self._synced_offset, self.high_watermark) if recovery_point is None else recovery_point
+        point = min(self._synced_offset, self.high_watermark)  # synced records beyond it may yet be cut back
         clean_facts = (newest.base_offset, newest.size_bytes) if clean else (-1, -1)
         return Checkpoint(start, point, *clean_facts, self._leader_epochs, inventory(self.segments, start, point))
 
-    def _write_checkpoint(
-        self, *, log_start_offset: int | None = None, recovery_point: int | None = None, clean: bool = False
-    ) -> None:
-        checkpoint = self._checkpoint_now(log_start_offset=log_start_offset, recovery_point=recovery_point, clean=clean)
+    def _write_checkpoint(self, *, log_start_offset: int | None = None, clean: bool = False) -> None:
+        checkpoint = self._checkpoint_now(log_start_offset=log_start_offset, clean=clean)
         checkpoint.write(self.fs, self.directory)
         self._checkpoint = checkpoint
 
     def close(self) -> None:
-        """Flush, note that the end is in order, and let go of the files. A second call does nothing."""
+        """Flush, record a clean end, and close the files. A second call does nothing."""
         if self._closed:
             return
         self._closed = True
@@ -371,13 +347,13 @@ class Log:
             self.abandon()
 
     def abandon(self) -> None:
-        """Let go of the files and write nothing: the disk refuses, or a test crashes. Recovery sorts it out."""
+        """Close the files without writing: the disk fails, or a test crashes. The next start recovers the log."""
         self._closed = True
         for segment in self.segments:
             segment.file.close()
 
     def delete(self) -> None:
-        """Remove the log with its directory. It is first renamed to `<name>-delete`, in one durable step."""
+        """Remove the log with its directory, which is first renamed durably to `<name>-delete`."""
         self.abandon()
         gone = self.directory.with_name(self.directory.name + "-delete")
         if self.fs.is_dir(gone):
@@ -389,10 +365,10 @@ class Log:
     # reading: any thread
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool = True, up_to_offset: int | None = None) -> bytes:
-        """Whole batches from the one that holds `offset` on, as a Fetch answers them; empty at the end.
+        """Return whole batches from the one that holds `offset` on, as in a Fetch response; empty at the end.
 
-        Only batches that lie below `up_to_offset` (by default the high watermark) are served, from one segment at a
-        time, at most `max_bytes` of them; with `min_one` at least the first, however large.
+        All lie below `up_to_offset` (by default the high watermark) and in one segment. At most `max_bytes` are
+        returned; with `min_one` at least the first batch, however large.
         """
         end = self.log_end_offset
         if not self.log_start_offset <= offset <= end:
@@ -408,7 +384,7 @@ class Log:
         return b""
 
     def batches(self, from_offset: int = 0, *, chunk_bytes: int = 1 << 20) -> Iterator[tuple[BatchHeader, bytes]]:
-        """Every batch from the one that holds `from_offset` on, checksums verified; CorruptLogError where one fails."""
+        """Yield every batch from the one that holds `from_offset` on. CorruptLogError if a checksum does not match."""
         from_offset = max(from_offset, self.log_start_offset)
         for segment in self.segments:
             if segment.next_offset > from_offset:
@@ -416,7 +392,7 @@ class Log:
                     yield read_header(batch), batch
 
     def offset_for_timestamp(self, timestamp: int) -> tuple[int, int] | None:
-        """(timestamp, offset) of the first record at least as young as `timestamp`, below the high watermark."""
+        """Return (timestamp, offset) of the first record below the high watermark with at least this timestamp."""
         for segment in self.segments:
             if segment.max_timestamp >= timestamp:
                 start = segment.base_offset + segment.time_index.offset_before(timestamp)
@@ -426,7 +402,7 @@ class Log:
         return None
 
     def max_timestamp_offset(self) -> tuple[int, int] | None:
-        """(timestamp, offset) of the youngest record; the first of them if several share the timestamp."""
+        """Return (timestamp, offset) of the record with the highest timestamp; of the first one if several share it."""
         youngest = max(self.segments, key=attrgetter("max_timestamp"))  # max() keeps the first of equals
         if youngest.max_timestamp < 0:
             return None
@@ -447,7 +423,7 @@ class Log:
 
 
 def remove_tree(fs: FileSystem, directory: Path) -> None:
-    """Remove a log's directory and the files in it; it holds no directories."""
+    """Remove a log's directory and the files in it; it has no subdirectories."""
     for name in fs.listdir(directory):
         fs.unlink(directory / name)
     fs.rmdir(directory)

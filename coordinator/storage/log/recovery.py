@@ -1,25 +1,13 @@
-"""Opening a log's directory: what is believed, what is cut, what is refused, and a report that says so.
+"""Opening a log's directory: what is accepted, what is cut, and what is refused.
 
-Segments other than the newest were synced before their successor was made, so for them a look at their end and their
-indexes is enough; damage found there is loss of durable records, and the log does not open. The newest segment is
-read batch by batch unless the log was closed in order. Its sound beginning is kept. What follows the first unsound
-byte is cut, as Kafka does: under power loss the pages written since the last sync reach the disk in any order, so a
-damaged batch with sound ones behind it is nothing unusual there. But what was durable must not vanish in silence:
-
-* Damage below the recovery point, where everything had been synced, is refused: `CorruptLogError` names file, byte and
-  the way out. Another file may show a later recovery point (`Evidence`): a snapshot is made of synced records only.
-* A segment that is missing, or shorter than it was, is refused as well (`inventory.py`).
-* If sound batches follow the damage, the bytes to be cut are first kept in a file `<segment>.log.<position>.cut`.
-* Everything that was cut, kept, rebuilt or removed is in the `RecoveryReport`.
-
-Recovered bytes may be in the kernel's memory only: the last process was killed, the machine was not. Worse, a sync of
-that process may have failed, and the kernel believes pages clean that the device never got. So what lies beyond the
-recovery point is written once more, and all is synced, names too, before anyone may treat it as durable.
-
-What a crash left of a replacement of segments is settled first (`redo.py`).
-
-Files that are none of ours (`*.snapshot`, `leader-epoch-checkpoint`, `partition.metadata`, anything unknown) are left
-alone, so a directory taken from Kafka opens as it is.
+First a swap that a crash interrupted is completed (`redo.py`). Closed segments were synced before their successors were
+made, so only their ends and indexes are checked; damage there is loss of durable records: `CorruptLogError`. The newest
+segment is read batch by batch unless the log was closed cleanly, and cut at the first invalid byte as Kafka does. After
+a power loss valid batches may follow a damaged one; they are saved to `<segment>.log.<position>.cut` before the cut.
+Also refused are damage below the recovery point or below the offset of other `Evidence`, such as a snapshot, and a
+segment that is missing or shorter than listed (`inventory.py`).
+Bytes beyond the recovery point may be in the kernel's memory only, in pages that a failed sync left marked clean: they
+are written once more and synced. Unknown files and those of Kafka (`*.snapshot`, `partition.metadata`) are left alone.
 """
 
 from __future__ import annotations
@@ -50,34 +38,34 @@ from coordinator.storage.log.segment import (
 
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 _INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex)")
-# A place where a batch may begin: an offset below 2**48, a length below 2**24, format 2. The checksum decides.
+# Possible start of a batch: an offset below 2**48, a length below 2**24, format 2. The checksum decides.
 _BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 
 
 class Evidence(NamedTuple):
-    """A file beside a log that was made of records on disk: everything below the offset was there then."""
+    """A file that was made from the synced records of a log: all records below `offset` were on disk then."""
 
     offset: int
     file: str
 
 
 NO_EVIDENCE: Final = Evidence(0, "")
-FindEvidence = Callable[[FileSystem, Path, int], Evidence]  # of the partition that has this directory
+FindEvidence = Callable[[FileSystem, Path, int], Evidence]  # for a partition and its directory
 
 
 def no_evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
-    """There is no such file."""
+    """Return `NO_EVIDENCE`: there is no such file."""
     return NO_EVIDENCE
 
 
 class RemovedTail(NamedTuple):
-    """A tail that was removed at recovery."""
+    """Tail of a segment file that recovery removed."""
 
     file: str
     position: int
     bytes: int
     reason: str
-    sound_batches_behind: int = 0  # records that were lost although their own bytes are whole
+    sound_batches_behind: int = 0  # batches that were cut although their own bytes are valid
     kept_as: str | None = None
 
     def __str__(self) -> str:
@@ -92,27 +80,23 @@ class RemovedTail(NamedTuple):
 
 @dataclass(slots=True)
 class RecoveryReport:
-    """What opening a log found and did. `messages` are one sentence each, for the server's own log."""
+    """Report of opening a log. `messages` returns one sentence per item, for the daemon's log file."""
 
     directory: Path
-    clean: bool = False  # closed in order last time: nothing was checked beyond sizes and indexes
+    clean: bool = False  # closed cleanly last time: only sizes and indexes were checked
     segments: int = 0
     checked_bytes: int = 0
-    rewritten_bytes: int = 0  # beyond the recovery point: made durable by this start, if it was not before
+    rewritten_bytes: int = 0  # beyond the recovery point, made durable by this start
     cuts: list[RemovedTail] = field(default_factory=list)
     rebuilt: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    unsaved: list[str] = field(default_factory=list)  # files that the disk had no room for; a later start makes them
-    swapped: str = ""  # whose replacement of segments was carried out again: a plan's id
-
-    @property
-    def cut_bytes(self) -> int:
-        return sum(cut.bytes for cut in self.cuts)
+    unsaved: list[str] = field(default_factory=list)  # files for which the disk had no room; a later start writes them
+    swapped: str = ""  # id of the plan whose swap was completed; empty: none
 
     def messages(self) -> list[str]:
         lines = [str(cut) for cut in self.cuts]
         if self.swapped:
-            lines.append(f"finished the replacement of segments that {self.swapped} had begun")
+            lines.append(f"finished the swap of segments that {self.swapped} had begun")
         if self.rebuilt:
             lines.append(f"rebuilt the indexes of {', '.join(self.rebuilt)}")
         if self.removed:
@@ -124,16 +108,16 @@ class RecoveryReport:
 
 @dataclass(slots=True)
 class Recovered:
-    """What `Log.open` starts from. The last segment is the one to append to."""
+    """Recovered state of a log, for `Log.open`. The last segment is the one to append to."""
 
     segments: list[Segment]
     checkpoint: Checkpoint
-    leader_epochs: int  # see `inventory.leader_epochs`
+    leader_epochs: int  # checksum, from `inventory.leader_epochs`
     report: RecoveryReport
 
 
 def recover(directory: Path, index_interval_bytes: int, fs: FileSystem, evidence: Evidence = NO_EVIDENCE) -> Recovered:
-    """Open every segment of a directory, made if absent; see the module's promises."""
+    """Open every segment of a directory, which is made if absent. CorruptLogError: durable records are damaged."""
     report = RecoveryReport(directory)
     if not fs.is_dir(directory):
         fs.mkdir(directory)
@@ -160,15 +144,15 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem, evidence
     try:
         segments.extend(Segment.open(fs, segment_path(directory, base), index_interval_bytes) for base in bases)
         if segments:
-            _believe(segments, checkpoint, evidence, fs, report)
+            _check_segments(segments, checkpoint, evidence, fs, report)
         else:
             segments.append(Segment.create(fs, directory, start, index_interval_bytes))
         if segments[-1].next_offset < start:
-            # Deleted up to there, and what was deleted had not reached the disk. Go on from where the log was.
+            # Records up to `start` were deleted before they were on disk. Continue at the old end of the log.
             segments.append(Segment.create(fs, directory, start, index_interval_bytes))
             report.clean = False
         while len(segments) > 1 and segments[0].next_offset <= start and segments[1].base_offset <= start:
-            _drop(segments[0], segments, fs, report)  # a crash came before its deletion was complete
+            _drop(segments[0], segments, fs, report)  # a crash interrupted its deletion
         if not report.clean:
             fs.fsync_dir(directory)
             fs.fsync_dir(directory.parent)
@@ -181,12 +165,12 @@ def recover(directory: Path, index_interval_bytes: int, fs: FileSystem, evidence
 
 
 def segment_bases(names: list[str]) -> list[int]:
-    """The first offsets of the segments among these file names, in order."""
+    """Return the first offsets of the segments among these file names, in order."""
     return sorted(int(name[:20]) for name in names if _SEGMENT_NAME.fullmatch(name))
 
 
 def _tidy(directory: Path, names: list[str], bases: list[int], fs: FileSystem, report: RecoveryReport) -> None:
-    """Remove indexes without a log, and a checkpoint half written."""
+    """Remove indexes without a log file, and an unfinished checkpoint."""
     for name in names:
         orphan = _INDEX_NAME.fullmatch(name)
         if (orphan and int(orphan[1]) not in bases) or name == RECOVERY_CHECKPOINT_NAME + ".tmp":
@@ -194,36 +178,36 @@ def _tidy(directory: Path, names: list[str], bases: list[int], fs: FileSystem, r
             report.removed.append(name)
 
 
-def _believe(
+def _check_segments(
     segments: list[Segment],
     checkpoint: Checkpoint | None,
     evidence: Evidence,
     fs: FileSystem,
     report: RecoveryReport,
 ) -> None:
-    """Check each segment as far as it needs it; drop the empty ones that failed rolls left."""
+    """Check each segment as far as necessary; drop the empty ones that failed rolls left."""
     newest = segments[-1]
     filled = [segment for segment in segments if segment.file.size()]
     empty = [segment for segment in segments if segment not in filled]
     last = filled[-1] if filled else None
     for segment, successor in pairwise(filled):
-        _believe_finished(segment, successor, fs, report)
+        _check_finished(segment, successor, fs, report)
     if checkpoint and (checkpoint.clean_segment, checkpoint.clean_size) == (newest.base_offset, newest.file.size()):
         report.clean = _load(newest)
     if report.clean:
         in_use = newest
         if last and last is not newest:
-            _believe_finished(last, newest, fs, report)
+            _check_finished(last, newest, fs, report)
         _refuse_loss(newest, None, checkpoint, evidence)
     else:
         end = 0
         if last:
-            _believe_newest(last, checkpoint, evidence, fs, report, gap_may_follow=last is not newest)
+            _check_newest(last, checkpoint, evidence, fs, report, gap_may_follow=last is not newest)
             end = last.next_offset
-        # An empty segment that begins inside another comes from a roll that failed; so does all that follows one.
+        # An empty segment that begins inside another comes from a failed roll, and so do all that follow it.
         in_use = next((segment for segment in empty if segment.base_offset >= end), newest if last is None else last)
         if in_use is not last:
-            _believe_newest(in_use, checkpoint, evidence, fs, report)
+            _check_newest(in_use, checkpoint, evidence, fs, report)
     for segment in empty:
         if segment is not in_use:
             _drop(segment, segments, fs, report)
@@ -237,7 +221,7 @@ def _load(segment: Segment) -> bool:
     return True
 
 
-def _believe_finished(segment: Segment, successor: Segment, fs: FileSystem, report: RecoveryReport) -> None:
+def _check_finished(segment: Segment, successor: Segment, fs: FileSystem, report: RecoveryReport) -> None:
     try:
         segment.load()
     except IndexDamagedError:
@@ -252,7 +236,7 @@ def _believe_finished(segment: Segment, successor: Segment, fs: FileSystem, repo
         _save_indexes(segment, report, is_finished=True)
         report.rebuilt.append(segment.path.name)
     if segment.next_offset > successor.base_offset:
-        # The successor was made after a failed write, when the end of this file was cut; that cut never arrived.
+        # The successor was made after a failed write and a cut of this file, and the cut was not durable.
         position = segment.locate(successor.base_offset)
         _cut(segment, position, successor.base_offset, "records that the next segment replaces", fs, report)
 
@@ -264,7 +248,7 @@ def _drop(segment: Segment, segments: list[Segment], fs: FileSystem, report: Rec
     report.removed.append(segment.path.name)
 
 
-def _believe_newest(
+def _check_newest(
     segment: Segment,
     checkpoint: Checkpoint | None,
     evidence: Evidence,
@@ -288,7 +272,7 @@ def _believe_newest(
 
 
 def _save_indexes(segment: Segment, report: RecoveryReport, *, is_finished: bool = False) -> None:
-    """A full disk does not keep a log from opening: an index that is not saved is built again at the next start."""
+    """Save the indexes unless the disk is full: the next start then builds them again."""
     try:
         segment.save_indexes(durable=is_finished, final=is_finished)
     except OSError as error:
@@ -298,7 +282,7 @@ def _save_indexes(segment: Segment, report: RecoveryReport, *, is_finished: bool
 
 
 def _refuse_loss(newest: Segment, damage: Damage | None, checkpoint: Checkpoint | None, evidence: Evidence) -> None:
-    """CorruptLogError if the sound part of the newest segment ends below an offset that was on disk."""
+    """Raise CorruptLogError if the valid part of the newest segment ends below an offset that was on disk."""
     known = [evidence]
     if checkpoint:
         known.append(Evidence(checkpoint.recovery_point, RECOVERY_CHECKPOINT_NAME))
@@ -314,7 +298,7 @@ def _refuse_loss(newest: Segment, damage: Damage | None, checkpoint: Checkpoint 
 
 
 def _refuse_old_format(segment: Segment, damage: Damage) -> None:
-    """A sound message of the format before Kafka 0.11 is no torn write: cutting it would throw a whole log away."""
+    """Raise CorruptLogError for a valid message of the format before Kafka 0.11, since a cut would drop a whole log."""
     head = segment.file.pread(SIZE_PREFIX_BYTES, damage.position)
     size = int.from_bytes(head[8:12], "big", signed=True)
     if not 5 <= size <= segment.file.size() - damage.position - SIZE_PREFIX_BYTES:
@@ -327,7 +311,7 @@ def _refuse_old_format(segment: Segment, damage: Damage) -> None:
 def _cut(
     segment: Segment, position: int, next_offset: int, reason: str, fs: FileSystem, report: RecoveryReport
 ) -> None:
-    """End a segment's file at `position`, keeping aside what holds sound batches; durable on return."""
+    """Cut a segment's file at `position`, saving the tail if it holds valid batches; durable on return."""
     size = segment.file.size()
     tail = segment.file.pread(size - position, position)
     sound = _sound_batches(tail, next_offset)
@@ -349,7 +333,7 @@ def _cut(
 
 
 def _sound_batches(tail: bytes, least_offset: int) -> int:
-    """How many whole batches, with right checksums and later offsets, these bytes hold somewhere."""
+    """Count the whole batches in these bytes that have a valid checksum and an offset of at least `least_offset`."""
     found = 0
     position = 0
     while match := _BATCH_BEGINS.search(tail, position):

@@ -1,12 +1,12 @@
-"""At start: what a crash left of a replacement of segments is finished or swept away, ours and Kafka's alike.
+"""Completes or removes at start a swap of segments that a crash interrupted, of this package or of Kafka.
 
-Ours says what it wants in `swap.json` (see `swap.py`): it is carried out, and whatever else was staged goes.
+An intent in `swap.json` (see `swap.py`) is carried out, and other staged files are removed.
 
-Kafka says it with suffixes. Its cleaner writes `.cleaned` files, renames them to `.swap` from the last to the first,
-renames what they replace to `.deleted`, and takes `.swap` away. On start `.deleted` and `.cleaned` files go; so do
-`.swap` files at or beyond the first `.cleaned` one, since that set was not complete; what lies in the range of offsets
-that the other `.swap` files cover goes, and they take its place (org.apache.kafka `LogLoader.load`). We come to the
-same end by writing it down as an intent of our own first: then a second crash does no harm either.
+Kafka marks a swap by suffixes. Its cleaner writes `.cleaned` files, renames them to `.swap` from the last to the first,
+renames the replaced files to `.deleted`, and removes `.swap` from the names. At start, `.deleted` and `.cleaned` files
+are removed, and so are `.swap` files at or beyond the first `.cleaned` one, because that set was not complete. The
+other `.swap` files replace the segments in their range of offsets (Kafka's `LogLoader.load`). The same result is
+reached here by writing an intent first, so that a second crash does no harm.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from coordinator.storage.log.swap import (
     write_draft,
 )
 
-KAFKA: Final = "kafka"  # in place of a plan's id
+KAFKA: Final = "kafka"  # instead of a plan's id
 _SWAP: Final = ".swap"
 _DELETED: Final = ".deleted"
 _FILE: Final = re.compile(r"(\d{20})\.(?:log|index|timeindex|txnindex)(\.cleaned|\.swap|\.deleted)?")
-_WALK_INDEX_BYTES: Final = 1 << 30  # nothing is looked up: no index is needed
+_WALK_INDEX_BYTES: Final = 1 << 30  # no lookups, so no index is needed
 
 
 def _nothing(_: Intent) -> None:
@@ -51,10 +51,10 @@ def _nothing(_: Intent) -> None:
 def recover(
     fs: FileSystem, directory: Path, at_step: AtStep = no_step, note: Callable[[Intent], None] = _nothing
 ) -> tuple[Intent | None, list[str]]:
-    """Before anything else looks at a directory: (what was carried out, the strays that were removed).
+    """Return (the intent that was carried out, the stray files that were removed). Run it before any other access.
 
-    `note` is called for an intent that was carried out, before it is forgotten: a crash in between repeats both.
-    CorruptLogError: the files are not what the intent names; nothing was lost, and nothing may go on.
+    `note` is called with an intent that was carried out, before the intent is removed: a crash in between repeats both.
+    CorruptLogError: the files differ from what the intent names; nothing was lost, and the log must not be opened.
     """
     removed: list[str] = []
     intent = read_intent(fs, directory)
@@ -74,12 +74,12 @@ def recover(
 
 
 def is_needed(names: list[str]) -> bool:
-    """Whether a directory with these names has anything for `recover` to do."""
+    """Return True if `recover` has work in a directory with these names."""
     return any(name.startswith(INTENT_NAME) or ((found := _FILE.fullmatch(name)) and found[2]) for name in names)
 
 
 def _intent_of_kafka(fs: FileSystem, directory: Path, removed: list[str], at_step: AtStep) -> Intent | None:
-    """What Kafka's suffixes mean, as an intent; removes the files that mean nothing."""
+    """Return the intent that Kafka's suffixes express; removes files of an incomplete or finished swap."""
     found = [match for name in fs.listdir(directory) if (match := _FILE.fullmatch(name))]
     by_suffix = {suffix: [one for one in found if one[2] == suffix] for suffix in (None, CLEANED, _SWAP, _DELETED)}
     first_cleaned = min((int(one[1]) for one in by_suffix[CLEANED]), default=1 << 63)
@@ -89,7 +89,7 @@ def _intent_of_kafka(fs: FileSystem, directory: Path, removed: list[str], at_ste
         at_step(SwapStep.REMOVE_STRAY)
         fs.unlink(directory / name)
     if useless:
-        fs.fsync_dir(directory)  # before the `.cleaned` files that made some of them useless
+        fs.fsync_dir(directory)  # before `.cleaned` files are removed, which show that a set is incomplete
         removed += useless
     swaps = [one[0] for one in by_suffix[_SWAP] if one not in incomplete]
     if not swaps:
@@ -106,14 +106,14 @@ def _intent_of_kafka(fs: FileSystem, directory: Path, removed: list[str], at_ste
 def _add(fs: FileSystem, directory: Path, name: str) -> Add:
     file = fs.open(directory / name)
     try:
-        file.fsync()  # it may have come here by a copy
+        file.fsync()  # it may be a copy that was never synced
     finally:
         file.close()
     return Add(name.removesuffix(_SWAP), name, *fingerprint(fs, directory / name))
 
 
 def _extent(fs: FileSystem, directory: Path, add: Add) -> tuple[int, int]:
-    """The offsets that a `.swap` segment covers."""
+    """Return the range of offsets that a `.swap` segment covers."""
     segment = Segment(fs, directory / add.name, fs.open(directory / add.staged), _WALK_INDEX_BYTES)
     try:
         damage = segment.scan()
@@ -123,6 +123,6 @@ def _extent(fs: FileSystem, directory: Path, add: Add) -> tuple[int, int]:
         raise CorruptLogError(
             directory / add.staged,
             damage.position,
-            f"{damage.reason}, in a segment that a cleaner was about to put in place; restore the file from a copy",
+            f"{damage.reason}, in a segment that a cleaner was about to swap in; restore the file from a copy",
         )
     return segment.base_offset, segment.next_offset

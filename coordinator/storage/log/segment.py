@@ -1,11 +1,10 @@
 """One segment: a file of record batches named after its first offset, with its two sparse indexes beside it.
 
-The segment knows where whole batches begin and end, and nothing of what they hold. One thread appends; any thread
-reads, because a batch counts only once `size_bytes` and `next_offset` include it, and bytes below them never change.
-Offsets within a segment grow but may have gaps: compaction keeps the offsets of the batches that survive.
+A segment knows where batches begin and end, but not their records. One thread appends; any thread may read, because a
+batch is visible only after `size_bytes` and `next_offset` include it, and bytes below them never change. Offsets within
+a segment grow but may have gaps: compaction keeps the offsets of the surviving batches.
 
-`scan` is how a file is believed after a crash: batch after batch, each with its size, its format, its place in the
-order of offsets and its CRC-32C, up to the first that does not hold.
+After a crash `scan` checks each batch (size, format, order of offsets, CRC-32C) up to the first invalid one.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from coordinator.storage.log.fs import File, FileSystem
 from coordinator.storage.log.index import MAX_RELATIVE_OFFSET, IndexDamagedError, OffsetIndex, TimeIndex
 
 BATCH_HEADER_BYTES: Final = 61
-SIZE_PREFIX_BYTES: Final = 12  # base offset and length: what the length does not count
+SIZE_PREFIX_BYTES: Final = 12  # base offset and length, which the length field does not count
 _CRC_FROM: Final = 21  # the checksum covers everything from the attributes on
 _NO_TIMESTAMP: Final = -1
 _SCAN_CHUNK: Final = 1 << 20
@@ -34,7 +33,7 @@ _FACTS = struct.Struct(">qi4xbIHi8xq")  # base offset, length, magic, crc, attri
 
 
 class Entry(NamedTuple):
-    """A batch to append, with the facts the log needs of it, so that it need not parse what its caller just built."""
+    """A batch to append, with the values the log needs, so that it need not parse the batch."""
 
     batch: bytes | bytearray
     last_offset: int
@@ -42,14 +41,14 @@ class Entry(NamedTuple):
 
 
 class Damage(NamedTuple):
-    """Where a scan stopped before the end of the file, and why."""
+    """Position at which a scan stopped before the end of the file, and the reason."""
 
     position: int
     reason: str
 
 
 class BatchExtent(NamedTuple):
-    """One whole batch in a file."""
+    """Position and offsets of one whole batch in a file."""
 
     position: int
     size: int
@@ -58,17 +57,17 @@ class BatchExtent(NamedTuple):
 
 
 def segment_path(directory: Path, base_offset: int, suffix: str = ".log") -> Path:
-    """`00000000000000000042.log`: Kafka's name for a segment file."""
+    """Return Kafka's name for a segment file, such as `00000000000000000042.log`."""
     return directory / f"{base_offset:020d}{suffix}"
 
 
 def whole_batches(
     file: File, position: int, end: int, chunk_bytes: int = _SCAN_CHUNK
 ) -> Iterator[tuple[int, bytes, int, int]]:
-    """(position in the file, buffer, where in the buffer, size) of each batch that lies whole before `end`."""
+    """Yield (position in the file, buffer, position in the buffer, size) of each whole batch before `end`."""
     chunk_bytes = max(chunk_bytes, _WALK_CHUNK)
     buffer = b""
-    start = position  # of `buffer` in the file
+    start = position  # position of `buffer` in the file
     while end - position >= SIZE_PREFIX_BYTES:
         at = position - start
         if at + SIZE_PREFIX_BYTES > len(buffer):
@@ -87,7 +86,7 @@ def whole_batches(
 
 
 def fault_in_batch(buffer: bytes, at: int, size: int, least_offset: int) -> str | None:
-    """Why these bytes are not a sound batch whose first offset is at or beyond `least_offset`; None if they are."""
+    """Return why these bytes are not a valid batch with offsets from `least_offset` on; None if they are."""
     base_offset, _, magic, crc, _, last_delta, _ = _FACTS.unpack_from(buffer, at)
     if magic != 2:
         return f"record batch format {magic} (only format 2 is known)"
@@ -134,7 +133,7 @@ class Segment:
         self.next_offset = self.base_offset
         self.max_timestamp = _NO_TIMESTAMP
         self.max_timestamp_offset = self.base_offset
-        self._rolling_timestamp = _NO_TIMESTAMP  # of the first batch: the age of a segment counts from it
+        self._rolling_timestamp = _NO_TIMESTAMP  # of the first batch, from which the segment's age counts
         self._bytes_since_index = 0
 
     def __repr__(self) -> str:
@@ -142,19 +141,19 @@ class Segment:
 
     @property
     def first_timestamp(self) -> int:
-        """The latest of the first batch: the age of a segment counts from it. -1: there is none."""
+        """Highest timestamp of the first batch, from which the segment's age counts; -1 if there is none."""
         return self._rolling_timestamp
 
     # opening
 
     @classmethod
     def create(cls, fs: FileSystem, directory: Path, base_offset: int, index_interval_bytes: int) -> Segment:
-        """A new, empty segment; its name is durable after the directory's sync."""
+        """Create an empty segment; its name is durable after a sync of the directory."""
         path = segment_path(directory, base_offset)
         file = fs.open(path, create=True)
         try:
             if file.size():
-                file.truncate(0)  # a leftover that never became part of the log
+                file.truncate(0)  # a leftover that was never part of the log
                 file.fsync()
         except OSError:
             file.close()
@@ -163,14 +162,14 @@ class Segment:
 
     @classmethod
     def open(cls, fs: FileSystem, path: Path, index_interval_bytes: int) -> Segment:
-        """An existing file, nothing of it believed yet: call `load` or `scan` next."""
+        """Open an existing file unchecked: call `load` or `scan` next."""
         return cls(fs, path, fs.open(path), index_interval_bytes)
 
     @classmethod
     def open_staged(cls, fs: FileSystem, path: Path, suffix: str, index_interval_bytes: int) -> Segment:
-        """A finished file that is to become `path`: it and its indexes still have `suffix` behind their names. Loaded.
+        """Open and load a finished file that will become `path`; its name and those of its indexes end in `suffix`.
 
-        Errors as `load`.
+        Raises the errors of `load`.
         """
         segment = cls(fs, path, fs.open(path.with_name(path.name + suffix)), index_interval_bytes)
         try:
@@ -181,15 +180,15 @@ class Segment:
         return segment
 
     def load(self, suffix: str = "") -> None:
-        """Believe a file that was synced when it was finished: its indexes, and the few batches behind their end.
+        """Load a file that was synced when it was finished: its indexes, and the few batches after their last entries.
 
-        IndexDamagedError: an index does not fit, because it or the log is damaged; `scan` builds it, or tells.
+        IndexDamagedError: an index does not match, because it or the log is damaged; `scan` rebuilds it or reports it.
         """
         self._reset()
         size = self.file.size()
         if size == 0:
             return
-        index = OffsetIndex.load(self._fs, self.path.with_suffix(".index" + suffix), log_bytes=size)
+        index = OffsetIndex.load(self._fs, self.path.with_suffix(".index" + suffix), end=size)
         last = index.last()
         start = last[1] if last else 0
 
@@ -199,10 +198,10 @@ class Segment:
 
         end, damage = self._check_batches(start, size, self.base_offset, note)
         if damage:
-            raise IndexDamagedError(f"{self.path.stem}.index does not fit the log")  # or the log is damaged: scan tells
+            raise IndexDamagedError(f"{self.path.stem}.index does not fit the log")  # or the log is: see `scan`
         last_offset = self._last_offset_before(start, end)
         time_index = TimeIndex.load(
-            self._fs, self.path.with_suffix(".timeindex" + suffix), max_relative_offset=last_offset - self.base_offset
+            self._fs, self.path.with_suffix(".timeindex" + suffix), end=last_offset + 1 - self.base_offset
         )
         youngest = time_index.last()
         if youngest is None:
@@ -215,9 +214,9 @@ class Segment:
         self.size_bytes = size
 
     def scan(self) -> Damage | None:
-        """Read the whole file, build the indexes anew, and stop at the first byte that is not a sound batch.
+        """Read the whole file, rebuild the indexes, and stop at the first invalid batch.
 
-        Afterwards the segment ends there; the file itself is not touched. Returns why it stopped early, if it did.
+        The segment ends there afterwards; the file is not changed. Returns the damage, None if it reached the end.
         """
         self._reset()
         _, damage = self._check_batches(0, self.file.size(), self.base_offset, self._note)
@@ -226,7 +225,7 @@ class Segment:
     def _check_batches(
         self, position: int, size: int, least_offset: int, note: Callable[[int, int, int, int], None]
     ) -> tuple[int, Damage | None]:
-        """Check each batch from `position` on; (where the sound ones end, why not at `size`)."""
+        """Check each batch from `position` on. Returns (end of the valid ones, damage if that is not `size`)."""
         for found, buffer, at, batch_size in whole_batches(self.file, position, size):
             fault = fault_in_batch(buffer, at, batch_size, least_offset)
             if fault:
@@ -252,7 +251,7 @@ class Segment:
     # writing: one thread
 
     def append(self, entries: Sequence[Entry]) -> None:
-        """Write these batches in one go. After an OSError the file holds anything from `size_bytes` on: cut it."""
+        """Write these batches in one call. After an OSError the bytes from `size_bytes` on are undefined: cut them."""
         if len(entries) == 1:
             self.file.pwrite(entries[0].batch, self.size_bytes)
         else:
@@ -273,14 +272,14 @@ class Segment:
             self._bytes_since_index = 0
         self._bytes_since_index += size
         self.next_offset = last_offset + 1
-        self.size_bytes = position + size  # last: from here on readers see the batch
+        self.size_bytes = position + size  # last, because it makes the batch visible to readers
 
     def must_roll(
         self, run: Sequence[Entry], run_bytes: int, entry: Entry, segment_bytes: int, segment_ms: int
     ) -> bool:
-        """Whether a batch belongs into the next segment, when `run` is about to be written to this one.
+        """Return True if `entry` belongs into the next segment, when `run` is about to be written to this one.
 
-        By size, by age in record time, or because the index cannot reach so far. An empty segment takes any batch.
+        Limits are the size, the age in record time, and the range of the index. An empty segment takes any batch.
         """
         if run:
             oldest = self._rolling_timestamp if self.size_bytes else run[0].max_timestamp
@@ -295,19 +294,19 @@ class Segment:
         )
 
     def finish(self) -> None:
-        """Make everything durable, indexes too: nobody will write to this segment any more."""
+        """Make the file and its indexes durable; the segment is not written afterwards."""
         self.file.fdatasync()
         self.save_indexes(durable=True, final=True)
 
     def save_indexes(self, *, durable: bool = False, final: bool = False, suffix: str = "") -> None:
-        """Bring the index files up to date; a finished segment's last time entry is its youngest record."""
+        """Update the index files. The last time entry of a finished segment is its highest timestamp."""
         if final and self.size_bytes:
             self.time_index.maybe_append(self.max_timestamp, self.max_timestamp_offset - self.base_offset)
         self.index.save(self._fs, self.path.with_suffix(".index" + suffix), durable=durable)
         self.time_index.save(self._fs, self.path.with_suffix(".timeindex" + suffix), durable=durable)
 
     def cut(self, position: int, next_offset: int) -> None:
-        """Drop every batch from `position` on, here and in the file; durable after `file.fsync`."""
+        """Drop every batch from `position` on, in memory and in the file; durable after `file.fsync`."""
         self.file.truncate(position)
         relative = next_offset - self.base_offset
         self.index.cut(relative, position)
@@ -319,7 +318,7 @@ class Segment:
             self.max_timestamp, self.max_timestamp_offset = youngest[0], self.base_offset + youngest[1]
         else:
             self.max_timestamp, self.max_timestamp_offset = _NO_TIMESTAMP, self.base_offset
-        for _, buffer, at, _ in whole_batches(self.file, start, position):  # what the indexes do not cover yet
+        for _, buffer, at, _ in whole_batches(self.file, start, position):  # batches that the indexes do not cover yet
             base_offset, _, _, _, _, last_delta, max_timestamp = _FACTS.unpack_from(buffer, at)
             if max_timestamp > self.max_timestamp:
                 self.max_timestamp, self.max_timestamp_offset = max_timestamp, base_offset + last_delta
@@ -330,21 +329,21 @@ class Segment:
         self.size_bytes = position
 
     def check_from(self, position: int) -> None:
-        """CorruptLogError unless the bytes from `position` on, as the kernel has them, are sound batches."""
+        """Raise CorruptLogError unless the bytes from `position` on, as the kernel has them, are valid batches."""
         _, damage = self._check_batches(position, self.size_bytes, self.base_offset, lambda *_: None)
         if damage:
             raise CorruptLogError(self.path, damage.position, damage.reason)
 
     def rewrite(self, position: int) -> None:
-        """Write the bytes from `position` on once more, so that a sync has something to do.
+        """Write the bytes from `position` on once more, so that the next sync writes them to the device.
 
-        A failed sync may leave pages in the kernel's memory that it believes clean and the device never got.
+        A failed sync may leave pages in the kernel's memory that are marked clean but are not on the device.
         """
         for start in range(position, self.size_bytes, _SCAN_CHUNK):
             self.file.pwrite(self.file.pread(min(_SCAN_CHUNK, self.size_bytes - start), start), start)
 
     def delete(self) -> None:
-        """Remove the files; readers that hold the segment go on. The log first: an index alone is nothing."""
+        """Remove the files, the log file first, since an index alone is ignored. Active readers keep the open file."""
         self._fs.unlink(self.path)
         for suffix in (".index", ".timeindex"):
             path = self.path.with_suffix(suffix)
@@ -354,7 +353,7 @@ class Segment:
     # reading: any thread
 
     def locate(self, offset: int) -> int:
-        """Where the first batch begins that holds `offset` or lies behind it; `size_bytes` if there is none."""
+        """Return the position of the first batch that holds `offset` or a later one; `size_bytes` if there is none."""
         end = self.size_bytes
         if offset >= self.next_offset:
             return end
@@ -362,7 +361,7 @@ class Segment:
         return extent.position if extent else end
 
     def _first_extent(self, position: int, end: int, offset: int) -> BatchExtent | None:
-        """The first batch from `position` on whose last offset is `offset` or more. Reads headers, not batches."""
+        """Return the first batch from `position` on whose last offset is at least `offset`. Reads headers only."""
         buffer = b""
         start = position
         while end - position >= BATCH_HEADER_BYTES:
@@ -370,7 +369,7 @@ class Segment:
             if at + _EXTENT.size > len(buffer):
                 buffer, start, at = self.file.pread(min(_WALK_CHUNK, end - position), position), position, 0
                 if len(buffer) < _EXTENT.size:
-                    return None  # cut meanwhile
+                    return None  # it was cut meanwhile
             base_offset, length, last_delta = _EXTENT.unpack_from(buffer, at)
             if base_offset + last_delta >= offset:
                 return BatchExtent(position, SIZE_PREFIX_BYTES + length, base_offset, base_offset + last_delta)
@@ -378,11 +377,11 @@ class Segment:
         return None
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool, limit_offset: int) -> bytes | None:
-        """Whole batches from the one that holds `offset` on, all below `limit_offset`; None if there are none here.
+        """Return whole batches below `limit_offset`, from the one that holds `offset` on; None if there are none.
 
-        At most `max_bytes`, but with `min_one` at least the first, however large: a consumer must get past it.
+        At most `max_bytes`; with `min_one` at least the first, however large, because a consumer must get past it.
         """
-        end = self.size_bytes  # read before `next_offset`, which the writer moves first: all bytes below are
+        end = self.size_bytes  # read before `next_offset`, which the writer moves first
         if limit_offset < self.next_offset:
             end = self.locate(limit_offset)
         if offset >= self.next_offset:
@@ -400,7 +399,7 @@ class Segment:
         return self.file.pread(stop - start, start)
 
     def _last_boundary(self, position: int, limit: int) -> int:
-        """The last start of a batch at or before `limit`; `position` is one."""
+        """Return the last start of a batch at or before `limit`; `position` is a start."""
         buffer = self.file.pread(limit - position, position) if limit - position <= _WALK_CHUNK else b""
         start = position
         while True:
@@ -415,7 +414,7 @@ class Segment:
             position += size
 
     def batches(self, offset: int, end: int, chunk_bytes: int) -> Iterator[bytes]:
-        """Each batch from the one that holds `offset` on, checked; CorruptLogError where one is not sound."""
+        """Yield each batch from the one that holds `offset` on. CorruptLogError if one is not valid."""
         position = self.locate(offset)
         least_offset = self.base_offset
         for found, buffer, at, size in whole_batches(self.file, position, end, chunk_bytes):

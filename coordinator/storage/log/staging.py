@@ -1,10 +1,9 @@
-"""Getting ready to replace segments: copies beside the log, their indexes, the draft of the intent, open files.
+"""Preparation of a swap of segments: copies beside the log, their indexes, and the draft of the intent.
 
-Everything slow happens here, away from the thread that writes: `stage` copies, checks, indexes and syncs (a child
-process does it), `prepare` opens the result; the writer then only renames, and exchanges a tuple
-(`Log.replace_segments`).
+The slow work is done here, outside the writer thread: `stage` copies, checks, indexes and syncs (in a child process),
+and `prepare` opens the result. The writer then only renames files and replaces a tuple (`Log.replace_segments`).
 
-Copies, not links: whoever made the outputs may still hold them open. What is hashed here is what will be live.
+Outputs are copied, not linked, because the job may still hold them open. The copied bytes are the ones hashed.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from coordinator.storage.log.swap import (
 )
 
 _CHUNK: Final = 1 << 20
-_RESERVE: Final = 64 << 20  # bytes that stay free for the log's own appends
+_RESERVE: Final = 64 << 20  # bytes that stay free for appends to the log
 
 
 class SwapRefusedError(LogError):
-    """The replacement does not fit the log, or the copies are not what they should be. Nothing has changed."""
+    """The swap does not match the log, or the copies are not as expected. Nothing has changed."""
 
 
 class StagedFile(NamedTuple):
-    """A finished file that is to become the segment `name`."""
+    """A finished file that will become the segment `name`."""
 
     path: Path
     name: str
@@ -56,7 +55,7 @@ class StagedFile(NamedTuple):
 
 
 class Replaced(NamedTuple):
-    """A segment as the replacement found it."""
+    """A segment that the swap removes, as the plan found it."""
 
     base_offset: int
     next_offset: int
@@ -64,14 +63,14 @@ class Replaced(NamedTuple):
 
 
 class PreparedSwap(NamedTuple):
-    """All that the writer thread needs."""
+    """Input of `Log.replace_segments`."""
 
     intent: Intent
-    replaces: tuple[Replaced, ...]  # the first segments of the log, all of them
+    replaces: tuple[Replaced, ...]  # the first segments of the log, without a gap
     segments: tuple[Segment, ...]  # loaded; their files still have the staged names
 
     def close(self) -> None:
-        """Let go of the files; only if it was not used."""
+        """Close the files; only if the swap was not committed."""
         for segment in self.segments:
             segment.file.close()
 
@@ -87,11 +86,11 @@ def stage(
     index_interval_bytes: int,
     at_step: AtStep = no_step,
 ) -> Intent:
-    """Copy the sources beside the log, index them, write the draft. All of it durable on return.
+    """Copy the sources beside the log, index them, and write the draft; durable on return.
 
-    `replaces` are the first offsets of the segments that go. Sources without a byte are left out: a log has no empty
-    segments but its newest. SwapRefusedError: a source is not what it should be. OSError as the disk gives it, ENOSPC
-    before the last space is gone; either way nothing is left behind that `unstage` would have to remove.
+    `replaces` are the first offsets of the segments to remove. Empty sources are left out: only the newest segment of
+    a log may be empty. SwapRefusedError: a source is not as expected. OSError from the disk, ENOSPC before its reserve
+    is used. After an error no staged file is left for `unstage` to remove.
     """
     _clear(fs, directory, at_step)
     needed = sum(source.size_bytes for source in sources)
@@ -119,14 +118,14 @@ def stage(
 
 
 def unstage(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
-    """Remove what `stage` made, for a swap that will not be. OSError: an intent may still need it; try again."""
+    """Remove the files that `stage` made for a cancelled swap. OSError: an intent may still need them; try again."""
     _clear(fs, directory, at_step)
 
 
 def prepare(
     fs: FileSystem, directory: Path, replaces: Sequence[Replaced], plan_id: str, index_interval_bytes: int
 ) -> PreparedSwap:
-    """Open what was staged for a plan. SwapRefusedError: it is not there, or not whole."""
+    """Open the files staged for a plan. SwapRefusedError: they are missing or incomplete."""
     intent = read_intent(fs, directory, DRAFT_NAME)
     if intent is None or intent.plan_id != plan_id:
         raise SwapRefusedError(f"{directory.name}: nothing is staged for the plan {plan_id}")
@@ -155,10 +154,10 @@ def _open(fs: FileSystem, directory: Path, add: Add, index_interval_bytes: int) 
 
 
 def _clear(fs: FileSystem, directory: Path, at_step: AtStep) -> None:
-    """Remove strays; but first be sure that no intent, one that was withdrawn included, could still need them."""
+    """Remove stray files, after making sure that no intent, even a withdrawn one, still needs them."""
     names = fs.listdir(directory)
     if INTENT_NAME in names:
-        raise SwapRefusedError(f"{directory.name}: a replacement is under way")
+        raise SwapRefusedError(f"{directory.name}: a swap is under way")
     if leftovers(names):
         withdraw(fs, directory)
         remove_strays(fs, directory, at_step)

@@ -1,14 +1,13 @@
-"""Replacing segments in one step: an intent that is either not there, or carried out to its end, however often.
+"""Atomic swap of segments: an intent file that is either absent, or carried out to its end, however often.
 
-New files stand ready beside the old ones, under names that mean nothing to a log (`*.cleaned`), durable and with their
-indexes. Then `swap.json` appears: which files take which names, with size and SHA-256, and which files go. That one
-rename is the commit point. A crash before it leaves the old log and some strays; after it the next start does the rest
-again, from wherever it stopped: a file that already has its name and its hash is left alone, one that still waits is
-checked and renamed, what is to go is removed if it is there. Any number of files may replace any number.
+New files are prepared beside the old ones under names that a log ignores (`*.cleaned`), durable and with indexes. Then
+`swap.json` appears: the new files with their final names, sizes and SHA-256, and the files to remove. That rename is
+the commit point. A crash before it leaves the old log and some stray files. After it the next start carries the intent
+out: a file with its final name and hash is left alone, a waiting file is checked and renamed, a file to remove is
+removed if present. Any number of files may replace any number.
 
-Three acts in order: `commit`, `apply`, `finish` (the intent goes). Between the last two others may note what was done
-(the cleaner's checkpoint); a crash there repeats the note. Every act calls `at_step` before it, so that tests can end
-the process at each of them.
+The order is `commit`, `apply`, `finish`. Between the last two the caller may note the result (the cleaner's
+checkpoint); a crash there repeats the note. Every step calls `at_step` first, so that tests can end the process there.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, read_whole
@@ -36,7 +35,7 @@ _STRAY: Final = re.compile(r"\d{20}\.(log|index|timeindex|txnindex)\.cleaned|swa
 
 
 class SwapStep(StrEnum):
-    """Every act of a replacement that changes the disk, in order; the first five belong to `staging.py`."""
+    """Every step of a swap that changes the disk, in order; the first five belong to `staging.py`."""
 
     STAGE_COPY = "copy a chunk of an output to its place beside the log"
     STAGE_SYNC = "sync the copy"
@@ -50,64 +49,66 @@ class SwapStep(StrEnum):
     APPLY_SYNC = "sync the names of the log"
     FINISH_REMOVE = "remove the intent"
     FINISH_SYNC = "sync its removal"
-    REMOVE_STRAY = "remove a file of a replacement that never was"
+    REMOVE_STRAY = "remove a file of a swap that was not committed"
 
 
 AtStep = Callable[[str], None]
 
 
 def no_step(_: str) -> None:
-    """Nobody watches."""
+    """Do nothing at a step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Add:
-    """A file that takes its place in the log."""
+    """A file that the swap adds to the log."""
 
     name: str
-    staged: str  # its name until then, in the same directory
+    staged: str  # its name before the swap, in the same directory
     size_bytes: int
     sha256: str
 
 
 @dataclass(frozen=True, slots=True)
-class Intent:
-    """What is to become of a directory."""
+class _Version:
+    version: int
 
-    plan_id: str  # whose work it is; for those who read the report
-    clean_up_to: int  # offsets below it are clean afterwards; -1: nothing is said about that
+
+@dataclass(frozen=True, slots=True)
+class Intent:
+    """Content of `swap.json`: the files that a swap adds and removes."""
+
+    plan_id: str  # id of the compaction plan, for the recovery report
+    clean_up_to: int  # offsets below it are clean afterwards; -1: unknown
     adds: tuple[Add, ...]
-    removes: tuple[str, ...]  # some of them may never have existed
+    removes: tuple[str, ...]  # some of them may not exist
 
     def to_bytes(self) -> bytes:
-        """The file's bytes."""
+        """Return the bytes of the file."""
         return (json.dumps({"version": _VERSION, **asdict(self)}, indent=1, sort_keys=True) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> Intent:
-        """CorruptLogError: these are not an intent's bytes, and only somebody else can have written them."""
+        """Parse the bytes of the file. CorruptLogError: they are not an intent, so another program wrote them."""
+        import msgspec  # late: 30 ms, and a start without an intent does not need it
+
         try:
-            facts = json.loads(data)
-            if facts["version"] != _VERSION:
-                raise CorruptLogError(path, 0, f"format version {facts['version']} is not known to this program")
-            intent = cls(
-                str(facts["plan_id"]),
-                int(facts["clean_up_to"]),
-                tuple(Add(add["name"], add["staged"], int(add["size_bytes"]), add["sha256"]) for add in facts["adds"]),
-                tuple(facts["removes"]),
-            )
+            version = msgspec.json.decode(data, type=_Version).version
+            if version != _VERSION:
+                raise CorruptLogError(path, 0, f"format version {version} is not known to this program")
+            intent = msgspec.json.decode(data, type=cls)
             intent._check()
-        except (KeyError, TypeError, ValueError, RecursionError) as error:
+        except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise CorruptLogError(
                 path,
                 0,
-                f"not an intent to replace segments ({error}); restore the file, or copy the segments that it replaced "
+                f"not an intent to swap segments ({error}); restore the file, or copy the segments that it replaced "
                 "back from compaction/jobs/*/in and remove it",
             ) from None
         return intent
 
     def _check(self) -> None:
-        names: list[Any] = [*self.removes, *(add.name for add in self.adds)]
+        names = [*self.removes, *(add.name for add in self.adds)]
         for name in names:
             if not _FILE.fullmatch(name):
                 raise ValueError(f"{name!r} is no file of a log")
@@ -119,12 +120,12 @@ class Intent:
 
 
 def files_of(base_offset: int) -> tuple[str, ...]:
-    """The names of everything that belongs to the segment that begins here."""
+    """Return the names of all files of the segment that begins at this offset."""
     return tuple([f"{base_offset:020d}.{kind}" for kind in ("log", "index", "timeindex", "txnindex")])
 
 
 def fingerprint(fs: FileSystem, path: Path) -> tuple[int, str]:
-    """(size in bytes, SHA-256) of a file as it is now."""
+    """Return (size in bytes, SHA-256) of a file."""
     digest = hashlib.sha256()
     position = 0
     file = fs.open(path)
@@ -138,7 +139,7 @@ def fingerprint(fs: FileSystem, path: Path) -> tuple[int, str]:
 
 
 def read_intent(fs: FileSystem, directory: Path, name: str = INTENT_NAME) -> Intent | None:
-    """The intent of a directory, or its draft; None if there is none."""
+    """Return the intent of a directory, or its draft; None if there is none."""
     path = directory / name
     if not fs.exists(path):
         return None
@@ -146,7 +147,7 @@ def read_intent(fs: FileSystem, directory: Path, name: str = INTENT_NAME) -> Int
 
 
 def write_draft(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_step) -> None:
-    """What `commit` will rename. Its content is durable on return, its name not yet."""
+    """Write the file that `commit` renames. Its content is durable on return, its name is not."""
     at_step(SwapStep.STAGE_DRAFT)
     file = fs.open(directory / DRAFT_NAME, create=True)
     try:
@@ -158,7 +159,7 @@ def write_draft(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep
 
 
 def commit(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
-    """Turn the draft into the intent. Durable on return; after an OSError it may or may not be, see `withdraw`."""
+    """Rename the draft to the intent; durable on return. After an OSError it may still be durable: call `withdraw`."""
     at_step(SwapStep.COMMIT_RENAME)
     fs.rename(directory / DRAFT_NAME, directory / INTENT_NAME)
     at_step(SwapStep.COMMIT_SYNC)
@@ -166,9 +167,9 @@ def commit(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
 
 
 def withdraw(fs: FileSystem, directory: Path) -> None:
-    """Take an intent back that nothing was done for. OSError: it may still be carried out after a crash.
+    """Remove an intent that was not applied. OSError: a crash may still cause it to be carried out.
 
-    Until this succeeded what it would rename must stay, and the log must not be cut below it.
+    Until this succeeds, the staged files must stay, and the log must not be cut below the swapped segments.
     """
     with suppress(FileNotFoundError):
         fs.unlink(directory / INTENT_NAME)
@@ -176,10 +177,10 @@ def withdraw(fs: FileSystem, directory: Path) -> None:
 
 
 def apply(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_step, *, verify: bool = True) -> None:
-    """Do what is left of an intent; durable on return, and harmless to repeat.
+    """Carry out the rest of an intent; durable on return, and harmless to repeat.
 
-    `verify` compares every file with its hash: at start anything may have happened. CorruptLogError: neither the live
-    file nor the waiting one is what the intent names.
+    `verify` compares every file with its hash, as a start must. CorruptLogError: neither the live file nor the staged
+    one is what the intent names.
     """
     for add in intent.adds:
         if verify and _is(fs, directory / add.name, add):
@@ -203,7 +204,7 @@ def apply(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_
 
 
 def finish(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
-    """Forget an intent that was carried out; durable on return."""
+    """Remove an intent that was carried out; durable on return."""
     at_step(SwapStep.FINISH_REMOVE)
     with suppress(FileNotFoundError):
         fs.unlink(directory / INTENT_NAME)
@@ -212,7 +213,7 @@ def finish(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:
 
 
 def remove_strays(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> list[str]:
-    """Remove what was staged for a swap that is not wanted; not while an intent may name it. Returns the names."""
+    """Remove the files staged for a cancelled swap and return their names; not while an intent may name them."""
     strays = [name for name in fs.listdir(directory) if _STRAY.fullmatch(name)]
     for name in strays:
         at_step(SwapStep.REMOVE_STRAY)
@@ -221,7 +222,7 @@ def remove_strays(fs: FileSystem, directory: Path, at_step: AtStep = no_step) ->
 
 
 def leftovers(names: Iterable[str]) -> bool:
-    """Whether any of a directory's names comes from a replacement."""
+    """Return True if any of a directory's names belongs to a swap."""
     return any(name == INTENT_NAME or _STRAY.fullmatch(name) for name in names)
 
 

@@ -1,8 +1,8 @@
-"""The threads under group commit: one that runs rounds in order, and helpers that work on several logs at once.
+"""The threads of group commit: a writer that runs rounds in order, and helpers that work on several logs at once.
 
-A round writes and syncs every log that something gathered for. The logs wait for the device, not for each other, so
-they are shared out: the writer takes the first, then whatever the helpers have not taken yet. A log is in the hands of
-one thread at a time, and is handed on through a queue. Helpers are started when a round first needs them.
+A round writes and syncs every log that has queued batches. The logs wait for the device, not for each other, so they
+are distributed: the writer takes the first log, then any that no helper has taken yet. Only one thread works on a log
+at a time, and logs are passed through a queue. Helpers are started when a round first needs them.
 
 A helper does all of a log's system calls, not only the sync: every return from a system call waits for the
 interpreter's lock, for up to `sys.getswitchinterval()` while the event loop is busy, and these waits should overlap.
@@ -17,13 +17,13 @@ from typing import Protocol
 
 
 class WriterQueue(Protocol):
-    """The writer thread, as the flusher sees it; tests run jobs when they choose."""
+    """Interface of the writer thread; tests implement it to decide when a job runs."""
 
     def put(self, job: Callable[[], None]) -> None:
-        """Run this after everything put before."""
+        """Run `job` after all jobs that were put before."""
 
     def join(self) -> None:
-        """Return when everything put has run; nothing may be put afterwards."""
+        """Return when every job has run; no job may be put afterwards."""
 
 
 class WriterThread:
@@ -47,7 +47,7 @@ class WriterThread:
 
 
 class HelperPool:
-    """Does several things at once: the caller and a few helpers take them from one queue."""
+    """Runs several calls at once: the caller and a few helpers take them from one queue."""
 
     def __init__(self, threads: int, name: str) -> None:
         self._threads = threads
@@ -59,7 +59,7 @@ class HelperPool:
         self._done: queue.SimpleQueue[None] = queue.SimpleQueue()
 
     def run(self, acts: Sequence[Callable[[], None]]) -> list[Exception | None]:
-        """Do each; what it raised, or None, in the same order."""
+        """Run each of `acts`. Returns in the same order the exception that it raised, or None."""
         errors: list[Exception | None] = [None] * len(acts)
         while len(self._helpers) < min(self._threads, len(acts) - 1):  # started when first needed
             helper = threading.Thread(target=self._help, name=f"{self._name}-helper", daemon=True)

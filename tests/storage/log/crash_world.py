@@ -53,6 +53,17 @@ class Promise:
         self.acknowledged_to = max(self.acknowledged_to, high_watermark)
 
 
+class _WatchedLog(Log):
+    """Notes whether the last attempt to cut it back failed."""
+
+    cut_failed = False
+
+    def cut_back(self) -> None:
+        self.cut_failed = True
+        super().cut_back()
+        self.cut_failed = False
+
+
 class CrashWorld:
     """See the module."""
 
@@ -63,7 +74,7 @@ class CrashWorld:
         self.fs = LossyFileSystem(seed=seed)
         self.fs.mkdir(DATA)
         self.fs.fsync_dir(DATA.parent)
-        self.log_class = log_class
+        self.log_class: type[_WatchedLog] = type("WatchedLog", (_WatchedLog, log_class), {})
         self.flusher_class = flusher_class
         self.policy = policy
         self.promises = {name: Promise() for name in NAMES}
@@ -78,7 +89,7 @@ class CrashWorld:
         self.boots += 1
         self.loop = ManualLoop()
         self.worker = ManualWorker()
-        self.logs: dict[str, Log] = {}
+        self.logs: dict[str, _WatchedLog] = {}
         for name in NAMES:
             try:
                 self.logs[name] = self.log_class.open(DATA / name, CONFIG, self.fs)
@@ -113,7 +124,7 @@ class CrashWorld:
             self.broken = f"{name}: {from_offset} failed, acknowledged was {promise.acknowledged_to}"
         for base in [base for base in promise.submitted if base >= from_offset]:
             batch = promise.submitted.pop(base)
-            if self.flusher.is_refusing(name):
+            if self.logs[name].cut_failed:
                 promise.in_doubt.setdefault(base, []).append(batch)
             else:
                 promise.told_failed[base] = batch

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.log.index import IndexDamagedError, OffsetIndex, TimeIndex
+from coordinator.storage.log.index import EntryTable, IndexDamagedError, OffsetIndex, TimeIndex
 
 GROWING = st.lists(st.tuples(st.integers(1, 50), st.integers(1, 50)), max_size=30)
 
@@ -22,13 +22,17 @@ def running(steps: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return entries
 
 
+def entries_of(table: EntryTable) -> list[tuple[int, int]]:
+    return [table.entry(number) for number in range(len(table))]
+
+
 @given(GROWING, st.integers(0, 1600))
 def test_offset_lookups_find_the_last_entry_at_or_below(steps: list[tuple[int, int]], wanted: int) -> None:
     entries = running(steps)
     index = OffsetIndex()
     for offset, position in entries:
         index.append(offset, position)
-    assert index.entries() == entries
+    assert entries_of(index) == entries
     assert index.position_of(wanted) == max((position for offset, position in entries if offset <= wanted), default=0)
     assert index.floor_position(wanted) == max((position for _, position in entries if position <= wanted), default=0)
 
@@ -51,15 +55,15 @@ def test_a_cut_forgets_what_lies_beyond(steps: list[tuple[int, int]], at: int) -
         times.maybe_append(position, offset)
     index.cut(at, 800)
     times.cut(at)
-    assert index.entries() == [(offset, position) for offset, position in entries if offset < at and position < 800]
-    assert times.entries() == [(position, offset) for offset, position in entries if offset < at]
+    assert entries_of(index) == [(offset, position) for offset, position in entries if offset < at and position < 800]
+    assert entries_of(times) == [(position, offset) for offset, position in entries if offset < at]
 
 
 def test_a_time_entry_is_added_only_if_it_says_something_new() -> None:
     index = TimeIndex()
     for timestamp, offset in ((-1, 0), (5, 1), (5, 2), (4, 3), (6, 3), (7, 3)):
         index.maybe_append(timestamp, offset)
-    assert index.entries() == [(5, 1), (6, 3)]
+    assert entries_of(index) == [(5, 1), (6, 3)]
 
 
 def test_the_files_are_kafkas_big_endian_pairs(tmp_path: Path) -> None:
@@ -84,13 +88,13 @@ def test_saving_bit_by_bit_gives_the_same_file(
     for offset, position in running(first):
         index.append(offset, position)
     index.save(fs, path)
-    index.cut(index.entries()[keep][0] if keep < len(index) else 1 << 30, 1 << 30)
+    index.cut(entries_of(index)[keep][0] if keep < len(index) else 1 << 30, 1 << 30)
     last = index.last() or (0, 0)
     for offset, position in running(more):
         index.append(last[0] + offset, last[1] + position)
     index.save(fs, path)
     index.save(fs, path)
-    assert OffsetIndex.load(fs, path, log_bytes=1 << 30).entries() == index.entries()
+    assert entries_of(OffsetIndex.load(fs, path, end=1 << 30)) == entries_of(index)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +110,6 @@ def test_saving_bit_by_bit_gives_the_same_file(
 def test_a_damaged_file_is_not_believed(tmp_path: Path, content: bytes, what: str) -> None:
     (tmp_path / "a.index").write_bytes(content)
     with pytest.raises(IndexDamagedError, match=what):
-        OffsetIndex.load(RealFileSystem(), tmp_path / "a.index", log_bytes=4096)
+        OffsetIndex.load(RealFileSystem(), tmp_path / "a.index", end=4096)
     with pytest.raises(IndexDamagedError, match="missing"):
-        OffsetIndex.load(RealFileSystem(), tmp_path / "b.index", log_bytes=4096)
+        OffsetIndex.load(RealFileSystem(), tmp_path / "b.index", end=4096)

@@ -187,10 +187,6 @@ def test_no_crash_during_a_deletion_makes_the_next_start_miss_a_segment() -> Non
     assert killed_at_every_step(lambda log: log.delete_up_to(30), lambda log: None) > 5
 
 
-def test_no_crash_during_a_truncation_makes_the_next_start_miss_a_segment() -> None:
-    assert killed_at_every_step(lambda log: log.truncate_to(12), lambda log: None) > 5
-
-
 def test_no_crash_during_a_roll_makes_the_next_start_miss_a_segment() -> None:
     def rolls(log: Log) -> None:
         fill(log, 20)

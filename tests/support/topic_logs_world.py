@@ -1,8 +1,8 @@
-"""The embedded topics on a disk: the real executor on an event loop, driven by requests, killed and started again.
+"""The embedded topics on a disk: `TopicLogs` on an event loop, driven by requests, killed and started again.
 
-`IoWorld` runs on asyncio with real threads; `ManualIoWorld` on a loop, threads and a disk that move when told, so that
-the power can be cut between any two acts. Both are a `Node` for the real handlers, and both raise when a ticket is
-answered twice.
+`TopicLogsWorld` runs on asyncio with real threads. `ManualTopicLogsWorld` runs on a loop, threads and a disk that the
+test steps, so that the power can be cut between any two acts. Both are a `Node` for the real handlers, and both raise
+when a ticket is answered twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ DATA = Path("/data")
 
 
 class Session:
-    """Stands for a connection: takes the answers of its tickets."""
+    """Stands for a connection: collects the responses to its tickets."""
 
     def __init__(self, api: Api) -> None:
         self.api = api
@@ -55,9 +55,9 @@ class Session:
 
 
 class _Node:
-    """What handlers use, over a TopicIO that subclasses make."""
+    """The interface that handlers use, over the `TopicLogs` of a subclass."""
 
-    io: TopicLogs
+    topic_logs: TopicLogs
 
     def __init__(self, cluster: Cluster | None = None, **config: Any) -> None:
         self.config = Config(**config)
@@ -69,7 +69,7 @@ class _Node:
 
     @property
     def topics(self) -> Topics:
-        return self.io.topics
+        return self.topic_logs.topics
 
     @property
     def facts(self) -> ClusterIdentity:
@@ -82,7 +82,7 @@ class _Node:
 
     def execute_topics(self, effects: TopicEffects) -> None:
         self.deleted.extend(effects.deleted)
-        self.io.execute(effects)
+        self.topic_logs.execute(effects)
 
     def send(self, api: Api, request: Any, version: int, session: Session | None = None) -> Session:
         decoded = codec.decode_request(int(api.key), version, codec.encode_request(request, version), 0)
@@ -95,8 +95,8 @@ class _Node:
         raise NotImplementedError
 
 
-class IoWorld(_Node):
-    """On the running asyncio loop, with real threads and, by default, real files."""
+class TopicLogsWorld(_Node):
+    """Runs on the running asyncio loop, with real threads and, by default, real files."""
 
     def __init__(self, data_dir: Path, fs: FileSystem | None = None, **config: Any) -> None:
         super().__init__(**config)
@@ -108,7 +108,7 @@ class IoWorld(_Node):
         self.start()
 
     def start(self) -> None:
-        self.io = TopicLogs(
+        self.topic_logs = TopicLogs(
             self.loop,
             self.data_dir,
             self.config,
@@ -117,16 +117,16 @@ class IoWorld(_Node):
             cluster=self.cluster,
             internal_logs=self.internal_logs,
         )
-        self.io.start()
+        self.topic_logs.start()
 
     def kill(self) -> None:
-        """As SIGKILL: nothing more is written, nothing is closed in order."""
-        self.io.flusher._closed = True
-        for log in self.io._logs.values():
+        """Stop as SIGKILL does: nothing more is written, nothing is closed in order."""
+        self.topic_logs.flusher._closed = True
+        for log in self.topic_logs._logs.values():
             log.abandon()
-        self.io.checkpoint.stop()
-        self.io._readers.close()
-        self.io._changer.close()
+        self.topic_logs.checkpoint.stop()
+        self.topic_logs._readers.close()
+        self.topic_logs._changer.close()
 
     def now_ms(self) -> int:
         return int(self.loop.time() * 1000)
@@ -142,7 +142,7 @@ class IoWorld(_Node):
 
 
 class ManualPool:
-    """Implements `coordinator.storage.thread_pool.Pool`: work is done when `step` is called."""
+    """Implements `coordinator.storage.thread_pool.Executor`: work is done when `step` is called."""
 
     def __init__(self) -> None:
         self.work: deque[tuple[Callable[[], Any], Then]] = deque()
@@ -157,7 +157,7 @@ class ManualPool:
         try:
             result = work()
         except MachineOffError:
-            return True  # the machine is off: nobody hears of it
+            return True  # the machine is off: no callback runs
         except Exception as error:
             then(None, error)
         else:
@@ -177,8 +177,8 @@ class TimedLoop(ManualLoop):
         return self.now
 
 
-class ManualIoWorld(_Node):
-    """On a loop, threads and a disk that move when told."""
+class ManualTopicLogsWorld(_Node):
+    """Runs on a loop, threads and a disk that the test steps."""
 
     def __init__(self, fs: LossyFileSystem | None = None, cluster: Cluster | None = None, **config: Any) -> None:
         super().__init__(cluster, **config)
@@ -190,13 +190,13 @@ class ManualIoWorld(_Node):
         self.boot(fs)
 
     def boot(self, fs: LossyFileSystem) -> None:
-        """A fresh process on what the disk holds."""
+        """Start a fresh process on the files of `fs`."""
         self.fs = fs
         self.boots += 1
         self.loop = TimedLoop()
         self.loop.now = 1000.0 * self.boots
         self.worker, self.readers, self.changer = ManualWorker(), ManualPool(), ManualPool()
-        self.io = TopicLogs(
+        self.topic_logs = TopicLogs(
             self.loop,  # type: ignore[arg-type]
             DATA,
             self.config,
@@ -207,14 +207,14 @@ class ManualIoWorld(_Node):
             changer=self.changer,
             writer=self.worker,
         )
-        self.io.flusher._clock = self.loop.clock
-        self.io.start()
+        self.topic_logs.flusher._clock = self.loop.clock
+        self.topic_logs.start()
 
     def now_ms(self) -> int:
         return int(self.loop.now * 1000)
 
     def settle(self) -> None:
-        """Let loop and threads work until they have nothing to do."""
+        """Run the loop and the threads until they have nothing to do."""
         self.loop.run_ready()
         while self.readers.step() or self.changer.step() or self.worker.run():
             self.loop.run_ready()
