@@ -1,1 +1,1 @@
-"""Everything that touches the disk: logs, snapshots, the catalogue of topics, and the data directory itself."""
+"""All access to the disk: logs, snapshots, the catalogue of topics, and the data directory."""

@@ -1,14 +1,14 @@
-"""The files of the embedded topics: the catalogue, the producer ids, the producers' sequences, the directories.
+"""The files of the embedded topics: the catalogue, the producer ids, the producers' state, the log directories.
 
-  topics.json            the catalogue; what it says is what exists
+  topics.json            the catalogue, which decides which topics exist
   producer-ids.json      producer ids below this number may be in use
-  topic-producers.json   where each partition's producers stood at some offset: start-up reads the log from there only
-  <topic>-<partition>/   one log each, and topic.id: of which topic of that name it is
+  topic-producers.json   state of each partition's producers at some offset: a start reads the log from there on
+  <topic>-<partition>/   one log each, and topic.id with the id of its topic
 
-Small files are replaced atomically and durably. The third is a shortcut: it is believed only where it fits the log it
-speaks of, and is written anew at each start, because a log that lost its tail in a power cut and grew again would fit
-by accident. A directory that is in the way of a new partition is moved aside, never reused; one that says by its
-topic.id that it is this very partition was brought here from another node, and is taken over with its records.
+Small files are replaced atomically and durably. The state of producers is used only if it matches its log. It is
+written anew at each start, because a log that lost its tail in a power cut and grew again could match by accident. A
+directory in the way of a new partition is renamed, never reused, unless its topic.id says that it is this partition,
+moved here from another node.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ _FORMAT_VERSION: Final = 1
 
 
 class CatalogueStoreError(Exception):
-    """A file of the topics cannot be used. The message is one sentence that says what to do."""
+    """A file of the embedded topics cannot be used. The message is one sentence that says what to do."""
 
 
 class CatalogueStore:
-    """The files in one data directory. Blocking: for worker threads, and for the start."""
+    """The files in one data directory. Methods block: call them in threads, or at the start."""
 
     def __init__(self, data_dir: Path, config: Config, fs: FileSystem) -> None:
         self.data_dir = data_dir
@@ -57,7 +57,7 @@ class CatalogueStore:
     # -- the small files -----------------------------------------------------------------------------------------
 
     def load_catalogue(self) -> Document:
-        """The catalogue as it was written last; empty when there is none yet."""
+        """Return the last written catalogue; empty if there is none yet."""
         path = self.data_dir / CATALOGUE_NAME
         if not self._fs.exists(path):
             return Document([], [], "", 0, {})
@@ -67,16 +67,16 @@ class CatalogueStore:
             raise CatalogueStoreError(f"the catalogue {path} cannot be used: {error}; restore it from a copy") from None
 
     def save_catalogue(self, document: str) -> None:
-        """Make `document` the catalogue."""
+        """Replace the catalogue by `document`."""
         write_atomically(self._fs, self.data_dir / CATALOGUE_NAME, document.encode())
 
     def disk_space(self) -> DiskSpace:
-        """The data directory's path, and the space of its file system."""
+        """Return the data directory's path, and the space of its file system in bytes."""
         path = self.data_dir.absolute()
         return DiskSpace(str(path), self._fs.total_bytes(path), self._fs.free_bytes(path))
 
     def load_producer_ids(self) -> int:
-        """Producer ids below this may be in use."""
+        """Return the number below which producer ids may be in use."""
         path = self.data_dir / PRODUCER_IDS_NAME
         if not self._fs.exists(path):
             return 0
@@ -86,20 +86,20 @@ class CatalogueStore:
             if not isinstance(up_to, int) or up_to < 0:
                 raise ValueError(f"reserved_up_to is {up_to!r}")
         except (ValueError, KeyError, TypeError) as error:
-            # Guessing here could hand out an id twice, and a producer's records would be taken for another's.
+            # A guess could assign an id twice, and records of two producers would be confused.
             raise CatalogueStoreError(
                 f'{path} is damaged ({error}); write {{"reserved_up_to": N}} into it, N above every producer id in use'
             ) from None
         return up_to
 
     def save_producer_ids(self, up_to: int) -> None:
-        """Remember that producer ids below `up_to` may be in use."""
+        """Write that producer ids below `up_to` may be in use."""
         write_atomically(
             self._fs, self.data_dir / PRODUCER_IDS_NAME, json.dumps({"reserved_up_to": up_to}).encode() + b"\n"
         )
 
     def load_producers(self) -> Mapping[str, Mapping[str, Any]]:
-        """By directory: where the producers of a partition stood. Empty when unknown."""
+        """Return the state of a partition's producers by directory; empty if unknown."""
         path = self.data_dir / PRODUCERS_NAME
         try:
             if not self._fs.exists(path):
@@ -114,7 +114,7 @@ class CatalogueStore:
         return partitions
 
     def save_producers(self, partitions: Mapping[str, Mapping[str, Any]]) -> None:
-        """Write the shortcut for the next start."""
+        """Write the state of producers for the next start."""
         content = {"version": _FORMAT_VERSION, "partitions": partitions}
         write_atomically(self._fs, self.data_dir / PRODUCERS_NAME, json.dumps(content).encode() + b"\n")
 
@@ -131,9 +131,9 @@ class CatalogueStore:
         return Log.open(self.data_dir / partition.directory, config, self._fs)
 
     def create_log(self, partition: Partition, *, adopts: bool = False) -> Log:
-        """Create the log of a new partition; what is in its place goes aside, unless it is this partition.
+        """Create the log of a new partition. An existing directory is renamed, unless its topic.id is this topic's.
 
-        With `adopts` it is, whatever it says of itself.
+        With `adopts` an existing directory is used whatever its topic.id is.
         """
         path = self.data_dir / partition.directory
         topic_id = partition.topic.topic_id.hex().encode()
@@ -151,7 +151,7 @@ class CatalogueStore:
         return log
 
     def _note_topic_id(self, directory: Path, topic_id: bytes) -> None:
-        """Not synced: it serves to recognise what was moved to another node, long after."""
+        """Write topic.id, unsynced: it is read only after the directory was moved to another node."""
         note = self._fs.open(directory / TOPIC_ID_NAME, create=True)
         try:
             note.pwrite(topic_id, 0)
@@ -159,7 +159,7 @@ class CatalogueStore:
             note.close()
 
     def _topic_id_in(self, directory: Path) -> bytes:
-        """What the directory says of itself; empty if it says nothing."""
+        """Return the content of topic.id; empty if there is no such file."""
         path = directory / TOPIC_ID_NAME
         return read_whole(self._fs, path).strip() if self._fs.exists(path) else b""
 
@@ -192,7 +192,7 @@ class CatalogueStore:
         self._fs.fsync_dir(self.data_dir)
 
     def remove_directories(self, paths: Iterable[Path]) -> None:
-        """Remove directories that were set aside. What cannot be removed now goes at the next start."""
+        """Remove directories that were set aside. A failure is logged, and the next start tries again."""
         for path in paths:
             try:
                 remove_tree(self._fs, path)
@@ -200,7 +200,7 @@ class CatalogueStore:
                 LOG.warning("%s was not removed (%s); the next start tries again", path, error)
 
     def finish_deletions(self, deleted: Iterable[DeletedTopic], live: Iterable[str]) -> None:
-        """At start: what a deletion left behind when the process died, or could not rename."""
+        """Complete deletions at start that a crash interrupted, or whose renaming failed."""
         existing = set(live)
         aside = []
         for topic in deleted:
@@ -219,7 +219,7 @@ class CatalogueStore:
         self.remove_directories(dict.fromkeys(aside))
 
     def unknown_directories(self, known: Iterable[str]) -> list[str]:
-        """Partition directories that no topic accounts for. They are left alone; somebody should know."""
+        """Return partition directories that belong to no topic. They are not touched, only reported."""
         expected = set(known)
         return [
             name

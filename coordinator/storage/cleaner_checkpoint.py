@@ -1,8 +1,8 @@
-"""How far each log partition is clean: `cleaner-offset-checkpoint` in the data directory, in Kafka's format.
+"""`cleaner-offset-checkpoint` in the data directory: the clean offset of each log partition, in Kafka's format.
 
-Three kinds of lines: the version 0, the number of entries, and "topic partition offset" for each. Offsets below the
-last are the outcome of a compaction; what lies behind is dirty, and their ratio decides when the next one is due. The
-file is a hint: lost or wrong it costs one compaction too many. Lines of other topics, in a directory from Kafka, stay.
+The lines are the version 0, the number of entries, and "topic partition offset" for each entry. Records below the
+offset are compacted, records from it on are dirty; their ratio decides when the next compaction is due. The file is a
+hint: if it is lost or wrong, one compaction runs too early. Entries of other topics, from Kafka, are kept.
 Source: org.apache.kafka.storage.internals.checkpoint `CheckpointFile`, `OffsetCheckpointFile`.
 """
 
@@ -22,7 +22,7 @@ Entries = dict[tuple[str, int], int]
 
 
 def read_checkpoint(fs: FileSystem, data_dir: Path) -> dict[int, int]:
-    """Partition of the offsets log -> the offset up to which it is clean. What cannot be read is not there."""
+    """Return the clean offset by partition of the offsets log; empty if the file cannot be read."""
     return {partition: offset for (topic, partition), offset in _read(fs, data_dir).items() if topic == OFFSETS_TOPIC}
 
 

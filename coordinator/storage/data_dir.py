@@ -1,11 +1,11 @@
-"""The data directory: one daemon at a time, one identity, one format.
+"""The data directory: its lock, its identity and its format version.
 
 A lock file refuses a second daemon. `meta.properties` has Kafka's name and keys (version, cluster.id, node.id), so that
-tools for Kafka's directories find what they expect, and two of ours: the version of our own format, and the number of
-partitions of the offsets log, which decides where a group's records are and is therefore fixed by the first start.
+tools for Kafka's directories can read it, and two more keys: the version of this program's format, and the number of
+partitions of the offsets log. That number decides where a group's records are, so it is fixed by the first start.
 
-A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted. Whatever a person
-can put right is a `DataDirError`: one sentence that says what to do.
+A directory taken from Kafka is adopted: its identity is kept, its offsets partitions are counted. A problem that the
+user can correct is a `DataDirError`: one sentence that says what to do.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from coordinator.storage.log.log import remove_tree
 
 FORMAT_VERSION: Final = 1
 
-_KAFKA_VERSIONS: Final = ("0", "1")  # of meta.properties: with ZooKeeper, with KRaft
+_KAFKA_VERSIONS: Final = ("0", "1")  # versions of meta.properties: with ZooKeeper, with KRaft
 _FORMAT_KEY: Final = "coordinator.format.version"
 _PARTITIONS_KEY: Final = "offsets.topic.num.partitions"
 
 
-# What the disk or the system may get over by itself, or with room made on the disk: no mistake in the settings.
+# Errors that may go away without a change of settings, for example after room was made on the disk.
 MAY_PASS: Final = NO_ROOM | {errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN, errno.EINTR}
 
 
@@ -46,7 +46,7 @@ class DataDirError(Exception):
 
 @dataclass(slots=True)
 class DataDir:
-    """An opened, locked data directory."""
+    """An open, locked data directory."""
 
     path: Path
     cluster_id: str
@@ -69,13 +69,13 @@ class DataDir:
             raise unusable(path, error) from None
         try:
             facts = _read_meta(fs, path)
-            updated = _settle(fs, path, config, facts)
+            updated = _checked(fs, path, config, facts)
             if updated != facts:
                 text = "".join(f"{key}={value}\n" for key, value in updated.items())
                 write_atomically(fs, path / META_NAME, text.encode())
             for name in fs.listdir(path):
                 if name.endswith("-delete") and fs.is_dir(path / name):
-                    remove_tree(fs, path / name)  # a topic was deleted, and its files were being removed
+                    remove_tree(fs, path / name)  # left by an interrupted deletion of a topic
         except OSError as error:
             lock.close()
             raise unusable(path, error) from None
@@ -85,7 +85,7 @@ class DataDir:
         return cls(path, updated["cluster.id"], int(updated["node.id"]), int(updated[_PARTITIONS_KEY]), lock)
 
     def close(self) -> None:
-        """Let another daemon have it."""
+        """Release the lock."""
         self._lock.close()
 
 
@@ -99,7 +99,7 @@ def _make(fs: FileSystem, path: Path) -> None:
 
 
 def unusable(path: Path, error: OSError) -> DataDirError:
-    """The sentence for what the operating system said."""
+    """Return the DataDirError for an error of the operating system."""
     reason = error.strerror or str(error)
     if error.errno in MAY_PASS:
         return DataDirError(
@@ -129,18 +129,18 @@ def _read_meta(fs: FileSystem, path: Path) -> dict[str, str]:
     return facts
 
 
-def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -> dict[str, str]:
-    """The facts to be held by meta.properties, or the sentence that says where config and directory disagree."""
+def _checked(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -> dict[str, str]:
+    """Return the new content of meta.properties. DataDirError: config and directory disagree."""
     meta = path / META_NAME
     updated = dict(facts)
     if facts.get("version", "1") not in _KAFKA_VERSIONS:
         raise DataDirError(
             f"{meta} has the unknown version {facts['version']}; choose another directory with --data-dir"
         )
-    ours = updated.setdefault(_FORMAT_KEY, str(FORMAT_VERSION))
-    if ours != str(FORMAT_VERSION):
+    version = updated.setdefault(_FORMAT_KEY, str(FORMAT_VERSION))
+    if version != str(FORMAT_VERSION):
         raise DataDirError(
-            f"the data directory {path} has format version {ours}, but this program knows only {FORMAT_VERSION}; "
+            f"the data directory {path} has format version {version}, but this program knows only {FORMAT_VERSION}; "
             "start the version that wrote it, or choose another directory with --data-dir"
         )
     updated.setdefault("version", "1")
@@ -164,9 +164,9 @@ def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -
     asked = config.offsets_topic_num_partitions
     present = _partitions_in(fs, path)
     if config.cluster_nodes and present <= asked:
-        present = asked  # a node has only its own of them, so their number does not tell
+        present = asked  # a node has only some of them, so they cannot be counted
     partitions = updated.setdefault(_PARTITIONS_KEY, str(present or asked))
-    # The default asks for nothing: a directory keeps the number it has, one from Kafka for instance its 50.
+    # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
     if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:
         raise DataDirError(
             f"the data directory {path} has {partitions} offsets partitions, which cannot change any more; "
@@ -176,13 +176,13 @@ def _settle(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -
 
 
 def _partitions_in(fs: FileSystem, path: Path) -> int:
-    """How many partitions the offsets log of a directory from Kafka has; 0 if it has none."""
+    """Return the number of partitions of the offsets log in a directory from Kafka; 0 if it has none."""
     numbers = [found for name in fs.listdir(path) if (found := offsets_partition(name)) is not None]
     return max(numbers) + 1 if numbers else 0
 
 
 def _new_cluster_id() -> str:
-    """22 characters of URL-safe base 64, as Kafka makes them."""
+    """Return 22 characters of URL-safe base 64, like Kafka's `Uuid.randomUuid`."""
     while (made := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
         pass  # a leading dash looks like an option on a command line
     return made

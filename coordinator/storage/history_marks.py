@@ -27,7 +27,7 @@ class MarksError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far one partition of the offsets log has been extracted."""
+    """Progress of the extraction of one partition of the offsets log."""
 
     next_offset: int  # the first log offset that is not in the history
     last_segment: int  # first offset of the newest extracted segment; -1: none

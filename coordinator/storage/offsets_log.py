@@ -1,17 +1,13 @@
-"""The partitions of the offsets log that a node owns: records gathered, made durable together, told of.
+"""The partitions of the offsets log that a node owns: queues records, makes them durable together, calls back.
 
-An append only gathers; it gets the next offsets of its partition at once. When a flush round starts, what gathered for
-a partition since the last one becomes one record batch (several, where it is much), is written and synced, and
-`on_durable(partition, high_watermark)` says so. The records of one append are always in one batch: after a crash all of
-them are there, or none. A transactional append has a batch of its own, because the producer stands in the header.
-
-What fails is told by `on_failed(partition, from_offset, error)`: nothing from there on was kept, the next append gets
-that offset again. A refusal (queue full, disk still failing) is told the same way at the next turn of the loop; until
-then everything for that partition is refused with it, because the caller has already counted on the offsets. Records
-that are too large do not come here: the core refuses them before they take offsets. Callbacks run on the loop thread,
-never within `append`.
-
-Errors are the log's own, as Kafka's log would report them; the core turns them into what a client may see (4.6).
+`append` only queues records and assigns their offsets at once. When a flush round starts, the records queued for a
+partition become one batch (more if they are many); after the sync `on_durable(partition, high_watermark)` is called.
+The records of one append are always in one batch, so a crash keeps all of them or none. A transactional append has its
+own batch, because the batch header names the producer.
+After a failure `on_failed(partition, from_offset, error)` is called: nothing from that offset on was kept, and the next
+append gets it again. A refusal (queue full, disk still failing) is reported at the next loop iteration; until then all
+appends to the partition are refused, because the caller has counted on the offsets. Callbacks run on the loop thread,
+never within `append`. Errors are those of a Kafka log; the core maps them to errors for clients.
 """
 
 from __future__ import annotations
@@ -40,27 +36,28 @@ OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, erro
 
 LOG: Final = logging.getLogger("coordinator.offsets.offsets_log")
 
-MAX_BATCH_BYTES: Final = 1 << 20  # of records coalesced into one batch
+MAX_BATCH_BYTES: Final = 1 << 20  # limit on records coalesced into one batch
 MAX_BATCH_RECORDS: Final = 10_000
 
-# NOT_ENOUGH_REPLICAS becomes COORDINATOR_NOT_AVAILABLE: the right node, not able to write at the moment; clients come
-# back to it. KAFKA_STORAGE_ERROR becomes NOT_COORDINATOR, as after a disk error in Kafka. Both are retriable.
+# The core maps NOT_ENOUGH_REPLICAS to COORDINATOR_NOT_AVAILABLE: clients retry at this node. It maps
+# KAFKA_STORAGE_ERROR to NOT_COORDINATOR: clients look for the coordinator again
+# (`CoordinatorOperationExceptionHelper`). Both are retriable.
 ERROR_BY_ERRNO: Final[Mapping[int, ErrorCode]] = {
     errno.ENOSPC: ErrorCode.NOT_ENOUGH_REPLICAS,  # space may come back
     errno.EDQUOT: ErrorCode.NOT_ENOUGH_REPLICAS,
     errno.ENOBUFS: ErrorCode.NOT_ENOUGH_REPLICAS,  # log.max.queued.bytes: the disk does not keep up
-    errno.ESHUTDOWN: ErrorCode.NOT_LEADER_OR_FOLLOWER,  # spec 12.7: the partition is being given up
+    errno.ESHUTDOWN: ErrorCode.NOT_LEADER_OR_FOLLOWER,  # the partition is unloaded (Kafka's `CoordinatorRuntime`)
 }
 
 
 def error_code_of(error: Exception) -> ErrorCode:
-    """What an append that failed with `error` is answered with."""
+    """Return the error code for an append that failed with `error`."""
     number = error.errno if isinstance(error, OSError) else None
     return ERROR_BY_ERRNO.get(number or 0, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
 class _Chunk:
-    """Records that will be one batch."""
+    """Records that will become one batch."""
 
     __slots__ = ("base_offset", "bytes", "marker", "producer", "records", "timestamp_ms")
 
@@ -70,7 +67,7 @@ class _Chunk:
         self.bytes = 0
         self.timestamp_ms = 0
         self.producer = producer
-        self.marker = marker  # not records, but the end of the producer's transaction: committed or not
+        self.marker = marker  # instead of records the end of the producer's transaction: True is commit
 
     def build(self) -> Entry:
         base_offset, timestamp_ms, producer = self.base_offset, self.timestamp_ms, self.producer
@@ -97,14 +94,14 @@ class _Chunk:
 
 
 class _Refusal(NamedTuple):
-    """A partition refuses the append at `offset`, and all that come after it until the core has been told."""
+    """Refusal of the append at `offset` and of all later ones until the core was called back."""
 
     offset: int
     error: ErrorCode
 
 
 class _Partition:
-    """One partition: its log, the next offset to give, and what has gathered since the last round."""
+    """One partition: its log, the next offset to assign, and the records queued since the last round."""
 
     __slots__ = ("_chunks", "log", "next_offset", "number", "refusing")
 
@@ -125,7 +122,7 @@ class _Partition:
             and chunk.bytes + size <= MAX_BATCH_BYTES
             and len(chunk.records) + len(records) <= MAX_BATCH_RECORDS
         ):
-            pass  # goes with what is there
+            pass  # joins the last chunk
         else:
             chunk = _Chunk(self.next_offset, producer, marker)
             chunks.append(chunk)
@@ -143,7 +140,7 @@ class _Partition:
 
 
 class OffsetsLog:
-    """The partitions of `__consumer_offsets` of one node, by number. Every method belongs to the loop thread."""
+    """The partitions of `__consumer_offsets` on one node, by number. Every method belongs to the loop thread."""
 
     def __init__(
         self,
@@ -159,7 +156,7 @@ class OffsetsLog:
         self._loop = loop
         self._tell_durable = on_durable
         self._tell_failed = on_failed
-        self._failed: dict[int, int] = {}  # by partition: how often appends failed since the last that succeeded
+        self._failed: dict[int, int] = {}  # by partition: failures since the last append that succeeded
         self._waiting: list[tuple[int | None, asyncio.Future[None]]] = []
         if flusher is not None:
             self._flusher = flusher(self._on_durable, self._on_failed)
@@ -187,10 +184,10 @@ class OffsetsLog:
         owns: Callable[[int], bool] = lambda partition: True,
         evidence: FindEvidence = no_evidence,
     ) -> Self:
-        """Open or create the partitions that this node owns, saying what had to be cut.
+        """Open or create the partitions that this node owns, and log what recovery did.
 
-        `evidence` tells what else shows how far a log was on disk. CorruptLogError if durable records are damaged or
-        gone. The directories of other partitions are not touched.
+        `evidence` finds other files that show how far a log was on disk. CorruptLogError: durable records are damaged
+        or gone. The directories of other partitions are not touched.
         """
         log_config = LogConfig(
             segment_bytes=config.offsets_topic_segment_bytes,
@@ -214,7 +211,7 @@ class OffsetsLog:
         return self.logs[partition]
 
     def next_offset(self, partition: int) -> int:
-        """The offset that the next appended record gets."""
+        """Return the offset of the next appended record."""
         return self._partitions[partition].next_offset
 
     @property
@@ -223,11 +220,11 @@ class OffsetsLog:
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes on their way to the disk, bounded by log.max.queued.bytes."""
+        """Bytes queued for the disk, bounded by log.max.queued.bytes."""
         return self._flusher.queued_bytes
 
     def append(self, append: Append, timestamp_ms: int) -> None:
-        """Give these records the partition's next offsets and gather them for the next round."""
+        """Assign the partition's next offsets to these records and queue them for the next round."""
         part = self._partitions[append.partition]
         if part.refusing is not None:
             return
@@ -239,7 +236,7 @@ class OffsetsLog:
             self._loop.call_soon(self._tell_refusal, part, part.refusing)
 
     def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
-        if part.refusing is refusal:  # else a failure before this offset has swept it along
+        if part.refusing is refusal:  # else a failure below this offset has reported it too
             part.refusing = None
             self._note_failure(part.number, refusal.offset, refusal.error)
             self._tell_failed(part.number, refusal.offset, refusal.error)
@@ -251,7 +248,7 @@ class OffsetsLog:
                 self._note_success(partition)
             try:
                 self._tell_durable(partition, high_watermark)
-            except Exception:  # a defect in the groups of one partition never stops the others
+            except Exception:  # a bug in the groups of one partition must not stop the others
                 LOG.exception("partition %d: what is durable could not be applied", partition)
         self._wake_waiting()
 
@@ -265,7 +262,7 @@ class OffsetsLog:
         self._wake_waiting()
 
     def _note_failure(self, partition: int, from_offset: int, error: ErrorCode) -> None:
-        """One line when appends begin to fail; `_note_success` says when it is over, and how often they failed."""
+        """Log one line when appends begin to fail; `_note_success` logs the end and the number of failures."""
         if partition not in self._failed:
             LOG.error(
                 "append failed partition=%d from_offset=%d error=%s; nothing acknowledged is lost, clients retry. "
@@ -279,11 +276,11 @@ class OffsetsLog:
             LOG.warning("appends succeed again partition=%d failures=%d", partition, failures)
 
     def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
-        """Run `act` in the thread that writes the logs, between two rounds; then `then(result, error)` on the loop."""
+        """Run `act` in the writer thread between two rounds, then `then(result, error)` on the loop."""
         self._flusher.run(act, then)
 
     async def drained(self, partition: int | None = None) -> None:
-        """Return when nothing of this partition (by default: of any) is on its way to the disk."""
+        """Return when no record of this partition (by default: of any) is on its way to the disk."""
         if self._is_idle(partition):
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -304,7 +301,7 @@ class OffsetsLog:
                 future.set_result(None)
 
     async def close(self) -> None:
-        """Make durable what is queued, tell its fate, and close the logs in order. Blocks as long as the disk does."""
+        """Make queued records durable, call back, and close the logs cleanly. Blocks until the disk is done."""
         self._flusher.close()
         for log in self.logs.values():
             try:

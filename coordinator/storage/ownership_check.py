@@ -1,8 +1,8 @@
-"""Records in a data directory that another node owns: a sign that cluster.nodes was changed and the data stayed behind.
+"""Check that a data directory has no records of partitions that another node owns, after a change of cluster.nodes.
 
-Ownership is a rule over the ids of all nodes, so a node more or less gives partitions to other nodes. Their records do
-not follow by themselves. A node that started beside such records would let its cluster answer from empty logs, so it
-does not start; whoever changed the cluster moves the directories first.
+Ownership is computed from the ids of all nodes, so one node more or less moves partitions to other nodes, but not their
+records. If a node started with such records in its directory, the cluster would serve these partitions from empty logs.
+So it does not start until the directories have been moved.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def foreign_logs(fs: FileSystem, data_dir: Path, catalogue: Catalogue, cluster: Cluster) -> str | None:
-    """The sentence for the user, or None if everything here belongs to this node. Raises OSError."""
+    """Return the error message, or None if this node owns all records in the directory. Raises OSError."""
     present = set(fs.listdir(data_dir))
     found = [
         (directory, owner)

@@ -1,8 +1,8 @@
-"""What is known of idempotent producers, kept across a restart: a checkpoint, so that a start reads less of the logs.
+"""Checkpoint of the state of idempotent producers, so that a start reads less of the topic logs.
 
-Their sequence numbers stand in the batches themselves. A checkpoint (`topic-producers.json`) says for each partition
-what they were at an offset; a start believes it only where the log reaches that offset and the topic is the same, and
-reads the batches behind it. Without a checkpoint it reads them all: losing one costs time, never correctness.
+The batches themselves hold the sequence numbers. `topic-producers.json` holds for each partition the state of its
+producers at an offset. A start uses it only if the log reaches that offset and the topic id is the same, and then reads
+only the batches behind the offset. Without a checkpoint it reads all batches: losing one costs time only.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.topics")
 
-CHECKPOINT_BYTES: Final = 64 << 20  # what may be appended before the producers' state is written again
-CHECKPOINT_S: Final = 30.0  # how often that is looked at
+CHECKPOINT_BYTES: Final = 64 << 20  # appended bytes after which the state is written again
+CHECKPOINT_S: Final = 30.0  # interval of that check
 
 
 def replay_producers(partition: Partition, log: Log, checkpoint: Mapping[str, Any] | None, now_ms: int) -> None:
-    """Bring a partition's sequence numbers up to the end of its log, from its part of the checkpoint if that fits.
+    """Restore a partition's sequence numbers from its checkpoint entry, if that is valid, and the batches behind it.
 
-    May run in another thread while nobody else sees the partition. Raises what reading a log raises.
+    May run in another thread while the partition is not published yet. Raises the errors of reading a log.
     """
     from_offset = log.log_start_offset
     if checkpoint is not None and checkpoint.get("id") == partition.topic.topic_id.hex():
@@ -46,7 +46,7 @@ def replay_producers(partition: Partition, log: Log, checkpoint: Mapping[str, An
 
 
 class ProducerCheckpoint:
-    """The one of a node, kept up to date between `start` and `stop`; `save` writes it at once and blocks."""
+    """Checkpoint of one node, written regularly between `start` and `stop`; `save` writes it at once and blocks."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, store: CatalogueStore, topics: Topics, changer: Executor
@@ -56,11 +56,11 @@ class ProducerCheckpoint:
         self._topics = topics
         self._changer = changer
         self._timer: asyncio.TimerHandle | None = None
-        self._written_bytes = 0  # how much had been produced when it was last written
+        self._written_bytes = 0  # bytes produced up to the last write
         self._is_stopped = False
 
     def start(self) -> None:
-        """Look again in a while."""
+        """Schedule the next check."""
         if not self._is_stopped:
             self._timer = self._loop.call_later(CHECKPOINT_S, self._look)
 

@@ -1,8 +1,7 @@
-"""What threads do with the logs of embedded topics: reads and look-ups in the readers' pool, what must not run beside
-appends in the writer's thread, closing.
+"""Blocking work on the logs of embedded topics: reads and look-ups for the readers' pool, jobs for the writer thread.
 
-Nothing here knows of the event loop or of a request: logs go in, what `Topics` is to be told comes out. A log that
-cannot be read answers for itself alone; `None` stands for a log that is gone or was never opened.
+The functions know neither the event loop nor requests: they take logs and return results for `Topics`. A log that
+cannot be read fails its own item only. `None` stands for a log that was closed or never opened.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ LOG: Final = logging.getLogger("coordinator.topics")
 
 
 def facts_of(log: Log) -> Opened:
-    """What is to be known of a log that is open."""
+    """Return the offsets and the size of an open log."""
     return Opened(log.log_start_offset, log.log_end_offset, log.size_bytes)
 
 
@@ -40,7 +39,7 @@ def _failure(log: Log | None, error: Exception) -> ReadFailure:
 
 
 def read_logs(read: Read, logs: Sequence[Log | None]) -> list[bytes | ReadFailure]:
-    """What each item is answered with; together no more than asked for, but for a first batch that is larger."""
+    """Return the bytes or the failure of each item, in total at most `max_bytes` unless the first batch is larger."""
     found: list[bytes | ReadFailure] = []
     left = read.max_bytes
     at_least_one = read.at_least_one
@@ -64,7 +63,7 @@ def read_logs(read: Read, logs: Sequence[Log | None]) -> list[bytes | ReadFailur
 
 
 def look_up(lookup: Lookup, logs: Sequence[Log | None]) -> list[tuple[int, int] | ReadFailure | None]:
-    """(timestamp, offset) for each item; None: there is no such record."""
+    """Return (timestamp, offset) for each item; None if there is no such record."""
     found: list[tuple[int, int] | ReadFailure | None] = []
     for item, log in zip(lookup.items, logs, strict=True):
         try:
@@ -80,7 +79,7 @@ def look_up(lookup: Lookup, logs: Sequence[Log | None]) -> list[tuple[int, int] 
 
 
 def trim_log(log: Log | None, offset: int) -> Opened:
-    """DeleteRecords."""
+    """Delete the records below `offset` (DeleteRecords)."""
     if log is None:
         raise LogError("the log is gone")
     log.delete_up_to(offset)
@@ -88,7 +87,7 @@ def trim_log(log: Log | None, offset: int) -> Opened:
 
 
 def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Partition, Opened]]:
-    """Delete what each policy lets go; returns the logs that are shorter now."""
+    """Delete the segments that each policy has expired; returns the logs that are shorter now."""
     wall_ms = int(time.time() * 1000)
     results: list[tuple[Partition, Opened]] = []
     for partition, log, policy in items:
@@ -103,7 +102,7 @@ def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Par
         try:
             before = log.size_bytes
             if cut == log.log_end_offset:
-                log.roll()  # the newest segment has had its time too
+                log.roll()  # the newest segment has expired too
             log.delete_up_to(cut)
         except OSError as error:
             LOG.error("retention failed log=%s error=%s", log.directory.name, error)
@@ -120,7 +119,7 @@ def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Par
 
 
 def close_logs(logs: Sequence[Log]) -> None:
-    """In order, one after the other; one that cannot be is none of the others' business."""
+    """Close each log. A failure is logged and does not stop the rest."""
     for log in logs:
         try:
             log.close()

@@ -1,14 +1,13 @@
-"""Performs what the embedded topics ask for: appends, reads, and changes of the catalogue, and tells them the outcome.
+"""Executes the effects of the embedded topics: appends, reads and changes of the catalogue, and reports the outcomes.
 
-The event loop's thread only hands work over. Appends go to a flusher of their own, whose policy (`topic.flush.policy`)
-says what an answered Produce promises; whatever must not run beside appends to the same log (cutting its start,
-retention, closing it) is a job of the flusher's writer thread. Reads that memory could not answer run in a small pool,
-and the catalogue is changed by one thread of its own, so that neither waits for the other. What these threads do to a
-log stands in `topic_log_work.py`, what is kept of idempotent producers in `producer_checkpoint.py`.
+The event loop's thread only hands work over. Appends go to a separate flusher, whose policy (`topic.flush.policy`)
+decides what a Produce response guarantees. Work that must not run beside appends to the same log (deleting records,
+retention, closing) runs in the flusher's writer thread. Reads that memory could not serve run in a small pool, and one
+more thread changes the catalogue, so that neither waits for the other.
 
 Each outcome is an event: a method of `Topics` turns it into effects, and `on_effects` (the runtime) executes them, in
-the end by calling `execute` here. What an unusable log means: its partition is offline, clients are told that it has no
-leader, everything else is served.
+the end by calling `execute` here. If a log is unusable its partition is offline: clients are told that it has no
+leader, and all other partitions are served.
 """
 
 from __future__ import annotations
@@ -66,15 +65,15 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("coordinator.topics")
 
 READERS: Final = 2
-READS_AT_ONCE: Final = 8  # handed to the pool; the rest waits here and holds no data
-CLOSERS: Final = 8  # a log that is closed in order waits for the disk several times
+READS_AT_ONCE: Final = 8  # reads handed to the pool; the others wait here and hold no data
+CLOSERS: Final = 8  # a clean close waits for the disk several times
 _INTERNAL_IDS: Final = uuid.UUID("2f0f6b5e-3f0c-5b0e-9a51-6d1d2a0f7c11")  # namespace of the ids of internal topics
 
 OnEffects = Callable[[TopicEffects], None]
 
 
 class TopicLogs:
-    """The executor of one node. Every method belongs to the loop thread, but for those named `_in_*`."""
+    """Executor of the embedded topics of one node. All methods belong to the loop thread except those named `_in_*`."""
 
     def __init__(
         self,
@@ -124,13 +123,13 @@ class TopicLogs:
         self._is_closing = False
 
     def log(self, partition: Partition) -> Log | None:
-        """The open log of a partition."""
+        """Return the open log of a partition; None if it is offline or unknown."""
         return self._logs.get(partition)
 
     # -- start ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Read the catalogue, finish what a crash interrupted, open every log. TopicStoreError says what to mend."""
+        """Read the catalogue, finish interrupted deletions, open every log. CatalogueStoreError says what to repair."""
         store, topics = self.store, self.topics
         for name, logs in self._internal_logs.items():
             views: Sequence[InternalLog | None] = logs
@@ -177,7 +176,7 @@ class TopicLogs:
             self.topics.went_offline(partition)
 
     def _report_other_counts(self) -> None:
-        """Warn of topics that were there already with another number of partitions than topics.preload gives."""
+        """Warn of existing topics with another number of partitions than topics.preload gives."""
         for name, wanted in parse_topics(self._config.topics_preload, default_partitions=0).items():
             topic = self.topics.catalogue.topics.get(name)
             if not wanted or topic is None or len(topic.partitions) == wanted:
@@ -206,7 +205,7 @@ class TopicLogs:
     # -- executing effects ---------------------------------------------------------------------------------------
 
     def execute(self, effects: TopicEffects) -> None:
-        """Perform everything asked for."""
+        """Execute all effects of one event."""
         for ticket, response in effects.replies:
             ticket.session.answer(ticket, response)
         for ticket, reason in effects.disconnects:
@@ -219,7 +218,7 @@ class TopicLogs:
         for job in effects.jobs:
             self._start(job)
         for note in effects.notes:
-            if note != self._last_note:  # a client that asks again and again is not worth a line each time
+            if note != self._last_note:  # a client that repeats a request causes one line only
                 self._last_note = note
                 LOG.warning("%s", note)
 
@@ -228,7 +227,7 @@ class TopicLogs:
         for append in appends:
             partition = append.partition
             if partition in refused:
-                continue  # its offsets would leave a gap; it is taken back with the one before it
+                continue  # its offsets would leave a gap; it fails with the refused append before it
             log = self._logs.get(partition)
             error = None
             if log is not None:
@@ -295,14 +294,14 @@ class TopicLogs:
             self.flusher.run(partial(retain, items), partial(self._retained, job))
 
     def _in_changer_change(self, job: ChangeCatalogue) -> dict[Partition, Log]:
-        """Write the document, make the logs; if they cannot be made, the old document holds again."""
+        """Write the catalogue and create the logs; if that fails, restore the previous catalogue."""
         store = self.store
         created: dict[Partition, Log] = {}
         try:
             store.save_catalogue(job.document)
             for partition in job.create:
                 log = created[partition] = store.create_log(partition, adopts=job.adopts)
-                if log.log_end_offset:  # it was brought here from another node; nobody else sees the partition yet
+                if log.log_end_offset:  # it was moved here from another node; no other thread sees the partition yet
                     replay_producers(partition, log, None, self._now_ms())
         except Exception:
             for partition, log in created.items():
@@ -311,7 +310,7 @@ class TopicLogs:
                     continue
                 with contextlib.suppress(OSError):
                     store.remove_log(partition, log)
-            # Even when the document itself could not be written: the rename may have happened, its sync not.
+            # Needed even if writing the document failed: its rename may have happened without its sync.
             store.save_catalogue(job.previous)
             raise
         return created
@@ -333,7 +332,7 @@ class TopicLogs:
         self.flusher.run(partial(self._in_writer_set_aside, removed), partial(self._set_aside, job, opened))
 
     def _in_writer_set_aside(self, removed: list[tuple[Partition, Log | None]]) -> tuple[list[Path], list[Partition]]:
-        """Close the logs and rename their directories. A reader that is at work keeps the files it has open."""
+        """Close the logs and rename their directories. An active reader keeps its open files."""
         aside: list[Path] = []
         left_over: list[Partition] = []
         for partition, log in removed:
@@ -397,7 +396,7 @@ class TopicLogs:
     # -- the end -------------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
-        """Answer waiting fetches, finish what is running, make everything durable, close the logs."""
+        """Answer waiting fetches, finish running work, make everything durable, close the logs."""
         if self._is_closing:
             return
         self._is_closing = True
@@ -418,7 +417,7 @@ class TopicLogs:
 
 
 def random_topic_id() -> bytes:
-    """A random uuid. Not one whose text form begins with a dash: tools would take it for an option, Kafka says."""
+    """Return a random uuid. Its text form has no leading dash, which tools would take for an option."""
     while True:
         topic_id = uuid.uuid4().bytes
         if not base64.urlsafe_b64encode(topic_id).startswith(b"-"):

@@ -1,15 +1,12 @@
-"""Where the workers of one data directory keep their partitions, and how these move when there are more or fewer.
+"""The directories of workers, and the moves of partitions between them when the number of workers changes.
 
-A worker is a node with a data directory of its own, `DATA/workers/<node id>`; a daemon without workers keeps everything
-in DATA itself. Who owns a partition follows from the number of workers, unless the catalogue of topics has a manual
-assignment to one of them. So another number means that partitions move: before anything starts, under the lock of every
-directory concerned, each partition's directory is renamed into the directory of its new owner. A rename is one step on
-the disk, and doing all of it again does no more: a crash in the middle is mended by the next start, whatever number of
-workers that one has.
+A worker is a node with a data directory `DATA/workers/<node id>`; a daemon without workers keeps everything in DATA.
+The owner of a partition follows from the number of workers, unless the catalogue of topics assigns it manually. Before
+anything starts, with the lock of every directory held, each partition's directory is renamed into the directory of its
+owner. A rename is atomic and repeating all of them is harmless, so the next start completes moves that a crash cut off.
 
-The catalogue of topics belongs to the controller, the first node; its new home gets the newest one there is. What
-speaks of files that have moved (open compaction jobs, where producers stood) is removed: it is made again from the
-logs. Producer ids stay where they are, since each node, and the daemon without workers, has a range of its own.
+The newest catalogue of topics is copied to the controller, the first node. Files about moved partitions (compaction
+jobs, producers' state) are removed and made again from the logs. Producer ids stay: each node has a range of its own.
 """
 
 from __future__ import annotations
@@ -36,16 +33,16 @@ from coordinator.storage.history_marks import read_marks
 from coordinator.storage.log.fs import File, FileSystem, read_whole, remove_directory, write_atomically
 
 _ABOUT_MOVED: Final = (PRODUCERS_NAME, CLEANER_CHECKPOINT_NAME)
-LOCK_WAIT_S: Final = 20.0  # workers whose supervisor was killed drain before they end
+LOCK_WAIT_S: Final = 20.0  # workers of a killed supervisor finish requests before they end
 
 
 def worker_dir(data_dir: Path, node_id: int) -> Path:
-    """The directory of one worker."""
+    """Return the directory of one worker."""
     return data_dir / WORKERS_DIR / str(node_id)
 
 
 def homes(fs: FileSystem, data_dir: Path) -> dict[int, Path]:
-    """The directories of workers that there are or were, by node id."""
+    """Return the existing directories of workers by node id."""
     parent = data_dir / WORKERS_DIR
     if not fs.is_dir(parent):
         return {}
@@ -59,9 +56,9 @@ def arrange(
     *,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Bring every partition to its owner among `node_ids`; of one id, to DATA itself. Returns how many moved.
+    """Move every partition to its owner among `node_ids`; to DATA if there is one id. Returns the number of moves.
 
-    The caller holds the lock of `data_dir`. DataDirError: a worker of before still runs, or a partition is there twice.
+    The caller holds the lock of `data_dir`. DataDirError: an old worker still runs, or a partition exists twice.
     """
     known = homes(fs, data_dir)
     if len(node_ids) == 1:
@@ -77,7 +74,7 @@ def arrange(
     locks: list[File] = []
     try:
         for path in known.values():
-            locks.append(_locked(fs, path, sleep))  # noqa: PERF401 - one by one: those before are let go on failure
+            locks.append(_locked(fs, path, sleep))  # noqa: PERF401 - on failure the earlier locks are released
         sources = [data_dir, *known.values()]
         assigned = _bring_catalogue(fs, sources, owner_dirs[min(node_ids)])
         return _move_partitions(fs, sources, owner_dirs, assigned)
@@ -101,7 +98,7 @@ def _locked(fs: FileSystem, path: Path, sleep: Callable[[float], None]) -> File:
 
 
 def _bring_catalogue(fs: FileSystem, sources: Sequence[Path], target: Path) -> Mapping[str, Mapping[int, int]]:
-    """The controller starts from the newest catalogue, wherever the last controller had its home.
+    """Copy the newest catalogue among `sources` to `target`, the controller's directory.
 
     Returns the manual assignments in it, by topic.
     """
@@ -124,7 +121,7 @@ def _bring_catalogue(fs: FileSystem, sources: Sequence[Path], target: Path) -> M
 
 
 def _refuse_with_history(fs: FileSystem, source: Path, topic: str, partition: int) -> None:
-    """A history goes on where its log goes on; taken up again elsewhere it would have a gap that nobody sees."""
+    """Raise DataDirError if the partition has a history, which would have a silent gap after a move."""
     if topic != OFFSETS_TOPIC:
         return
     marks = read_marks(source / HISTORY_DIR, fs)

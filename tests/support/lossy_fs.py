@@ -1,14 +1,14 @@
-"""A file system that keeps what was synced and forgets the rest: what a power cut may leave, in memory.
+"""A file system in memory that keeps what was synced and loses the rest, as a power cut may.
 
 Bytes are safe after a successful `fdatasync` or `fsync` of their file, names after `fsync_dir` of their directory. A
-failed sync drops the unsynced bytes as Linux may: they can still be read, a later sync succeeds and saves nothing of
-them. `crash()` gives the file system as the next boot would find it: of the unsynced writes any sectors may have
-arrived, in any order; of the unsynced names any first few changes, or with `reorders_names` any changes at all, as
-POSIX allows. With `rng=None` everything unsynced is gone.
+failed sync drops the unsynced bytes as Linux may: they stay readable, and a later sync succeeds without saving them.
+`crash()` returns the file system that the next boot finds. Any sectors of the unsynced writes may be there; of the
+unsynced names the first few changes, or with `reorders_names` any of them, as POSIX allows. With `rng=None` everything
+unsynced is lost.
 
-Faults: `fail` makes the n-th next call of an operation fail; `capacity` is the size of the disk; `crash_after` switches
-the machine off at the n-th operation from now, in the middle of a write if it is one. `ignored` operations lie: they
-do nothing and report success. `counts` counts the calls.
+Faults: `fail` makes the n-th next call of an operation fail; `capacity` is the size of the disk; `crash_after` turns
+the machine off at the n-th operation from now, even in the middle of a write. `ignored` operations do nothing and
+report success. `counts` counts the calls.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SECTOR = 64  # small, so that small test batches tear
 
 
 class MachineOffError(OSError):
-    """Every call after the crash."""
+    """Raised by every call after the crash."""
 
     def __init__(self) -> None:
         super().__init__(errno.EIO, "the machine is off")
@@ -32,7 +32,7 @@ class MachineOffError(OSError):
 
 @dataclass
 class Inode:
-    content: bytearray = field(default_factory=bytearray)  # what the process sees
+    content: bytearray = field(default_factory=bytearray)  # content that the process sees
     durable: bytearray = field(default_factory=bytearray)
     unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)  # (position, bytes) or (size, None): cut
 
@@ -45,7 +45,7 @@ class Directory:
     changes: list[dict[str, Inode | Directory | None]] = field(default_factory=list)  # each change by itself
 
     def change(self, **names: Inode | Directory | None) -> None:
-        """Names that are something else from now on, or (None) nothing, in one step."""
+        """Change names in one step; None removes a name."""
         for name, node in names.items():
             if node is None:
                 del self.entries[name]
@@ -94,14 +94,14 @@ class LossyFileSystem:
         self._lock = threading.RLock()
         self._held: set[Path] = set()
 
-    # what a test arranges
+    # faults
 
     def fail(self, operation: str, error: int = errno.EIO, *, skip: int = 0, times: int = 1, name: str = "") -> None:
-        """Let calls of `operation` fail, after `skip` good ones; on files whose name contains `name`."""
+        """Make calls of `operation` fail after `skip` good ones, on files whose name contains `name`."""
         self._faults.append(Fault(operation, error, skip, times, name))
 
     def heal(self) -> None:
-        """No more faults, and room again."""
+        """Remove all faults and the limit of capacity."""
         self._faults.clear()
         self.capacity = None
 
@@ -109,7 +109,7 @@ class LossyFileSystem:
         self._crash_in = operations
 
     def crash(self, rng: random.Random | None = None) -> LossyFileSystem:
-        """What the next boot finds. This instance is off afterwards."""
+        """Return the file system that the next boot finds. This instance is off afterwards."""
         with self._lock:
             self.is_off = True
             survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30), reorders_names=self.reorders_names)
@@ -278,11 +278,11 @@ class LossyFile:
             try:
                 self._enter("pwrite")
                 capacity = self._fs.capacity
-                grows = position + len(content) - len(self._inode.content)  # what is there is written in place
+                grows = position + len(content) - len(self._inode.content)  # existing bytes are overwritten in place
                 if capacity is not None and grows > 0 and _bytes_in(self._fs.root) + grows > capacity:
                     raise OSError(errno.ENOSPC, "no space left", str(self._path))
             except OSError:
-                part = content[: self._fs._rng.randrange(len(content) + 1)]  # a failed write may have written some
+                part = content[: self._fs._rng.randrange(len(content) + 1)]  # a failed write may have written a part
                 self._put(position, part)
                 raise
             self._put(position, content)
@@ -311,7 +311,7 @@ class LossyFile:
             except MachineOffError:
                 raise
             except OSError:
-                inode.unsynced.clear()  # the kernel calls the pages clean: no later sync will write them
+                inode.unsynced.clear()  # the kernel marks the pages clean: no later sync writes them
                 raise
             if operation not in self._fs.ignored:
                 for position, data in inode.unsynced:
@@ -331,7 +331,7 @@ class LossyFile:
 
 
 def _bytes_in(directory: Directory, seen: set[int] | None = None) -> int:
-    """A file counts once, whatever names it has."""
+    """Return the bytes of all files, counting a file with several names once."""
     seen = set() if seen is None else seen
     total = 0
     for node in directory.entries.values():
@@ -344,7 +344,7 @@ def _bytes_in(directory: Directory, seen: set[int] | None = None) -> int:
 
 
 def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, Inode], reorders: bool) -> Directory:
-    """A directory as it is after the crash; one inode stays one inode, whatever names it has."""
+    """Return a directory after the crash; an inode with several names stays one inode."""
     entries = directory.durable
     if rng is not None and directory.unsynced and rng.random() < 0.6:
         entries = _some_changes(directory, rng) if reorders else rng.choice(directory.unsynced)
@@ -376,8 +376,8 @@ def _survivor_content(inode: Inode, rng: random.Random | None) -> bytearray:
     content = bytearray(inode.durable)
     if rng is None or not inode.unsynced:
         return content
-    fate = rng.choice(("forgotten", "kept", "first ones", "some sectors"))
-    if fate == "forgotten":
+    fate = rng.choice(("lost", "kept", "first ones", "some sectors"))
+    if fate == "lost":
         return content
     writes = inode.unsynced
     if fate == "first ones":

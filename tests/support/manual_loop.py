@@ -1,4 +1,4 @@
-"""An event loop and a writer thread that move only when a test says so, in virtual time: no threads, no chance."""
+"""An event loop and a writer thread that the test steps, in virtual time: no threads, no chance."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class ManualLoop:
             callback(*args)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass; what becomes due is called."""
+        """Advance the clock and call the timers that become due."""
         self.now += seconds
         while self._timers and self._timers[0][0] <= self.now:
             _, _, timer, callback, args = heapq.heappop(self._timers)
@@ -55,7 +55,7 @@ class ManualLoop:
 
 
 class ManualWorker:
-    """Implements `coordinator.storage.log.writer.Worker`: the writer thread does a job when `run` is called."""
+    """Implements `coordinator.storage.log.writer.WriterQueue`: jobs run when `run` is called."""
 
     def __init__(self) -> None:
         self.jobs: deque[Callable[[], None]] = deque()
@@ -64,18 +64,18 @@ class ManualWorker:
         self.jobs.append(job)
 
     def run(self) -> bool:
-        """Do everything put so far; whether there was anything."""
-        did = bool(self.jobs)
+        """Run all jobs; returns True if there were any."""
+        has_run = bool(self.jobs)
         while self.jobs:
             self.jobs.popleft()()
-        return did
+        return has_run
 
     def join(self) -> None:
         self.run()
 
 
 def settle(loop: ManualLoop, worker: ManualWorker) -> None:
-    """Turn loop and writer until both have nothing to do."""
+    """Run the loop and the writer until both have nothing to do."""
     loop.run_ready()
     while worker.run():
         loop.run_ready()

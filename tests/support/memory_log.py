@@ -1,7 +1,7 @@
-"""A log in memory with the surface of `coordinator.storage.log.log.Log`, for tests of what is built on it.
+"""A log in memory with the interface of `coordinator.storage.log.log.Log`, for tests of its users.
 
 It passes the same suite as the real one (tests/storage/log/test_log_suite.py). A segment is a list of batches; nothing
-is ever durable, and nothing fails unless `failing` says so.
+is durable, and operations fail only while `failing` is set.
 """
 
 from __future__ import annotations
@@ -75,20 +75,14 @@ class MemoryLog:
         return segment
 
     def cut_back(self) -> None:
-        self.truncate_to(self.high_watermark)
-        self.roll()
-
-    def truncate_to(self, offset: int) -> None:
-        if offset >= self.log_end_offset:
-            return
-        self.high_watermark = min(self.high_watermark, offset)
+        offset = self.high_watermark
         while len(self.segments) > 1 and self.segments[-1].base_offset > offset:
             self.segments = self.segments[:-1]
         newest = self.segments[-1]
         while newest.batches and newest.batches[-1][0].last_offset >= offset:
             header, _ = newest.batches.pop()
             newest.next_offset = header.base_offset
-        self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self.roll()
 
     def delete_up_to(self, offset: int) -> int:
         offset = min(offset, self.high_watermark)
@@ -114,7 +108,7 @@ class MemoryLog:
                         return batch
                     return b"".join(found)
                 found.append(batch)
-            if found:  # one segment at a time, as the real one
+            if found:  # one segment at a time, like the real log
                 return b"".join(found)
         return b""
 

@@ -1,6 +1,6 @@
-"""What a node's disk says is committed, read from the files while the node is dead and nobody can put it right.
+"""Committed offsets read from the files of a stopped node.
 
-A client that reconnects commits again at once and would hide what a crash had lost; the files cannot be hurried.
+A client that reconnects commits again at once and would hide an offset that a crash had lost; the files show it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ TopicPartition = tuple[str, int]
 
 
 def committed_on_disk(data_dir: Path) -> dict[str, dict[TopicPartition, int]]:
-    """By group: the last offset of each partition. A torn end counts as its absence, as it will at the next start."""
+    """Return by group the last offset of each partition. A torn end is skipped, as the next start does."""
     committed: dict[str, dict[TopicPartition, int]] = {}
     for segment in sorted(data_dir.glob("__consumer_offsets-*/*.log")):
         data = segment.read_bytes()

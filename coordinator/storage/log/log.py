@@ -314,7 +314,7 @@ class Log:
             self._swap_in_doubt = False
 
     def save_checkpoint(self) -> None:
-        """Write durably how far the log is synced, so that a later start recognises damage below. Called periodically."""
+        """Write durably how far the log is synced: a later start recognises damage below. Called periodically."""
         if self._closed:
             return
         self.owes_checkpoint = False

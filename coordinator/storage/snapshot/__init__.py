@@ -1,1 +1,1 @@
-"""Snapshots of what the offsets log leaves: how a start comes to need only the end of it."""
+"""Snapshots of the state of the offsets log, so that a start reads only the end of the log."""

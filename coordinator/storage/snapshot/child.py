@@ -1,9 +1,8 @@
 """Child process that writes a snapshot while the daemon serves: `python -m coordinator.storage.snapshot.child`.
 
-Reading a log is work for the interpreter, which runs one thread at a time: in a thread of the daemon it would be felt
-by every request. The child is nice to others, gets one order on stdin and answers on stdout, and ends when the daemon
-lets go of its lifeline (`child_entry.py`). It only drafts: the daemon makes the draft the snapshot, if the log is still
-what was read.
+Reading a log needs the interpreter, which runs one thread at a time: a thread of the daemon would delay requests. The
+child has low priority, reads one order from stdin, answers on stdout, and ends when the daemon closes its lifeline
+(`child_entry.py`). It writes a draft only: the daemon promotes it if the log has not changed meanwhile.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from protocol.errors import ProtocolError
 
 
 def main() -> int:
-    """One order, one answer: `drafted` with the facts, or `trouble` in words."""
+    """Read one order and write one answer: `drafted` with the result, or `trouble` with the reason."""
     stdin, stdout = child_entry.begin()
     gc.disable()
     order = SnapshotOrder.from_wire(frames.read(stdin))

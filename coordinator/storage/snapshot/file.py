@@ -1,15 +1,13 @@
-"""The file of one snapshot: what a partition's log leaves up to an offset, and which log that was.
+"""The snapshot file: the state of a partition's log up to an offset, and the identity of that log.
 
-It lies in the partition's own directory, so it goes wherever the partition goes (to another worker, into a copy, away
-with it), under a name that neither Kafka nor a log of ours takes for one of its files. It is never trusted over the
-log: whatever does not fit, inside or beside it, is a `SnapshotError` that says what, and the log is read from its
-first record. So it may be deleted at any time, and is replaced in one step.
+It lies in the partition's directory, so it moves with the partition; neither Kafka nor a log takes it for its own file.
+The log has priority: if the file is damaged or does not match the log, `SnapshotError` says why and all of the log is
+read. So the file may be deleted at any time. It is replaced atomically.
 
-    header   magic, version, partition, where the log began, the offset that this stands for, the last batch below it
-             (base offset, checksum, leader epoch), counts, where the transactions begin, size, checksum of the rest,
-             checksum of the header
+    header   magic, version, partition, log start, next offset, last batch below it (base offset, checksum, leader
+             epoch), counts, position of `open`, size, checksum of the rest, checksum of the header
     blocks   one for each group (`coordinator.core.offsets.packed_groups`)
-    open     offsets of open transactions, as the log has them: producer id, log offset, key, value
+    open     offsets of open transactions, as in the log: producer id, log offset, key, value
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ DRAFT_NAME: Final = SNAPSHOT_NAME + ".tmp"
 _MAGIC: Final = b"KGC\x89\r\n\x1a\n"
 _VERSION: Final = 1
 # magic, version, partition, log start, next offset, base offset, checksum and leader epoch of the last batch,
-# unknown records, groups, offsets, where the open transactions begin, size of the file, checksum of what follows
+# unknown records, groups, offsets, position of the open transactions, size of the file, checksum of the body
 _HEADER: Final = struct.Struct("<8sIiqqqIiQQQQQI")
 _CRC: Final = struct.Struct("<I")
 _OPEN: Final = struct.Struct("<qqII")  # producer id, log offset, bytes of the key, bytes of the value
@@ -43,19 +41,19 @@ _CHUNK: Final = 1 << 20
 
 
 class SnapshotError(Exception):
-    """There is no snapshot, or it cannot be used: one clause that says why."""
+    """There is no usable snapshot. The message is one clause that says why."""
 
 
 class NoSnapshotError(SnapshotError):
-    """There is none."""
+    """There is no snapshot."""
 
 
 class GivenUpError(Exception):
-    """Writing a snapshot was given up: there is no time."""
+    """Work on a snapshot was stopped, because the time for it is over or the partition is unloaded."""
 
 
 class LastBatch(NamedTuple):
-    """The batch right below an offset: another log that happens to reach as far has another one there."""
+    """Identity of the batch right below an offset, which tells one log from another of the same length."""
 
     base_offset: int
     crc: int
@@ -63,16 +61,16 @@ class LastBatch(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """Which partition, and which log of it, a snapshot is of."""
+    """The partition and the log that a snapshot belongs to."""
 
     partition: int
     log_start_offset: int
-    next_offset: int  # it stands for everything below
+    next_offset: int  # the snapshot covers all records below it
     last: LastBatch
 
 
 class Contents(NamedTuple):
-    """What is written: blocks, offsets of open transactions, and counts."""
+    """Content of a snapshot: blocks, offsets of open transactions, and counts."""
 
     blocks: Iterable[bytes]
     open: dict[int, dict[bytes, RawRecord]]
@@ -89,9 +87,9 @@ def write(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> int:
-    """Replace the snapshot of a partition, durably and in one step; returns its size in bytes.
+    """Replace the snapshot of a partition, durably and atomically; returns its size in bytes.
 
-    `check` is called now and then and may raise, as anything here may: what was there before is then there still.
+    `check` is called periodically and may raise. After any error the previous snapshot is still there.
     """
     size = draft(fs, directory, binding, contents, check=check)
     promote(fs, directory)
@@ -106,7 +104,7 @@ def draft(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> int:
-    """Write what `promote` makes the snapshot; its content is durable on return, its name not yet."""
+    """Write the draft that `promote` renames; its content is durable on return, its name is not."""
     position, crc, open_at = _BODY_AT, 0, 0
     file = fs.open(directory / DRAFT_NAME, create=True)
     try:
@@ -144,25 +142,25 @@ def draft(
 
 
 def promote(fs: FileSystem, directory: Path) -> None:
-    """Make the draft the snapshot, durably."""
+    """Rename the draft to the snapshot, durably."""
     fs.rename(directory / DRAFT_NAME, directory / SNAPSHOT_NAME)
     fs.fsync_dir(directory)
 
 
 def remove(fs: FileSystem, directory: Path) -> None:
-    """There is no snapshot any more, nor a draft of one."""
+    """Remove the snapshot and its draft."""
     for name in (SNAPSHOT_NAME, DRAFT_NAME):
         with suppress(FileNotFoundError):
             fs.unlink(directory / name)
 
 
 def read_binding(fs: FileSystem, directory: Path) -> Binding:
-    """Which log a snapshot is of; only its header is read. SnapshotError, OSError."""
+    """Return the binding of a snapshot; reads its header only. Raises SnapshotError, OSError."""
     return _parse(_read(fs, directory, _BODY_AT))[0]
 
 
 def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
-    """The offset below which the records of a log were on disk, as its snapshot shows; 0 if it shows nothing."""
+    """Return the offset below which all records were on disk when the snapshot was made; 0 if unknown."""
     try:
         binding = read_binding(fs, directory)
     except (SnapshotError, OSError):
@@ -171,7 +169,7 @@ def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
 
 
 def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
-    """The snapshot of a partition, checked in itself; whether it fits the log is for others. SnapshotError, OSError."""
+    """Read and verify a snapshot, without comparing it with the log. Raises SnapshotError, OSError."""
     data = _read(fs, directory)
     binding, (unknown, groups, offsets, open_at, size, crc) = _parse(data)
     if size != len(data) or _crc_of(data) != crc:
@@ -198,7 +196,7 @@ def _read(fs: FileSystem, directory: Path, size: int | None = None) -> bytes:
 
 
 def _parse(data: bytes) -> tuple[Binding, list[int]]:
-    """What the header says: the binding; unknown records, groups, offsets, where the open ones are, size, checksum."""
+    """Return the binding, and [unknown records, groups, offsets, position of open ones, size, checksum]."""
     if len(data) < _BODY_AT or data[:8] != _MAGIC:
         raise SnapshotError("the file is no snapshot")
     header = data[: _HEADER.size]
@@ -212,7 +210,7 @@ def _parse(data: bytes) -> tuple[Binding, list[int]]:
 
 def _crc_of(data: bytes) -> int:
     crc = 0
-    for position in range(_BODY_AT, len(data), _CHUNK):  # in pieces, so that other threads may run in between
+    for position in range(_BODY_AT, len(data), _CHUNK):  # in chunks, so that other threads can run in between
         crc = google_crc32c.extend(crc, data[position : position + _CHUNK])
     return crc
 

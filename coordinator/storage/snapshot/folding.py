@@ -1,8 +1,8 @@
-"""A new snapshot from the last one and what the log has got since: for a child process, and for the end of a daemon.
+"""Makes a new snapshot from the last one and the later part of the log: in a child process, or when a daemon stops.
 
-Nothing is taken from the coordinator's memory. What is read is bytes of files that never change any more (batches that
-are on disk), named by an `SnapshotOrder` that a daemon makes in no time; whoever carries it out needs neither its log
-objects nor its loop. If the last snapshot turns out not to fit, all of the log is read instead, as at a start.
+Nothing is taken from the coordinator's memory. The input are bytes of files that no longer change (batches that are on
+disk), named by a `SnapshotOrder` that the daemon makes quickly; carrying it out needs neither its log objects nor its
+loop. If the last snapshot does not match, all of the log is read, as at a start.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PARTS: Final = ("extents", "tail")
 
 
 class FileExtent(NamedTuple):
-    """A part of a segment's file: whole batches."""
+    """A range of whole batches in a segment's file."""
 
     name: str
     start: int
@@ -44,29 +44,29 @@ class SnapshotOrder:
     directory: str
     log_start_offset: int
     end_offset: int
-    extents: tuple[FileExtent, ...]  # all of the log up to there
-    base_offset: int  # the last snapshot stands for this much; -1: there is none that fits
-    tail: tuple[FileExtent, ...]  # what the log has beyond that
+    extents: tuple[FileExtent, ...]  # the log below `end_offset`
+    base_offset: int  # offset below which the last snapshot covers the log; -1: none matches
+    tail: tuple[FileExtent, ...]  # the log from `base_offset` on
 
     @property
     def tail_bytes(self) -> int:
-        """How much has to be read, if the last snapshot is as it should be."""
+        """Bytes to read if the last snapshot is valid."""
         return sum(extent.end - extent.start for extent in (self.tail if self.base_offset >= 0 else self.extents))
 
     def to_wire(self) -> dict[str, Any]:
-        """For a child."""
+        """Return the order as plain values for a child process."""
         parts = {name: [tuple(extent) for extent in getattr(self, name)] for name in _PARTS}
         return {**asdict(self), **parts}
 
     @classmethod
     def from_wire(cls, said: dict[str, Any]) -> SnapshotOrder:
-        """What `to_wire` made."""
+        """Return the order that `to_wire` encoded."""
         parts = {name: tuple(FileExtent(*extent) for extent in said[name]) for name in _PARTS}
         return cls(**{**said, **parts})
 
 
 def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[SnapshotOrder, tuple[Segment, ...]]:
-    """What a snapshot of everything on disk takes, and the segments that this speaks of. Reads little. OSError."""
+    """Return the order for a snapshot of all synced records, and the segments it refers to. Raises OSError."""
     segments = log.segments
     end_offset = min(log.high_watermark, log.synced_offset)
     base_offset = -1
@@ -100,20 +100,20 @@ def _extents(segments: tuple[Segment, ...], offset: int, end_offset: int) -> tup
 
 
 class Drafted(NamedTuple):
-    """What came of an order: a draft, beside the snapshot that it is to replace."""
+    """Result of an order: a draft beside the snapshot that it will replace."""
 
     offset: int
     size_bytes: int
     records: int  # read from the log
-    from_offset: int  # behind the last snapshot; -1: from the log's first record on
+    from_offset: int  # end of the last snapshot; -1: the whole log was read
     groups: int
     offsets: int
 
 
 def draft(fs: FileSystem, order: SnapshotOrder, *, check: Callable[[], None] = lambda: None) -> Drafted:
-    """Carry an order out, but for the last step, `file.promote`. `check` is called often and may raise.
+    """Carry out an order up to the last step, `file.promote`. `check` is called often and may raise.
 
-    OSError, CorruptLogError, DecodeError, SnapshotError: there is no new snapshot.
+    OSError, CorruptLogError, DecodeError, SnapshotError: no draft was made.
     """
     directory = Path(order.directory)
     loaded = _fold(fs, directory, order, check)
@@ -134,7 +134,7 @@ def _fold(fs: FileSystem, directory: Path, order: SnapshotOrder, check: Callable
                 batches = _batches(fs, directory, order.tail)
                 return follow(batches, base, binding.last, end_offset=order.end_offset, check=check)
         except SnapshotError:
-            pass  # it is damaged, or the log was compacted behind it
+            pass  # the snapshot is damaged, or the log behind it was compacted
     batches = _batches(fs, directory, order.extents)
     return follow(batches, None, None, end_offset=order.end_offset, check=check)
 

@@ -1,11 +1,11 @@
-"""The daemon's side of snapshots: partitions are loaded with their help, and new ones are made when it is time.
+"""The daemon's side of snapshots: loads partitions with their help, and decides when to make new ones.
 
-Three occasions. A start that had to read much of a log keeps what came of it. While the daemon serves, a thread looks
-every few seconds how much each log has got since its last snapshot, or that a compaction has made that one useless, and
-has a child process make a new one. At a stop, with the logs closed, as many are made as the time for it allows; a
-partition that is left over is read from its last snapshot on, or from its log.
+New snapshots are made on three occasions. A start that read much of a log saves the result. While the daemon serves, a
+thread checks every few seconds how much each log has grown since its last snapshot, and whether a compaction made that
+one useless; a child process then makes a new one. At a stop, after the logs are closed, as many are made as
+`offsets.snapshot.stop.ms` allows; for the others the next start reads more.
 
-All of it belongs into threads, but for `start`, `close` and the counters.
+All methods belong into threads, except `start`, `close` and the counters.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ LOOK_S: Final = 5.0
 CHILD: Final = (sys.executable, "-m", "coordinator.storage.snapshot.child")
 CHILD_TIMEOUT_S: Final = 3600.0
 
-Facts = tuple[tuple[int, int, int], ...]  # of segments: base offset, next offset, size; no open file hangs on them
+SegmentFacts = tuple[tuple[int, int, int], ...]  # (base offset, next offset, size), without an open file
 
 
 @dataclass(slots=True)
 class SnapshotCounters:
-    """For metrics."""
+    """Counters for metrics."""
 
-    from_snapshot: int = 0  # partitions that were loaded with the help of one
-    from_log: int = 0  # partitions that were read from their first record on
+    from_snapshot: int = 0  # partitions that were loaded from a snapshot and the log behind it
+    from_log: int = 0  # partitions whose whole log was read
     replayed_records: int = 0
     written: int = 0
     failed: int = 0
 
 
 class Snapshots:
-    """Of one node."""
+    """Loads and makes the snapshots of one node."""
 
     def __init__(
         self, config: Config, fs: FileSystem, offsets_log: OffsetsLog, *, child: Sequence[str] = CHILD
@@ -72,9 +72,9 @@ class Snapshots:
         self._life: asyncio.Task[None] | None = None
         self._look: asyncio.Future[None] | None = None
         self._is_closing = False
-        self._failed_at: dict[int, int] = {}  # by partition: how large its log was when a snapshot failed
-        self._seen: dict[int, Facts] = {}  # by partition: its closed segments, as they were at the last look
-        self._compacted: set[int] = set()  # partitions whose closed segments were replaced since their last snapshot
+        self._failed_at: dict[int, int] = {}  # by partition: bytes the log must grow before a retry
+        self._seen: dict[int, SegmentFacts] = {}  # by partition: its closed segments at the last check
+        self._compacted: set[int] = set()  # partitions whose closed segments were swapped since their last snapshot
         self._orders: list[SnapshotOrder] = []  # for the stop
 
     # -- loading -------------------------------------------------------------------------------------------------
@@ -82,8 +82,10 @@ class Snapshots:
     def in_thread_load(
         self, partition: int, shard: Shard, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool
     ) -> tuple[LoadedState, int]:
-        """Read a partition, and make of it what `core.loaded` takes: a harvest, and the offset behind the last record.
-        LogError, ProtocolError; GivenUpError."""
+        """Read a partition. Returns its state, and the offset behind its last record.
+
+        Raises LogError, ProtocolError, and GivenUpError if `given_up` is set.
+        """
 
         def check() -> None:
             if given_up.is_set():
@@ -134,7 +136,7 @@ class Snapshots:
     # -- while it serves -----------------------------------------------------------------------------------------
 
     def start(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Begin to look. Everything is loaded."""
+        """Start the periodic check, after all partitions were loaded."""
         for partition, log in self._offsets_log.logs.items():
             self._note_compaction(partition, log)
         if self._config.offsets_snapshot_tail_bytes:
@@ -146,25 +148,24 @@ class Snapshots:
             self._look = loop.run_in_executor(None, self.in_thread_look)
             try:
                 await asyncio.shield(self._look)
-            except Exception:  # a defect here must not end the looking, let alone the daemon
+            except Exception:  # a bug here must not end the checks or the daemon
                 LOG.exception("snapshots could not be looked after; please report this")
 
     async def close(self) -> None:
-        """End a child that works; what it drafted is of no use."""
+        """Stop the periodic check and end a running child; its draft is not used."""
         self._is_closing = True
         if self._children is not None:
             self._children.close()
         if self._life is not None:
             self._life.cancel()
             await asyncio.wait([self._life])
-        if self._look is not None:  # it may be about to rename what its child has drafted
+        if self._look is not None:  # it may be about to rename its child's draft
             await asyncio.wait([self._look])
 
     def _note_compaction(self, partition: int, log: Log) -> bool:
-        """Whether closed segments of a partition were replaced since its last snapshot.
+        """Return True if closed segments of a partition were swapped since its last snapshot.
 
-        That one may fit no longer, or have nothing behind it that it could be continued with; to know, one would have
-        to read the log.
+        The snapshot may then no longer match the log, or the log behind it may have gaps; only reading would tell.
         """
         closed = tuple([(one.base_offset, one.next_offset, one.size_bytes) for one in log.segments[:-1]])
         seen = self._seen.get(partition, ())
@@ -174,7 +175,7 @@ class Snapshots:
         return partition in self._compacted
 
     def in_thread_look(self) -> None:
-        """Make a new snapshot of each partition that was compacted, or whose log has got enough since the last one."""
+        """Make a new snapshot of each partition that was compacted, or whose log has grown enough."""
         least = max(self._config.offsets_snapshot_tail_bytes, self._config.offsets_snapshot_min_bytes)
         for partition, log in self._offsets_log.logs.items():
             if self._is_closing:
@@ -193,7 +194,9 @@ class Snapshots:
                 drafted = self._in_child(order)
                 now = log.segments
                 if now[: len(segments)] != segments:
-                    raise SnapshotError("its log was compacted meanwhile")  # what was read may be of two minds
+                    raise SnapshotError(
+                        "its log was compacted meanwhile"
+                    )  # the child may have read old and new segments
                 file.promote(self._fs, log.directory)
             except Exception as error:
                 if not self._is_closing:
@@ -206,7 +209,7 @@ class Snapshots:
 
     def _in_child(self, order: SnapshotOrder) -> dict[str, Any]:
         from coordinator.processes import frames
-        from coordinator.processes.child_process import Children  # late: nothing of this is needed for a start
+        from coordinator.processes.child_process import Children  # late: a start does not need it
 
         if self._children is None:
             self._children = Children()
@@ -225,7 +228,7 @@ class Snapshots:
     # -- at a stop -----------------------------------------------------------------------------------------------
 
     def prepare_stop(self) -> None:
-        """Note what is to be made at the stop: everything is on disk, nobody appends any more, the logs are open."""
+        """List the snapshots to make at the stop. Everything is on disk, appends have ended, the logs are open."""
         if not self._config.offsets_snapshot_stop_ms:
             return
         least = max(self._config.offsets_snapshot_min_bytes, 1)
@@ -240,7 +243,7 @@ class Snapshots:
         self._orders.sort(key=lambda order: -order.tail_bytes)
 
     async def at_stop(self, loop: asyncio.AbstractEventLoop, executor: Executor | None = None) -> None:
-        """Make what `prepare_stop` has noted, as far as there is time. The logs are closed."""
+        """Make the snapshots that `prepare_stop` has listed, as time permits. The logs are closed."""
         if self._orders:
             await loop.run_in_executor(executor, self._in_thread_stop)
 
@@ -273,7 +276,7 @@ class Snapshots:
             made += 1
             self._note_written(order.partition, drafted.offset, drafted.size_bytes, drafted.records, begun)
 
-    # -- what is said --------------------------------------------------------------------------------------------
+    # -- metrics and logging -------------------------------------------------------------------------------------
 
     def _note_written(self, partition: int, offset: int, size_bytes: int, records: int, started: float) -> None:
         self.counters.written += 1

@@ -1,11 +1,10 @@
-"""What a partition's log leaves: from its snapshot and the records behind that, or from all records.
+"""Loads a partition: from its snapshot and the records behind it, or from all records of its log.
 
-A snapshot counts if the log still holds the very batch that it ends with, and nothing is missing behind it. Both are
-looked at. Compaction takes records away, tombstones among them: a snapshot and a log whose tail has been compacted
-would together bring back what was deleted. But it cannot take a record away without leaving a gap, for offsets are
-given out one after another; so a tail in which each offset has its record is all there is to be replayed.
+A snapshot is used if the log still holds the very batch that it ends with, and no record behind it is missing.
+Compaction removes records, tombstones among them: a snapshot together with a compacted tail would bring back deleted
+offsets. Offsets are assigned without gaps, so a removed record leaves a gap; a tail without gaps is complete.
 
-Everything here belongs into a thread: it reads, and takes long.
+All functions belong into a thread: they read, and take long.
 """
 
 from __future__ import annotations
@@ -34,31 +33,30 @@ Batches = Iterable[tuple[BatchHeader, bytes]]
 
 @dataclass(slots=True)
 class Loaded:
-    """A partition as its log leaves it up to `next_offset`."""
+    """State of a partition after all records below `next_offset`."""
 
     replay: Replay
     found: list[ReplayedGroup]
     store: OffsetStore
     next_offset: int
-    last: LastBatch | None  # the batch right below; None: the log is empty
-    snapshot_offset: int  # from where on records were read because the rest came from a snapshot; -1: all were
-    why_replayed: str  # why there was no snapshot to start from; empty: there was one
-    tail_bytes: int  # of the batches that were read
+    last: LastBatch | None  # the batch right below `next_offset`; None: the log is empty
+    snapshot_offset: int  # end of the snapshot that was used; -1: none was
+    why_replayed: str  # why no snapshot was used; empty: one was
+    tail_bytes: int  # size of the batches that were read
 
     @property
     def records(self) -> int:
-        """How many records were read."""
+        """Number of records that were read."""
         return self.replay.records
 
     def let_go(self) -> None:
-        """Free what was read, a little at a time. All at once, nobody else would get the interpreter meanwhile: for
-        100,000 offsets that is 15 ms."""
+        """Free the records in small steps. Freeing 100,000 offsets at once would hold the interpreter for 15 ms."""
         self.replay.let_go()
         while self.found:
             del self.found[-1000:]
 
     def contents(self) -> Contents:
-        """What a snapshot of it holds. Only while nobody has touched `store`, and before `let_go`."""
+        """Return the content of a snapshot. Valid while `store` is unchanged, and before `let_go`."""
         replay, found, store = self.replay, self.found, self.store
         blocks = replay.blocks(found, store)
         return Contents(blocks, replay.open_transactions, replay.unknown, len(found), store.count)
@@ -73,9 +71,9 @@ def load(
     use_snapshot: bool = True,
     check: Callable[[], None] = lambda: None,
 ) -> Loaded:
-    """Read a partition whose log nobody appends to meanwhile. `check` is called with each batch and may raise.
+    """Read a partition while its log gets no appends. `check` is called for each batch and may raise.
 
-    CorruptLogError, DecodeError: the log cannot be read, or not be understood.
+    CorruptLogError, DecodeError: the log cannot be read or decoded.
     """
     why = "it is not wanted"
     if use_snapshot:
@@ -98,13 +96,12 @@ def load(
 
 
 def beginning_of(log: Log, segments: tuple[Segment, ...]) -> int:
-    """Where a log begins at its next start: a compaction may have taken its first segments away, which a log that is
-    open does not call its beginning."""
+    """Return the start offset the log will have when reopened: compaction may have removed its first segments."""
     return max(log.log_start_offset, segments[0].base_offset)
 
 
 def misfit(log: Log, binding: Binding) -> str:
-    """Why a snapshot is not of this log, as far as the log below it tells; empty if it is."""
+    """Return why a snapshot does not match this log below its offset; empty if it matches."""
     offset, last = binding.next_offset, binding.last
     start = beginning_of(log, log.segments)
     if binding.log_start_offset != start:
@@ -130,7 +127,7 @@ def follow(
     end_offset: int,
     check: Callable[[], None] = lambda: None,
 ) -> Loaded:
-    """What these batches leave of a base; with none, they are all there are. SnapshotError: some are missing."""
+    """Replay these batches onto a base; without one they are the whole log. SnapshotError: records are missing."""
     replay = Replay(base)
     due = -1 if base is None else base.next_offset
     header = None
@@ -155,12 +152,12 @@ def follow(
 def keep(
     fs: FileSystem, directory: Path, binding: Binding, loaded: Loaded, *, check: Callable[[], None] = lambda: None
 ) -> int:
-    """Make what was loaded the partition's snapshot; returns its size in bytes. OSError, and what `check` raises."""
+    """Write the loaded state as the partition's snapshot; returns its size in bytes. OSError, and errors of `check`."""
     return file.write(fs, directory, binding, loaded.contents(), check=check)
 
 
 def binding_of(log: Log, partition: int, loaded: Loaded) -> Binding | None:
-    """What a snapshot of it would be bound to; None if there is nothing to snapshot."""
+    """Return the binding of a snapshot of `loaded`; None if the log is empty."""
     last = loaded.last
     if last is None:
         return None

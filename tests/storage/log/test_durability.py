@@ -127,7 +127,7 @@ class DeletesBeforeItNotesTheNewStart(Log):
 
 class NotesWhatMayBeCutBackAsDurable(Log):
     def save_checkpoint(self) -> None:
-        self._write_checkpoint(recovery_point=self.log_end_offset)
+        self._checkpoint_now()._replace(recovery_point=self.log_end_offset).write(self.fs, self.directory)
 
 
 class AppendsWhereverItIs(Log):

@@ -1,4 +1,4 @@
-"""Faults of the disk for real processes; see `sitecustomize.py`."""
+"""Disk faults for real processes, injected by `sitecustomize.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 class FaultyDisk:
-    """What a process started with `environment` meets below a directory, while `fail` holds."""
+    """Makes writes below a directory fail in processes started with `environment`, from `fail` to `heal`."""
 
     def __init__(self, order: Path) -> None:
         self._order = order

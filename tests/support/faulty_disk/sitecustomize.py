@@ -1,8 +1,8 @@
-"""A disk that is full or fails, for a real process: put this directory on PYTHONPATH and name a file in FAULTY_DISK.
+"""Simulates a full or failing disk for a real process: put this directory on PYTHONPATH and set FAULTY_DISK to a file.
 
-While that file exists, each `os.pwrite` below the directory in its second line ends with the error number in its first
-line. With ENOSPC only writes that make a file longer do, as on a file system that writes in place.
-Python imports `sitecustomize` by itself, so child processes have the same disk.
+While that file exists, each `os.pwrite` below the directory in its second line fails with the error number in its first
+line. With ENOSPC only writes that extend a file fail, as on a file system that overwrites in place.
+Python imports `sitecustomize` automatically, so child processes have the same faults.
 """
 
 from __future__ import annotations
