@@ -1,4 +1,4 @@
-"""The data directory: locked, identified, and refused with a sentence when it does not fit."""
+"""The data directory: its lock, its identity, and the errors if it does not match the settings."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_new_directory_is_made_and_gets_an_identity_that_stays(tmp_path: Path)
     second.close()
 
 
-def test_a_second_daemon_is_refused_until_the_first_lets_go(tmp_path: Path) -> None:
+def test_a_second_daemon_is_refused_until_the_first_releases_the_lock(tmp_path: Path) -> None:
     first = DataDir.open(tmp_path, CONFIG)
     assert "in use by another daemon" in refusal(tmp_path)
     first.close()
@@ -95,13 +95,13 @@ def test_a_directory_from_kafka_is_adopted(tmp_path: Path) -> None:
     for number in range(50):
         (tmp_path / f"__consumer_offsets-{number}").mkdir()
     assert "set offsets.topic.num.partitions=50" in refusal(tmp_path, Config(node_id=3, offsets_topic_num_partitions=9))
-    adopted = DataDir.open(tmp_path, Config(node_id=3))  # the default asks for nothing
+    adopted = DataDir.open(tmp_path, Config(node_id=3))  # the default is not a request
     assert (adopted.cluster_id, adopted.node_id, adopted.offsets_partitions) == ("abc", 3, 50)
     adopted.close()
     assert facts_in(tmp_path)["directory.id"] == "xyz"
 
 
-def test_the_directories_of_a_node_of_a_cluster_do_not_tell_how_many_partitions_there_are(tmp_path: Path) -> None:
+def test_a_node_of_a_cluster_does_not_count_its_directories_as_the_number_of_partitions(tmp_path: Path) -> None:
     nodes = "1@a:9092,2@b:9092,3@c:9092"
     for number in (2, 5):  # moved here from another node
         (tmp_path / f"__consumer_offsets-{number}").mkdir()
@@ -117,10 +117,10 @@ def test_a_cluster_needs_a_name_that_all_nodes_share(tmp_path: Path) -> None:
     nodes = Config(cluster_nodes="1@a:9092,2@b:9092")
     assert "belongs to no cluster yet; set cluster.id to a name of your choice, the same on" in refusal(tmp_path, nodes)
     DataDir.open(tmp_path, Config(cluster_id="shop")).close()
-    DataDir.open(tmp_path, nodes).close()  # it has one already
+    DataDir.open(tmp_path, nodes).close()  # it has a cluster id already
 
 
-def test_what_is_left_of_a_deleted_topic_is_removed(tmp_path: Path) -> None:
+def test_leftover_files_of_a_deleted_topic_are_removed(tmp_path: Path) -> None:
     left = tmp_path / "orders-3-delete"
     left.mkdir()
     (left / "00000000000000000000.log").write_bytes(b"x")

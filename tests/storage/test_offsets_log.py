@@ -24,7 +24,7 @@ from tests.support.lossy_fs import LossyFileSystem
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
 
 DATA = Path("/data")
-Told = tuple[int, int] | tuple[int, int, ErrorCode]
+Call = tuple[int, int] | tuple[int, int, ErrorCode]
 
 
 def record(name: str, value: bytes | None = b"value") -> tuple[bytes, bytes | None]:
@@ -32,13 +32,13 @@ def record(name: str, value: bytes | None = b"value") -> tuple[bytes, bytes | No
 
 
 def records_in(log: OffsetsLog, partition: int) -> Iterator[tuple[BatchHeader, list[Record]]]:
-    """Every batch of a partition with its records, read as a start reads them."""
+    """Yield every batch of a partition with its records, read as a start reads them."""
     for header, batch in log.log(partition).batches():
         yield header, read_records(batch, 0, header)
 
 
 class World:
-    """An offsets log of three partitions on a manual loop, and what it told."""
+    """An offsets log of three partitions on a manual loop, and its callbacks."""
 
     def __init__(self, fs: LossyFileSystem | None = None, **settings: int) -> None:
         if fs is None:
@@ -48,14 +48,14 @@ class World:
         self.fs = fs
         self.loop = ManualLoop()
         self.worker = ManualWorker()
-        self.told: list[Told] = []
+        self.calls: list[Call] = []
         config = Config(offsets_topic_num_partitions=3, **settings)  # type: ignore[arg-type]
         logs = {number: Log.open(DATA / f"__consumer_offsets-{number}", LogConfig(), fs) for number in range(3)}
         self.log = OffsetsLog(
             logs,
             config,
             self.loop,
-            lambda partition, high_watermark: self.told.append((partition, high_watermark)),
+            lambda partition, high_watermark: self.calls.append((partition, high_watermark)),
             self.failed,
             flusher=lambda on_durable, on_failed: Flusher(
                 self.loop,
@@ -69,7 +69,7 @@ class World:
         )
 
     def failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
-        self.told.append((partition, from_offset, error))
+        self.calls.append((partition, from_offset, error))
 
     def append(
         self,
@@ -85,9 +85,9 @@ class World:
     def settle(self) -> None:
         settle(self.loop, self.worker)
 
-    def take_told(self) -> list[Told]:
-        told, self.told[:] = self.told[:], []
-        return told
+    def take_calls(self) -> list[Call]:
+        calls, self.calls[:] = self.calls[:], []
+        return calls
 
 
 def test_appends_of_one_round_become_one_batch_per_partition() -> None:
@@ -96,9 +96,9 @@ def test_appends_of_one_round_become_one_batch_per_partition() -> None:
         world.append(1, (record(f"a{number}"), record(f"b{number}", None)), 1000 + number)
     world.append(2, (record("c"),), 2000)
     assert (world.log.next_offset(1), world.log.next_offset(2), world.log.next_offset(0)) == (10, 1, 0)
-    assert world.told == []
+    assert world.calls == []
     world.settle()
-    assert sorted(world.take_told()) == [(1, 10), (2, 1)]
+    assert sorted(world.take_calls()) == [(1, 10), (2, 1)]
 
     ((header, records),) = records_in(world.log, 1)
     assert (header.base_offset, header.record_count, header.max_timestamp) == (0, 10, 1004)
@@ -106,14 +106,14 @@ def test_appends_of_one_round_become_one_batch_per_partition() -> None:
     assert list(records_in(world.log, 0)) == []
 
 
-def test_the_next_round_takes_what_gathered_during_this_one() -> None:
+def test_the_next_round_takes_the_records_queued_during_this_one() -> None:
     world = World()
     world.append(0, (record("a"),), 1)
     world.loop.run_ready()
     world.append(0, (record("b"),), 2)
     world.append(0, (record("c"),), 3)
     world.settle()
-    assert world.take_told() == [(0, 1), (0, 3)]
+    assert world.take_calls() == [(0, 1), (0, 3)]
     assert [header.record_count for header, _ in records_in(world.log, 0)] == [1, 2]
 
 
@@ -126,7 +126,7 @@ def test_a_batch_is_bounded_but_an_append_is_never_divided() -> None:
     world.append(0, (record("big", bytes(900_000)),), 1)
     world.settle()
     assert [header.record_count for header, _ in records_in(world.log, 0)] == [MAX_BATCH_RECORDS - 1, 3, 1]
-    assert world.take_told() == [(0, MAX_BATCH_RECORDS + 3)]
+    assert world.take_calls() == [(0, MAX_BATCH_RECORDS + 3)]
 
 
 def test_a_transactional_append_has_a_batch_of_its_own() -> None:
@@ -142,7 +142,7 @@ def test_a_transactional_append_has_a_batch_of_its_own() -> None:
     assert facts == [(0, 1, False, -1, -1), (1, 2, True, 7, 3), (3, 1, False, -1, -1)]
 
 
-def test_after_a_failure_the_offsets_are_given_again() -> None:
+def test_after_a_failure_the_offsets_are_assigned_again() -> None:
     world = World()
     world.append(0, (record("a"),), 1)
     world.settle()
@@ -151,11 +151,11 @@ def test_after_a_failure_the_offsets_are_given_again() -> None:
     world.loop.run_ready()
     world.append(0, (record("d"),), 1)
     world.settle()
-    assert world.take_told() == [(0, 1), (0, 1, ErrorCode.KAFKA_STORAGE_ERROR)]
+    assert world.take_calls() == [(0, 1), (0, 1, ErrorCode.KAFKA_STORAGE_ERROR)]
     assert world.log.next_offset(0) == 1
     world.append(0, (record("e"),), 1)
     world.settle()
-    assert world.take_told() == [(0, 2)]
+    assert world.take_calls() == [(0, 2)]
     assert [one.key for _, records in records_in(world.log, 0) for one in records] == [b"a", b"e"]
 
 
@@ -167,7 +167,7 @@ def test_a_marker_is_a_control_batch_of_its_producer_and_takes_one_offset() -> N
     world.append(0, (record("c"),), 4)
     assert world.log.next_offset(0) == 5
     world.settle()
-    assert world.take_told() == [(0, 5)]
+    assert world.take_calls() == [(0, 5)]
     batches = list(records_in(world.log, 0))
     assert [(header.base_offset, header.is_control, header.producer_id) for header, _ in batches] == [
         (0, False, 7),
@@ -186,12 +186,12 @@ def test_a_full_queue_is_refused_with_an_error_clients_retry() -> None:
     for _ in range(3):
         world.append(0, (record("a", bytes(500_000)),), 1)
     world.settle()
-    assert (0, 2, ErrorCode.NOT_ENOUGH_REPLICAS) in world.take_told()
+    assert (0, 2, ErrorCode.NOT_ENOUGH_REPLICAS) in world.take_calls()
     assert world.log.next_offset(0) == 2
     assert world.log.queued_bytes == 0
 
 
-def test_appends_that_fail_for_a_while_are_two_lines_of_the_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_period_of_failing_appends_is_logged_in_two_lines(caplog: pytest.LogCaptureFixture) -> None:
     world = World()
     world.fs.fail("fdatasync", times=20)
     for _ in range(20):
@@ -199,25 +199,25 @@ def test_appends_that_fail_for_a_while_are_two_lines_of_the_log(caplog: pytest.L
         world.settle()
     world.append(0, (record("b"),), 1)
     world.settle()
-    assert len(world.take_told()) == 21
-    told = [message for message in caplog.messages if "partition=0" in message]
-    assert [message.split(" partition")[0] for message in told] == ["append failed", "appends succeed again"]
-    assert told[1].endswith("failures=20")
+    assert len(world.take_calls()) == 21
+    lines = [message for message in caplog.messages if "partition=0" in message]
+    assert [message.split(" partition")[0] for message in lines] == ["append failed", "appends succeed again"]
+    assert lines[1].endswith("failures=20")
 
 
-def test_a_failure_before_a_refusal_is_told_once_for_both() -> None:
+def test_a_failure_before_a_refusal_is_reported_once_for_both() -> None:
     world = World(log_max_queued_bytes=1 << 20)
     world.fs.fail("fdatasync")
     world.append(0, (record("a", bytes(500_000)),), 1)
     world.loop.run_ready()
-    world.worker.run()  # it has failed; the loop does not know yet
+    world.worker.run()  # it has failed, but the loop has not been called back yet
     world.append(0, (record("the queue is full", bytes(1_000_000)),), 1)
     world.settle()
-    assert world.take_told() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)]
+    assert world.take_calls() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)]
     assert world.log.next_offset(0) == 0
 
 
-def test_while_the_disk_refuses_every_append_gets_an_error_soon_and_later_succeeds() -> None:
+def test_while_the_disk_fails_every_append_gets_an_error_soon_and_succeeds_later() -> None:
     world = World()
     world.fs.fail("fdatasync")
     world.fs.fail("truncate", times=2)
@@ -225,14 +225,14 @@ def test_while_the_disk_refuses_every_append_gets_an_error_soon_and_later_succee
     world.settle()
     world.append(0, (record("b"),), 1)
     world.settle()
-    assert world.take_told() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)] * 2
+    assert world.take_calls() == [(0, 0, ErrorCode.KAFKA_STORAGE_ERROR)] * 2
     world.loop.advance(1)
     world.settle()
     world.loop.advance(1)
     world.settle()
     world.append(0, (record("c"),), 1)
     world.settle()
-    assert world.take_told() == [(0, 1)]
+    assert world.take_calls() == [(0, 1)]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +247,7 @@ def test_while_the_disk_refuses_every_append_gets_an_error_soon_and_later_succee
         (ValueError(), ErrorCode.KAFKA_STORAGE_ERROR),
     ],
 )
-def test_each_error_of_the_disk_becomes_one_of_the_log(error: Exception, code: ErrorCode) -> None:
+def test_each_error_of_the_disk_is_mapped_to_an_error_of_the_log(error: Exception, code: ErrorCode) -> None:
     assert error_code_of(error) is code
 
 
@@ -257,18 +257,18 @@ def test_an_append_is_whole_or_absent_after_a_crash() -> None:
     world.settle()
     world.append(0, tuple(record(f"{n}") for n in range(20)), 1)
     world.loop.run_ready()
-    world.fs.crash_after(1)  # the power goes with the write
+    world.fs.crash_after(1)  # the power is cut during the write
     world.worker.run()
     for seed in range(10):
         after = World(world.fs.crash(random.Random(seed)))
         assert sum(len(records) for _, records in records_in(after.log, 0)) in (3, 23)
 
 
-async def test_on_real_files_what_was_told_durable_is_there_at_the_next_start(
+async def test_on_real_files_acknowledged_records_are_there_at_the_next_start(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     loop = asyncio.get_running_loop()
-    told: list[Told] = []
+    calls: list[Call] = []
     config = Config(offsets_topic_num_partitions=4, offsets_topic_segment_bytes=4000)
 
     def open_log() -> OffsetsLog:
@@ -277,8 +277,8 @@ async def test_on_real_files_what_was_told_durable_is_there_at_the_next_start(
             config,
             RealFileSystem(),
             loop=loop,
-            on_durable=lambda partition, high_watermark: told.append((partition, high_watermark)),
-            on_failed=lambda partition, from_offset, error: told.append((partition, from_offset, error)),
+            on_durable=lambda partition, high_watermark: calls.append((partition, high_watermark)),
+            on_failed=lambda partition, from_offset, error: calls.append((partition, from_offset, error)),
         )
 
     log = open_log()
@@ -290,7 +290,7 @@ async def test_on_real_files_what_was_told_durable_is_there_at_the_next_start(
             await log.drained(number % 3)
             assert log.log(number % 3).high_watermark == log.next_offset(number % 3)
     await log.drained()
-    assert dict(fate[:2] for fate in told) == {0: 67, 1: 67, 2: 66}
+    assert dict(call[:2] for call in calls) == {0: 67, 1: 67, 2: 66}
     await log.close()
 
     log = open_log()

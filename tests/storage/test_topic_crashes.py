@@ -1,8 +1,8 @@
-"""Random lives of the embedded topics, with power cuts and kills between any two acts of the disk.
+"""Random workloads of the embedded topics, with power cuts and kills between any two disk operations.
 
-A seed is a run. Every answer is noted as a promise; after each boot the promises are held against what is there:
-acknowledged topics, sizes and settings are there, deleted ones are not and their records never come back, acknowledged
-records are there in order, and no producer id is given twice. What was asked for and not answered may have happened.
+A seed is a run. Every response is recorded as a promise, and after each boot the promises are compared with the state:
+acknowledged topics, sizes and settings are there; deleted topics and their records do not reappear; acknowledged
+records are there in order; and no producer id is assigned twice. An unanswered request may or may not have happened.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ NAMES = ("a", "b.c", "b-c")
 
 @dataclass
 class Promise:
-    """What is known of one name. None for `partitions`: there is no such topic."""
+    """The acknowledged state of one topic name. `partitions` is None if there is no such topic."""
 
     partitions: int | None = None
     acknowledged: dict[int, list[bytes]] = field(default_factory=dict)
-    forbidden: set[bytes] = field(default_factory=set)  # of topics that were deleted
+    forbidden: set[bytes] = field(default_factory=set)  # records of deleted topics
 
 
 class Life:
@@ -99,7 +99,7 @@ class Life:
         self.unanswered[session] = (kind, name, number)
 
         def answered() -> None:
-            # In the order of the answers, not of the requests; and a machine that is off has told nobody anything.
+            # In the order of the responses, not of the requests. A machine that is off sends no responses.
             if not self.world.fs.is_off:
                 del self.unanswered[session]
                 self.note(session.answers[0], kind, name, number, value)
@@ -127,7 +127,7 @@ class Life:
             promise.acknowledged = {}
 
     def crash(self) -> None:
-        """The power is cut, or the process killed; the next process finds what it finds."""
+        """Cut the power or kill the process, and start the next one."""
         unanswered: dict[str, list[tuple[str, int]]] = {name: [] for name in NAMES}
         for kind, name, number in self.unanswered.values():
             if name:
@@ -174,7 +174,7 @@ class Life:
 
 
 @given(st.integers(0, 1 << 32))
-def test_what_was_answered_is_there_after_any_crash(number: int) -> None:
+def test_every_answered_request_survives_any_crash(number: int) -> None:
     Life(number).run(120)
 
 
@@ -201,7 +201,7 @@ MUTANTS = {
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_store_with_a_hole_is_found_out(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_a_precaution_is_caught(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, replacement = MUTANTS[mutant]
     monkeypatch.setattr(CatalogueStore, name, replacement)
     with pytest.raises((AssertionError, CatalogueStoreError)):

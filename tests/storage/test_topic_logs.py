@@ -1,4 +1,4 @@
-"""The executor: what is on disk after each act, what a restart finds, and what a failing disk does to clients."""
+"""TopicLogs: the files after each operation, the state after a restart, and the errors of a failing disk."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def world() -> ManualTopicLogsWorld:
 
 
 def restart(world: ManualTopicLogsWorld) -> None:
-    """SIGKILL and a new process: what the kernel was given is there."""
+    """Kill the process and start a new one: written bytes are in the kernel and survive."""
     world.boot(world.fs)
 
 
@@ -89,7 +89,7 @@ def test_ids_of_topics_are_random_uuids(world: ManualTopicLogsWorld) -> None:
     assert all(topic_id[6] >> 4 == 4 for topic_id in ids)
 
 
-def test_a_deleted_topic_leaves_nothing(world: ManualTopicLogsWorld) -> None:
+def test_a_deleted_topic_leaves_no_files(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 2)
     produce(world)
     assert delete(world, "orders") == 0
@@ -101,7 +101,7 @@ def test_a_deleted_topic_leaves_nothing(world: ManualTopicLogsWorld) -> None:
 
 def test_a_directory_in_the_way_is_moved_aside(world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture) -> None:
     old = Log.open(DATA / "orders-0", LogConfig(), world.fs)
-    old.append(batch(b"of somebody else"), 0, 1)
+    old.append(batch(b"of another program"), 0, 1)
     old.close()
     assert create(world, "orders") == 0
     assert read_all(world) == []
@@ -109,7 +109,7 @@ def test_a_directory_in_the_way_is_moved_aside(world: ManualTopicLogsWorld, capl
     assert "in the way" in caplog.text
 
 
-def test_a_directory_of_no_topic_is_left_alone_and_named(
+def test_a_directory_of_no_topic_is_not_touched_and_is_logged(
     world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture
 ) -> None:
     world.fs.mkdir(DATA / "payments-3")
@@ -135,7 +135,7 @@ def test_an_automatically_created_topic_is_durable(world: ManualTopicLogsWorld) 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"version": 9}', b"\xff\xfe"])
 @pytest.mark.parametrize("name", ["topics.json", "producer-ids.json"])
-def test_a_damaged_catalogue_stops_the_start_with_a_sentence(
+def test_a_damaged_catalogue_stops_the_start_with_an_error_message(
     world: ManualTopicLogsWorld, name: str, content: bytes
 ) -> None:
     world.fs.open(DATA / name, create=True).pwrite(content, 0)
@@ -148,7 +148,7 @@ def test_a_damaged_catalogue_stops_the_start_with_a_sentence(
 
 def test_a_topic_whose_directories_were_not_made_yet_is_completed(world: ManualTopicLogsWorld) -> None:
     world.send(create_topics_api.API, create_request("orders", 3), 7)
-    world.fs.crash_after(12)  # the document is durable, the second directory is being made
+    world.fs.crash_after(12)  # the catalogue is durable, the second directory is being made
     world.settle()
     assert world.fs.is_off
     world.boot(world.fs.crash())
@@ -160,7 +160,7 @@ def test_directories_of_a_deletion_that_was_interrupted_are_removed(world: Manua
     create(world, "orders", 2)
     produce(world)
     world.send(delete_topics_api.API, DeleteTopicsRequest(topic_names=["orders"]), 5)
-    world.changer.step()  # the document is written; nothing is renamed
+    world.changer.step()  # the catalogue is written, no directory is renamed
     assert directories(world) == ["orders-0", "orders-1"]
     restart(world)
     assert "orders" not in world.topics.catalogue.topics
@@ -169,7 +169,9 @@ def test_directories_of_a_deletion_that_was_interrupted_are_removed(world: Manua
     assert read_all(world) == []
 
 
-def test_directories_that_were_renamed_but_not_removed_go_at_the_next_start(world: ManualTopicLogsWorld) -> None:
+def test_directories_that_were_renamed_but_not_removed_are_removed_at_the_next_start(
+    world: ManualTopicLogsWorld,
+) -> None:
     create(world, "orders")
     world.fs.fail("unlink", times=1 << 30)
     assert delete(world, "orders") == 0
@@ -179,7 +181,7 @@ def test_directories_that_were_renamed_but_not_removed_go_at_the_next_start(worl
     assert directories(world) == []
 
 
-def test_a_directory_that_cannot_be_renamed_does_not_come_back_as_data(world: ManualTopicLogsWorld) -> None:
+def test_records_in_a_directory_that_cannot_be_renamed_do_not_reappear(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     produce(world)
     world.fs.fail("rename", name="orders-0", times=1)
@@ -192,7 +194,7 @@ def test_a_directory_that_cannot_be_renamed_does_not_come_back_as_data(world: Ma
     assert produce(world, batch(b"new")).base_offset == 0
 
 
-def test_a_creation_on_a_full_disk_leaves_nothing(world: ManualTopicLogsWorld) -> None:
+def test_a_creation_on_a_full_disk_leaves_no_files(world: ManualTopicLogsWorld) -> None:
     create(world, "first")
     world.fs.fail("mkdir", errno.ENOSPC, name="orders-1")
     assert create(world, "orders", 3) == ErrorCode.KAFKA_STORAGE_ERROR
@@ -202,9 +204,9 @@ def test_a_creation_on_a_full_disk_leaves_nothing(world: ManualTopicLogsWorld) -
     assert create(world, "orders", 3) == 0
 
 
-def test_a_catalogue_that_may_have_been_written_is_put_back(world: ManualTopicLogsWorld) -> None:
+def test_a_catalogue_that_may_have_been_written_is_restored(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
-    world.fs.fail("fsync_dir")  # after the rename: the new document may or may not be durable
+    world.fs.fail("fsync_dir")  # after the rename: the new catalogue may or may not be durable
     assert delete(world, "orders") == ErrorCode.KAFKA_STORAGE_ERROR
     produce(world, batch(b"still here"))
     world.boot(world.fs.crash())
@@ -215,7 +217,7 @@ def test_a_catalogue_that_may_have_been_written_is_put_back(world: ManualTopicLo
 
 
 @pytest.mark.parametrize("policy", ["sync", "interval"])
-def test_what_an_answer_promises(policy: str) -> None:
+def test_guarantees_of_a_produce_response_by_flush_policy(policy: str) -> None:
     world = ManualTopicLogsWorld(topic_flush_policy=policy)
     create(world, "orders")
     produce(world, batch(b"answered"))
@@ -236,7 +238,7 @@ def test_with_the_policy_interval_records_reach_the_disk_soon() -> None:
     assert read_all(world) == [b"v"]
 
 
-def test_a_write_error_is_told_and_the_partition_goes_on_afterwards(world: ManualTopicLogsWorld) -> None:
+def test_a_write_error_is_answered_and_the_partition_continues_afterwards(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     produce(world, batch(b"a"))
     world.fs.fail("pwrite", errno.EIO, name=".log")
@@ -248,7 +250,7 @@ def test_a_write_error_is_told_and_the_partition_goes_on_afterwards(world: Manua
     assert read_all(world) == [b"a", b"c"]
 
 
-def test_a_full_disk_is_told_and_service_resumes_when_there_is_room(world: ManualTopicLogsWorld) -> None:
+def test_a_full_disk_is_answered_and_service_resumes_when_there_is_room(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     world.fs.capacity = sum(len(node.content) for node in _files(world.fs.root)) + 100
     assert produce(world, batch(b"x" * 500)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
@@ -294,7 +296,7 @@ def test_producing_to_a_topic_that_is_being_deleted_is_answered(world: ManualTop
 # -- producers ---------------------------------------------------------------------------------------------------
 
 
-def test_producer_ids_are_never_handed_out_twice(world: ManualTopicLogsWorld) -> None:
+def test_producer_ids_are_never_assigned_twice(world: ManualTopicLogsWorld) -> None:
     seen = [producer_id(world) for _ in range(3)]
     for boot in range(6):
         if boot % 2:
@@ -305,7 +307,7 @@ def test_producer_ids_are_never_handed_out_twice(world: ManualTopicLogsWorld) ->
     assert len(set(seen)) == len(seen)
 
 
-def test_a_producer_goes_on_after_a_restart_where_it_was(world: ManualTopicLogsWorld) -> None:
+def test_a_producer_continues_its_sequence_after_a_restart(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     for sequence in range(7):
         produce(world, batch(producer=(5, 1, sequence)))
@@ -316,7 +318,7 @@ def test_a_producer_goes_on_after_a_restart_where_it_was(world: ManualTopicLogsW
     assert produce(world, batch(producer=(5, 1, 7))).base_offset == 7
 
 
-def test_a_start_reads_only_what_came_after_the_last_checkpoint(world: ManualTopicLogsWorld) -> None:
+def test_a_start_reads_only_the_records_after_the_last_checkpoint(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, segment_bytes="2000")
     for sequence in range(100):
         produce(world, batch(producer=(5, 1, sequence)))
@@ -348,7 +350,7 @@ def test_a_checkpoint_is_written_when_enough_was_appended(monkeypatch: pytest.Mo
     assert b'"offset": 20' in text(world, "topic-producers.json")
 
 
-def test_a_checkpoint_that_speaks_of_a_longer_log_is_not_believed() -> None:
+def test_a_checkpoint_beyond_the_end_of_the_log_is_not_used() -> None:
     world = ManualTopicLogsWorld(topic_flush_policy="interval")
     create(world, "orders")
     produce(world, batch(producer=(5, 0, 0)))
@@ -383,14 +385,14 @@ def test_old_data_is_read_from_disk_by_a_few_reads_at_once(world: ManualTopicLog
     create(world, "orders")
     for number in range(20):
         produce(world, batch(b"%d" % number))
-    restart(world)  # nothing is in memory now
+    restart(world)  # memory holds no batches now
     sessions = [world.send(fetch_api.API, fetch_request({("orders", 0): number}), 11) for number in range(20)]
     assert len(world.readers.work) == 8
     world.settle()
     assert [values(fetched(session.answers[0]).records)[0] for session in sessions] == [b"%d" % n for n in range(20)]
 
 
-def test_fresh_data_is_answered_without_a_thread(world: ManualTopicLogsWorld) -> None:
+def test_new_records_are_served_without_a_thread(world: ManualTopicLogsWorld) -> None:
     create(world, "orders")
     session = world.send(fetch_api.API, fetch_request({("orders", 0): 0}), 11)
     world.send(produce_api.API, produce_request(batch(b"fresh")), 9)
@@ -401,7 +403,7 @@ def test_fresh_data_is_answered_without_a_thread(world: ManualTopicLogsWorld) ->
     assert values(fetched(session.answers[0]).records) == [b"fresh"]
 
 
-def test_a_read_error_is_told_and_logged(world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_read_error_is_answered_and_logged(world: ManualTopicLogsWorld, caplog: pytest.LogCaptureFixture) -> None:
     create(world, "orders")
     produce(world)
     restart(world)
@@ -451,7 +453,7 @@ def test_a_damaged_log_is_offline_and_the_others_are_served(
 # -- retention and deletion of records ---------------------------------------------------------------------------
 
 
-def test_retention_removes_segments_and_a_restart_knows(world: ManualTopicLogsWorld) -> None:
+def test_retention_removes_segments_also_after_a_restart(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, segment_bytes="1100", retention_bytes="2000", retention_ms="-1")
     for number in range(60):
         produce(world, batch(b"%d" % number))
@@ -464,7 +466,7 @@ def test_retention_removes_segments_and_a_restart_knows(world: ManualTopicLogsWo
     assert read(world, 59).log_start_offset == start
 
 
-def test_the_newest_segment_goes_by_age_too(world: ManualTopicLogsWorld) -> None:
+def test_the_newest_segment_expires_by_age_too(world: ManualTopicLogsWorld) -> None:
     create(world, "orders", 1, retention_ms="1000")
     produce(world, batch(timestamp=1000))
     world.advance(301)
@@ -491,7 +493,7 @@ async def test_the_offsets_log_can_be_read_by_clients(tmp_path: Path) -> None:
     assert produced(answer).error_code == ErrorCode.INVALID_TOPIC_EXCEPTION
     first_id = world.topics.catalogue.topics[OFFSETS_TOPIC].topic_id
     await world.topic_logs.close()
-    log.flush()  # it is somebody else's, and still open
+    log.flush()  # the offsets log owns it, and it is still open
     world.start()
     assert world.topics.catalogue.topics[OFFSETS_TOPIC].topic_id == first_id
     await world.topic_logs.close()
@@ -517,7 +519,7 @@ async def test_real_threads_and_files_and_a_kill(tmp_path: Path) -> None:
     assert not [name for name in world.fs.listdir(tmp_path) if name.startswith("orders")]
 
 
-async def test_a_close_answers_who_waits_and_makes_everything_durable(tmp_path: Path) -> None:
+async def test_closing_answers_waiting_fetches_and_makes_everything_durable(tmp_path: Path) -> None:
     world = TopicLogsWorld(tmp_path)
     await world.call(create_topics_api.API, create_request("orders"), 7)
     waiting = world.send(fetch_api.API, fetch_request({("orders", 0): 0}, max_wait_ms=30_000, min_bytes=10_000), 11)

@@ -1,4 +1,4 @@
-"""Partitions come home: whatever the number of workers was and is, each directory ends where its owner looks."""
+"""Partitions are moved to the directories of their owners, whatever the old and new numbers of workers are."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ PARTITIONS = [("__consumer_offsets", number) for number in range(6)] + [("orders
 
 
 class PowerCutError(Exception):
-    """The machine is gone in the middle of moving."""
+    """Power cut in the middle of moving."""
 
 
 class FailingFileSystem(RealFileSystem):
-    """Ends after so many renames."""
+    """Raises PowerCutError after a number of renames."""
 
     def __init__(self, renames: int) -> None:
         self._left = renames
@@ -39,7 +39,7 @@ class FailingFileSystem(RealFileSystem):
 
 
 def fill(path: Path) -> None:
-    """A daemon without workers has been here; each partition's file says which it is."""
+    """Fill the directory as a daemon without workers; each partition has a file with its name."""
     for topic, number in PARTITIONS:
         directory = path / f"{topic}-{number}"
         directory.mkdir(parents=True)
@@ -93,13 +93,13 @@ def test_every_partition_is_with_its_owner_after_any_changes_and_crashes(
     check_all_home(data_dir, [1, 2, 3])
 
 
-def test_doing_it_again_moves_nothing(tmp_path: Path) -> None:
+def test_a_second_run_moves_nothing(tmp_path: Path) -> None:
     fill(tmp_path)
     assert arrange(RealFileSystem(), tmp_path, [1, 2]) == len(PARTITIONS)
     assert arrange(RealFileSystem(), tmp_path, [1, 2]) == 0
 
 
-def test_a_daemon_that_never_had_workers_is_left_alone(tmp_path: Path) -> None:
+def test_a_daemon_that_never_had_workers_is_not_changed(tmp_path: Path) -> None:
     fill(tmp_path)
     assert arrange(RealFileSystem(), tmp_path, [1]) == 0
     assert (tmp_path / "topic-producers.json").exists()
@@ -116,7 +116,7 @@ def test_the_controller_gets_the_newest_catalogue_and_the_others_keep_theirs(tmp
     assert json.loads((tmp_path / "topics.json").read_text())["revision"] == 9
 
 
-def test_what_speaks_of_moved_files_goes_and_producer_ids_stay(tmp_path: Path) -> None:
+def test_files_about_moved_partitions_are_removed_and_producer_ids_stay(tmp_path: Path) -> None:
     fill(tmp_path)
     arrange(RealFileSystem(), tmp_path, [1, 2])
     assert not (tmp_path / "topic-producers.json").exists()
@@ -125,7 +125,7 @@ def test_what_speaks_of_moved_files_goes_and_producer_ids_stay(tmp_path: Path) -
     assert not (worker_dir(tmp_path, 1) / "producer-ids.json").exists()
 
 
-def test_a_partition_that_is_there_twice_is_refused_and_nothing_moves(tmp_path: Path) -> None:
+def test_a_partition_that_exists_twice_is_refused_and_nothing_is_moved(tmp_path: Path) -> None:
     fill(tmp_path)
     (worker_dir(tmp_path, 2) / "__consumer_offsets-1").mkdir(parents=True)
     with pytest.raises(DataDirError, match="__consumer_offsets-1 is both in"):
@@ -133,7 +133,7 @@ def test_a_partition_that_is_there_twice_is_refused_and_nothing_moves(tmp_path: 
     assert len([path for path in tmp_path.iterdir() if path.name.startswith("__consumer_offsets-")]) == 6
 
 
-def test_a_worker_that_still_runs_is_waited_for_and_then_named(tmp_path: Path) -> None:
+def test_a_running_worker_is_waited_for_and_then_reported(tmp_path: Path) -> None:
     fill(tmp_path)
     arrange(RealFileSystem(), tmp_path, [1, 2])
     held = RealFileSystem().lock(worker_dir(tmp_path, 2) / LOCK_NAME)

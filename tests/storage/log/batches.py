@@ -1,4 +1,4 @@
-"""Small words for the log's tests: batches to append, and appending them."""
+"""Helpers of the log's tests: batches to append, and functions that append them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from protocol.record_batch import build_batch
 
 
 def entry(base_offset: int, *, count: int = 1, timestamp: int | None = None, value: bytes = b"value") -> Entry:
-    """A batch of `count` records, with what the log wants to know about it."""
+    """Return a batch of `count` records with the values that the log needs."""
     time = 1000 + base_offset if timestamp is None else timestamp
     records: list[tuple[bytes | None, bytes | None]] = [(b"k%d" % (base_offset + n), value) for n in range(count)]
     batch = build_batch(records, base_offset=base_offset, timestamp_ms=time)
@@ -18,7 +18,7 @@ def entry(base_offset: int, *, count: int = 1, timestamp: int | None = None, val
 
 
 def append(log: Log, entries: Iterable[Entry]) -> list[Entry]:
-    """Append, flush and settle."""
+    """Append, flush and move the high watermark."""
     done = list(entries)
     log.append_all(done)
     log.flush()
@@ -27,7 +27,7 @@ def append(log: Log, entries: Iterable[Entry]) -> list[Entry]:
 
 
 def fill(log: Log, batches: int, *, count: int = 1, value: bytes = b"value") -> list[Entry]:
-    """Append that many batches, one flush each."""
+    """Append `batches` batches, each with a flush."""
     done = []
     for _ in range(batches):
         done += append(log, [entry(log.log_end_offset, count=count, value=value)])
@@ -35,7 +35,7 @@ def fill(log: Log, batches: int, *, count: int = 1, value: bytes = b"value") -> 
 
 
 def stored(log: Log) -> list[bytes]:
-    """Every batch the log holds."""
+    """Return every batch in the log."""
     return [batch for _, batch in log.batches()]
 
 

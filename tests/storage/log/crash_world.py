@@ -1,14 +1,12 @@
-"""Random life on a disk that forgets: appends, rolls, deletions, faults, kills and power cuts, and what must hold.
+"""Random workloads of two logs on the lossy disk: appends, rolls, deletions, faults, kills and power cuts.
 
-One seed is one run. The world drives two logs through a flusher on a manual loop and a manual writer thread, cuts the
-power in the middle of anything, opens the logs again on what the disk kept, and compares with what was promised:
-
-* a batch that was acknowledged is there, byte for byte, unless it was deleted;
-* whatever is there was submitted, at that place;
-* a batch whose failure was told, after its log was cut back, is not there;
-* deleted records stay deleted, and a deletion that was acknowledged is not undone.
-
-`run_world` raises `BrokenPromiseError` when one of them does not hold. The mutants of test_durability must make it.
+One seed is one run. The world drives the logs through a flusher on a manual loop and a manual writer thread, cuts the
+power at any operation, reopens the logs on the surviving files, and checks that
+* an acknowledged batch is there, byte for byte, unless it was deleted;
+* every batch that is there was submitted, at that offset;
+* a batch whose failure was reported, after its log was cut back, is not there;
+* deleted records stay deleted, and an acknowledged deletion is not undone.
+`run_world` raises `BrokenPromiseError` if a check fails; the mutants of test_durability must make it fail.
 """
 
 from __future__ import annotations
@@ -33,21 +31,21 @@ CONFIG = LogConfig(segment_bytes=1500, segment_ms=1 << 40, index_interval_bytes=
 
 
 class BrokenPromiseError(AssertionError):
-    """The log did not keep what it had promised."""
+    """A log broke a guarantee."""
 
 
 @dataclass
 class Promise:
-    """What one log has been asked to keep, and what it has said."""
+    """Submitted and acknowledged operations of one log."""
 
     next_offset: int = 0
     start: int = 0  # acknowledged deletions
-    wanted_start: int = 0  # deletions asked for
+    wanted_start: int = 0  # requested deletions
     acknowledged_to: int = 0
-    durable_to: int = 0  # policy interval promises no more than this against a power cut
+    durable_to: int = 0  # policy interval guarantees only this much after a power cut
     submitted: dict[int, bytes] = field(default_factory=dict)  # the newest batch at each base offset
-    told_failed: dict[int, bytes] = field(default_factory=dict)  # cut back, so gone for good
-    in_doubt: dict[int, list[bytes]] = field(default_factory=dict)  # failed, and not cut back: may come back
+    reported_failed: dict[int, bytes] = field(default_factory=dict)  # cut back, so never there again
+    in_doubt: dict[int, list[bytes]] = field(default_factory=dict)  # failed, and not cut back: may reappear
 
     def acknowledge(self, high_watermark: int) -> None:
         self.acknowledged_to = max(self.acknowledged_to, high_watermark)
@@ -65,7 +63,7 @@ class _WatchedLog(Log):
 
 
 class CrashWorld:
-    """See the module."""
+    """Runs one random workload and checks the guarantees."""
 
     def __init__(
         self, seed: int, log_class: type[Log] = Log, flusher_class: type[Flusher] = Flusher, policy: str = "sync"
@@ -111,7 +109,7 @@ class CrashWorld:
 
     def _on_durable(self, durable: list[tuple[Any, int]]) -> None:
         if self.fs.is_off:
-            return  # nobody heard it
+            return  # the machine is off: no callback runs
         for name, high_watermark in durable:
             self.acknowledgements += 1
             self.promises[name].acknowledge(high_watermark)
@@ -127,10 +125,10 @@ class CrashWorld:
             if self.logs[name].cut_failed:
                 promise.in_doubt.setdefault(base, []).append(batch)
             else:
-                promise.told_failed[base] = batch
+                promise.reported_failed[base] = batch
         promise.next_offset = from_offset
 
-    # what happens
+    # operations
 
     def submit(self) -> None:
         name = self.rng.choice(NAMES)
@@ -143,7 +141,7 @@ class CrashWorld:
         batch = bytes(build_batch(records, base_offset=base, timestamp_ms=1000 + base))
         if self.flusher.submit(name, self.logs[name], batch, base + count - 1, 1000 + base) is None:
             promise.submitted[base] = batch
-            promise.told_failed.pop(base, None)
+            promise.reported_failed.pop(base, None)
             promise.next_offset = base + count
 
     def turn(self) -> None:
@@ -194,7 +192,7 @@ class CrashWorld:
         self._boot()
 
     def kill(self) -> None:
-        """The process dies, the machine goes on: the kernel still has everything."""
+        """Kill the process; the kernel keeps everything that was written."""
         self.fs.heal()
         for log in self.logs.values():
             log.abandon()
@@ -210,7 +208,7 @@ class CrashWorld:
         self._boot()
 
     def power_cut_in_the_middle(self) -> None:
-        """Some operations from now, during writes or during the recovery of a killed process."""
+        """Cut the power a few operations from now, during writes or during the recovery of a killed process."""
         kills = self.rng.random() < 0.3
         if not kills:
             for _ in range(self.rng.randrange(1, 6)):
@@ -225,10 +223,10 @@ class CrashWorld:
             pass
         self.power_cut()
 
-    # what must hold
+    # checks
 
     def _check(self, name: str) -> None:
-        """Compare a freshly opened log with its promises; what it holds beyond them is from now on promised too."""
+        """Compare a newly opened log with its promises; records beyond them are promised from now on."""
         log, promise = self.logs[name], self.promises[name]
         if not promise.start <= log.log_start_offset <= max(promise.start, promise.wanted_start):
             raise BrokenPromiseError(f"{name}: starts at {log.log_start_offset}, was {promise.start}")
@@ -243,20 +241,20 @@ class CrashWorld:
                     f"{name}: the acknowledged batch {base} is {'other' if base in found else 'gone'}"
                 )
         for base, batch in found.items():
-            if promise.told_failed.get(base) == batch:
-                raise BrokenPromiseError(f"{name}: batch {base} came back, its failure had been told")
+            if promise.reported_failed.get(base) == batch:
+                raise BrokenPromiseError(f"{name}: batch {base} came back, although its failure was reported")
             if batch != promise.submitted.get(base) and batch not in promise.in_doubt.get(base, ()):
-                raise BrokenPromiseError(f"{name}: nobody submitted what is at {base}")
+                raise BrokenPromiseError(f"{name}: no batch was submitted at {base}")
         if log.high_watermark < promise.acknowledged_to:
             raise BrokenPromiseError(f"{name}: ends at {log.high_watermark}, acknowledged {promise.acknowledged_to}")
         promise.submitted = found
-        promise.told_failed = {}
+        promise.reported_failed = {}
         promise.in_doubt = {}
         promise.start = promise.wanted_start = log.log_start_offset
         promise.acknowledged_to = promise.next_offset = promise.durable_to = log.high_watermark
 
     def check_reading(self) -> None:
-        """What readers are served now is what was acknowledged."""
+        """Check that readers get exactly the acknowledged batches."""
         for name in NAMES:
             log, promise = self.logs[name], self.promises[name]
             for base, batch in promise.submitted.items():
@@ -291,7 +289,7 @@ def run_world(
     policy: str = "sync",
     steps: int = 90,
 ) -> CrashWorld:
-    """One run; BrokenPromiseError if a promise was not kept."""
+    """Run one seed; raises BrokenPromiseError if a promise is broken."""
     world = CrashWorld(seed, log_class, flusher_class, policy)
     weights = [weight for weight, _ in STEPS]
     for _, step in world.rng.choices(STEPS, weights, k=steps):
@@ -302,7 +300,7 @@ def run_world(
         except OSError as error:
             if error.errno not in (errno.EIO, errno.ENOSPC):
                 raise
-            world.fs.heal()  # opening or closing met a fault: the operator mends the disk and starts again
+            world.fs.heal()  # opening or closing met a fault: heal the disk and start again
             world.power_cut()
         if world.broken:
             raise BrokenPromiseError(world.broken)

@@ -1,7 +1,7 @@
-"""Whatever was acknowledged survives power cuts, kills, failing syncs and full disks; and the test would notice if not.
+"""Acknowledged records survive power cuts, kills, failing syncs and full disks, and a log without a precaution fails.
 
-`crash_world` runs random workloads on a file system that forgets what was not synced. The mutants are this log with
-one precaution left out; the same runs must catch each of them.
+`crash_world` runs random workloads on a file system that loses what was not synced. Each mutant is the log without one
+precaution; the same runs must catch it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.storage.log.crash_world import BrokenPromiseError, run_world
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 RUNS = 1500 if DEEP else 80
-MUTANT_RUNS = 600  # it stops at the first run that catches
+MUTANT_RUNS = 600  # a run that catches the mutant ends the search
 
 
 @pytest.mark.parametrize("policy", ["sync", "interval"])
@@ -29,7 +29,7 @@ def test_every_acknowledged_batch_survives_crashes_and_faults_at_any_moment(poli
         world = run_world(seed, policy=policy)
         acknowledgements += world.acknowledgements
         boots += world.boots
-    assert acknowledgements > 10 * RUNS  # the runs did something
+    assert acknowledgements > 10 * RUNS  # the runs were not empty
     assert boots > 3 * RUNS
 
 
@@ -58,7 +58,7 @@ class MovesTheHighWatermarkBeforeTheWrite(Flusher):
 
 
 class TriesAFailedSyncAgain(Log):
-    """The second fdatasync succeeds, and has nothing left to write."""
+    """Calls fdatasync again after a failure: the second call succeeds without writing anything."""
 
     def flush(self) -> None:
         try:
@@ -105,7 +105,7 @@ class RollsWithoutSyncingTheOldSegment(Log):
 
 
 class TrustsTheKernelAfterAKill(Log):
-    """Recovery reads from memory what never reached the disk, and does not sync it."""
+    """Does not sync at recovery: records read from the kernel's memory may not be on disk."""
 
     @classmethod
     def open(cls, directory: Any, config: LogConfig | None = None, fs: Any = None) -> Self:
@@ -131,7 +131,7 @@ class NotesWhatMayBeCutBackAsDurable(Log):
 
 
 class AppendsWhereverItIs(Log):
-    """No check that a batch carries the next offset, and no cut: the failed batch stays, its successor follows it."""
+    """Checks no offsets and cuts nothing: a failed batch stays, and the next one follows it."""
 
     def cut_back(self) -> None:
         self.log_end_offset = self.high_watermark
@@ -169,11 +169,12 @@ def first_broken_promise(log_class: type[Log], flusher_class: type[Flusher], fir
     ids=lambda mutant: mutant.__name__ if mutant not in (Log, Flusher) else "",
 )
 def test_a_log_that_leaves_out_one_precaution_is_caught(log_class: type[Log], flusher_class: type[Flusher]) -> None:
-    first_seed = 120 if log_class is NotesWhatMayBeCutBackAsDurable else 0  # rarely caught: begin shortly before it is
+    # Rarely caught: begin shortly before the seed that does.
+    first_seed = 120 if log_class is NotesWhatMayBeCutBackAsDurable else 0
     assert first_broken_promise(log_class, flusher_class, first_seed) is not None
 
 
-def test_recovery_that_believes_lengths_instead_of_checksums_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_recovery_that_trusts_lengths_instead_of_checksums_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def trusting(buffer: bytes, at: int, size: int, least_offset: int) -> str | None:
         return None if buffer[at + 16] == 2 else "not a batch"
 

@@ -1,4 +1,4 @@
-"""Group commit: what shares a sync, in which order fates are told, and what happens when the disk refuses."""
+"""Group commit: batches that share a sync, the order of callbacks, and behaviour when the disk fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DATA = Path("/data")
 
 
 class World:
-    """A flusher on a manual loop, and what it told."""
+    """A flusher on a manual loop, and its callbacks."""
 
     def __init__(self, *, logs: int = 2, segment_bytes: int = 1 << 20, **settings: Any) -> None:
         self.fs = LossyFileSystem()
@@ -35,11 +35,11 @@ class World:
         }
         self.loop = ManualLoop()
         self.worker = ManualWorker()
-        self.told: list[Any] = []
+        self.calls: list[Any] = []
         self.flusher = Flusher(
             self.loop,
-            self.told.append,
-            lambda log_id, from_offset, error: self.told.append((log_id, from_offset, error.args[0])),
+            self.calls.append,
+            lambda log_id, from_offset, error: self.calls.append((log_id, from_offset, error.args[0])),
             worker=self.worker,
             clock=self.loop.clock,
             helpers=0,
@@ -52,9 +52,9 @@ class World:
     def settle(self) -> None:
         settle(self.loop, self.worker)
 
-    def take_told(self) -> list[Any]:
-        told, self.told[:] = self.told[:], []
-        return told
+    def take_calls(self) -> list[Any]:
+        calls, self.calls[:] = self.calls[:], []
+        return calls
 
 
 def test_everything_submitted_in_one_turn_shares_one_write_and_one_sync() -> None:
@@ -63,25 +63,25 @@ def test_everything_submitted_in_one_turn_shares_one_write_and_one_sync() -> Non
     entries = [entry(offset) for offset in range(100)]
     assert world.submit("t-0", *entries) == [None] * 100
     world.settle()
-    assert world.take_told() == [[("t-0", 100)]]
+    assert world.take_calls() == [[("t-0", 100)]]
     assert world.fs.counts - before == {"pwrite": 1, "fdatasync": 1}
     assert stored(world.logs["t-0"]) == bytes_of(entries)
     assert (world.flusher.stats.rounds, world.flusher.stats.batches, world.flusher.stats.syncs) == (1, 100, 1)
 
 
-def test_nothing_is_told_before_the_writer_returned() -> None:
+def test_no_callback_runs_before_the_writer_has_returned() -> None:
     world = World()
     world.submit("t-0", entry(0))
     world.loop.run_ready()
-    assert world.told == []
+    assert world.calls == []
     assert world.logs["t-0"].high_watermark == 0
     world.worker.run()
-    assert world.told == []
+    assert world.calls == []
     world.loop.run_ready()
-    assert world.told == [[("t-0", 1)]]
+    assert world.calls == [[("t-0", 1)]]
 
 
-def test_what_gathers_during_a_round_shares_the_next_one_which_starts_at_once() -> None:
+def test_batches_queued_during_a_round_share_the_next_one_which_starts_at_once() -> None:
     world = World()
     world.submit("t-0", entry(0))
     world.loop.run_ready()
@@ -89,22 +89,22 @@ def test_what_gathers_during_a_round_shares_the_next_one_which_starts_at_once() 
     world.submit("t-0", entry(2))
     world.worker.run()
     world.loop.run_ready()
-    assert len(world.worker.jobs) == 1  # no further turn of the loop was needed
+    assert len(world.worker.jobs) == 1  # without another loop iteration
     world.settle()
-    assert world.take_told() == [[("t-0", 1)], [("t-0", 3)]]
+    assert world.take_calls() == [[("t-0", 1)], [("t-0", 3)]]
     assert world.flusher.stats.rounds == 2
 
 
-def test_logs_of_one_round_are_told_together() -> None:
+def test_logs_of_one_round_share_one_callback() -> None:
     world = World()
     world.submit("t-1", entry(0), entry(1))
     world.submit("t-0", entry(0))
     world.settle()
-    assert world.take_told() == [[("t-1", 2), ("t-0", 1)]]
+    assert world.take_calls() == [[("t-1", 2), ("t-0", 1)]]
 
 
 class Gathering:
-    """Records that become a batch late."""
+    """Records that become a batch when the round starts."""
 
     def __init__(self) -> None:
         self.gathered: list[Entry] = []
@@ -129,7 +129,7 @@ def test_pending_records_are_built_when_their_round_starts() -> None:
     assert world.flusher.submit_pending("t-0", world.logs["t-0"], pending, 10) is None
     pending.gathered.append(entry(3))
     world.settle()
-    assert world.take_told() == [[("t-0", 1)], [("t-0", 4)]]
+    assert world.take_calls() == [[("t-0", 1)], [("t-0", 4)]]
     assert pending.gathered == []
 
 
@@ -141,24 +141,24 @@ def test_more_than_the_bound_is_refused_at_once_and_accepted_again_later() -> No
     assert refusal is not None
     assert refusal.errno == errno.ENOBUFS
     world.loop.run_ready()
-    assert world.submit("t-1", entry(0))[0] is not None  # what is being written counts too
+    assert world.submit("t-1", entry(0))[0] is not None  # bytes being written count too
     world.settle()
     assert world.flusher.queued_bytes == 0
     assert world.submit("t-0", entry(3)) == [None]
 
 
-def test_a_batch_larger_than_the_bound_is_taken_when_nothing_waits() -> None:
+def test_a_batch_larger_than_the_bound_is_accepted_when_the_queue_is_empty() -> None:
     world = World(max_queued_bytes=10)
     assert world.submit("t-0", entry(0)) == [None]
 
 
 @pytest.mark.parametrize("operation", ["pwrite", "fdatasync"])
-def test_a_failed_round_is_cut_back_and_told_and_what_waited_behind_it_fails_too(operation: str) -> None:
+def test_a_failed_round_is_cut_back_and_the_batches_queued_behind_it_fail_too(operation: str) -> None:
     world = World()
     log = world.logs["t-0"]
     world.submit("t-0", entry(0))
     world.settle()
-    world.take_told()
+    world.take_calls()
 
     world.fs.fail(operation, name="0.log")
     world.submit("t-0", entry(1), entry(2))
@@ -166,7 +166,7 @@ def test_a_failed_round_is_cut_back_and_told_and_what_waited_behind_it_fails_too
     world.loop.run_ready()
     world.submit("t-0", entry(3))
     world.settle()
-    assert world.take_told() == [[("t-1", 1)], ("t-0", 1, errno.EIO)]
+    assert world.take_calls() == [[("t-1", 1)], ("t-0", 1, errno.EIO)]
     assert (log.log_end_offset, log.high_watermark) == (1, 1)
     assert [segment.base_offset for segment in log.segments] == [0, 1]
     assert world.flusher.queued_bytes == 0
@@ -174,7 +174,7 @@ def test_a_failed_round_is_cut_back_and_told_and_what_waited_behind_it_fails_too
     again = entry(1, value=b"again")
     assert world.submit("t-0", again) == [None]
     world.settle()
-    assert world.take_told() == [[("t-0", 2)]]
+    assert world.take_calls() == [[("t-0", 2)]]
     crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
     assert stored(crashed) == bytes_of([entry(0), again])
 
@@ -188,7 +188,7 @@ def test_pending_records_behind_a_failure_are_discarded() -> None:
     pending.gathered.append(entry(1))
     world.flusher.submit_pending("t-0", world.logs["t-0"], pending, 10)
     world.settle()
-    assert world.take_told() == [("t-0", 0, errno.EIO)]
+    assert world.take_calls() == [("t-0", 0, errno.EIO)]
     assert pending.discards == 1
     assert world.flusher.queued_bytes == 0
 
@@ -198,11 +198,11 @@ def test_a_full_disk_fails_appends_and_service_resumes_by_itself() -> None:
     log = world.logs["t-0"]
     world.submit("t-0", entry(0))
     world.settle()
-    world.take_told()
+    world.take_calls()
     world.fs.capacity = 0
     world.submit("t-0", entry(1))
     world.settle()
-    assert world.take_told() == [("t-0", 1, errno.ENOSPC)]
+    assert world.take_calls() == [("t-0", 1, errno.ENOSPC)]
     (refusal,) = world.submit("t-0", entry(1))  # the new segment's predecessor could not be finished
     assert refusal is not None
     assert refusal.errno == errno.ENOSPC
@@ -210,24 +210,24 @@ def test_a_full_disk_fails_appends_and_service_resumes_by_itself() -> None:
         world.loop.advance(1)
         world.settle()
     assert world.submit("t-0", entry(1)) != [None]
-    assert world.take_told() == []  # told once
+    assert world.take_calls() == []  # reported once
 
     world.fs.heal()
     world.loop.advance(5)
     world.settle()
     assert world.submit("t-0", entry(1)) == [None]
     world.settle()
-    assert world.take_told() == [[("t-0", 2)]]
+    assert world.take_calls() == [[("t-0", 2)]]
     assert stored(log) == bytes_of([entry(0), entry(1)])
 
 
-def test_a_cut_that_fails_is_tried_ever_more_slowly_while_appends_are_refused() -> None:
+def test_a_failing_cut_is_retried_with_growing_delays_while_appends_are_refused() -> None:
     world = World(logs=1)
     world.fs.fail("fdatasync")
     world.fs.fail("truncate", times=5)
     world.submit("t-0", entry(0))
     world.settle()
-    assert world.take_told() == [("t-0", 0, errno.EIO)]
+    assert world.take_calls() == [("t-0", 0, errno.EIO)]
     tries = []
     while world.submit("t-0", entry(0)) != [None]:
         before = world.fs.counts["truncate"]
@@ -248,16 +248,16 @@ def test_one_log_that_fails_does_not_hold_up_the_others() -> None:
     for offset in range(3):
         assert world.submit("t-1", entry(offset)) == [None]
         world.settle()
-    assert world.take_told()[1:] == [[("t-1", 1)], [("t-1", 2)], [("t-1", 3)]]
+    assert world.take_calls()[1:] == [[("t-1", 1)], [("t-1", 2)], [("t-1", 3)]]
 
 
-def test_with_the_policy_interval_durable_means_written_and_the_sync_follows() -> None:
+def test_policy_interval_acknowledges_after_the_write_and_syncs_later() -> None:
     world = World(policy="interval", interval_ms=500)
     before = world.fs.counts["fdatasync"]
     for offset in range(5):
         world.submit("t-0", entry(offset))
         world.settle()
-    assert world.take_told() == [[("t-0", offset)] for offset in range(1, 6)]
+    assert world.take_calls() == [[("t-0", offset)] for offset in range(1, 6)]
     assert world.fs.counts["fdatasync"] == before
     assert world.logs["t-0"].synced_offset == 0
     world.loop.advance(0.5)
@@ -269,7 +269,7 @@ def test_with_the_policy_interval_durable_means_written_and_the_sync_follows() -
     assert world.fs.counts["fdatasync"] == before + 1  # nothing written, nothing to sync
 
 
-def test_with_the_policy_interval_a_failed_sync_keeps_what_was_acknowledged_and_writes_it_again() -> None:
+def test_policy_interval_writes_acknowledged_records_again_after_a_failed_sync() -> None:
     world = World(policy="interval", interval_ms=500, logs=1)
     log = world.logs["t-0"]
     written = [entry(offset) for offset in range(5)]
@@ -278,64 +278,64 @@ def test_with_the_policy_interval_a_failed_sync_keeps_what_was_acknowledged_and_
     world.fs.fail("fdatasync")
     world.loop.advance(0.5)
     world.settle()
-    assert world.take_told() == [[("t-0", 5)], ("t-0", 5, errno.EIO)]  # nothing below 5 failed
+    assert world.take_calls() == [[("t-0", 5)], ("t-0", 5, errno.EIO)]  # no offset below 5 failed
     assert log.synced_offset == log.high_watermark == 5
     crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
     assert stored(crashed) == bytes_of(written)
 
 
-def test_a_job_runs_after_what_was_submitted_and_does_not_delay_its_answers() -> None:
+def test_a_job_runs_after_earlier_batches_and_does_not_delay_their_callbacks() -> None:
     world = World()
     log = world.logs["t-0"]
     world.submit("t-0", entry(0))
-    world.flusher.run(lambda: log.log_end_offset, lambda result, error: world.told.append((result, error)))
+    world.flusher.run(lambda: log.log_end_offset, lambda result, error: world.calls.append((result, error)))
     world.settle()
-    assert world.take_told() == [[("t-0", 1)], (1, None)]
+    assert world.take_calls() == [[("t-0", 1)], (1, None)]
 
 
-def test_a_job_that_fails_hands_its_error_back() -> None:
+def test_the_error_of_a_failed_job_is_passed_to_its_callback() -> None:
     world = World()
-    told: list[tuple[object, Exception | None]] = []
+    calls: list[tuple[object, Exception | None]] = []
 
     def job() -> None:
         raise OSError(errno.EROFS, "read-only")
 
-    world.flusher.run(job, lambda result, error: told.append((result, error)))
+    world.flusher.run(job, lambda result, error: calls.append((result, error)))
     world.settle()
-    ((result, error),) = told
+    ((result, error),) = calls
     assert result is None
     assert isinstance(error, OSError)
     assert error.errno == errno.EROFS
 
 
-def test_a_forgotten_log_is_written_no_more() -> None:
+def test_a_forgotten_log_is_not_written_any_more() -> None:
     world = World()
     world.submit("t-0", entry(0))
     world.flusher.forget("t-0")
     world.submit("t-1", entry(0))
     world.settle()
-    assert world.take_told() == [[("t-1", 1)]]
+    assert world.take_calls() == [[("t-1", 1)]]
     assert world.logs["t-0"].log_end_offset == 0
     assert world.flusher.queued_bytes == 0
 
 
 @pytest.mark.parametrize("policy", ["sync", "interval"])
-def test_closing_writes_syncs_and_tells_what_is_queued(policy: str) -> None:
+def test_closing_writes_and_syncs_queued_batches_and_calls_back(policy: str) -> None:
     world = World(policy=policy, logs=1)
     world.submit("t-0", entry(0))
     world.loop.run_ready()
     world.submit("t-0", entry(1))
     world.flusher.close()
-    assert world.told == [[("t-0", 1)], [("t-0", 2)]]
+    assert world.calls == [[("t-0", 1)], [("t-0", 2)]]
     assert world.logs["t-0"].synced_offset == 2
     (refusal,) = world.submit("t-0", entry(2))
     assert refusal is not None
     assert refusal.errno == errno.ESHUTDOWN
     world.settle()
-    assert len(world.told) == 2
+    assert len(world.calls) == 2
 
 
-def test_now_and_then_a_log_notes_how_far_it_is_synced() -> None:
+def test_the_checkpoint_of_a_log_is_written_periodically() -> None:
     world = World(logs=1, checkpoint_interval_ms=1000)
     checkpoint = DATA / "t-0" / "recovery-checkpoint"
     world.submit("t-0", entry(0))
@@ -351,7 +351,7 @@ def test_now_and_then_a_log_notes_how_far_it_is_synced() -> None:
     assert world.fs.counts["rename"] == renames
 
 
-def test_a_callback_with_a_defect_does_not_stop_the_rounds(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failing_callback_does_not_stop_the_rounds(caplog: pytest.LogCaptureFixture) -> None:
     world = World(logs=1)
 
     def defect(_: object) -> None:
@@ -361,10 +361,10 @@ def test_a_callback_with_a_defect_does_not_stop_the_rounds(caplog: pytest.LogCap
     world.submit("t-0", entry(0))
     world.settle()
     assert "a callback of the log failed" in caplog.text
-    world.flusher._on_durable = world.told.append
+    world.flusher._on_durable = world.calls.append
     world.submit("t-0", entry(1))
     world.settle()
-    assert world.take_told() == [[("t-0", 2)]]
+    assert world.take_calls() == [[("t-0", 2)]]
 
 
 def test_a_batch_with_wrong_offsets_fails_and_the_log_goes_on() -> None:
@@ -372,13 +372,13 @@ def test_a_batch_with_wrong_offsets_fails_and_the_log_goes_on() -> None:
     world.submit("t-0", entry(0))
     world.submit("t-0", entry(7))
     world.settle()
-    assert [told[:2] for told in world.take_told()] == [("t-0", 0)]
+    assert [calls[:2] for calls in world.take_calls()] == [("t-0", 0)]
     world.submit("t-0", entry(0))
     world.settle()
-    assert world.take_told() == [[("t-0", 1)]]
+    assert world.take_calls() == [[("t-0", 1)]]
 
 
-def test_a_defect_in_a_round_answers_its_batches_and_keeps_the_thread(
+def test_an_unexpected_error_fails_the_batches_of_its_round_and_keeps_the_thread(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     world = World(logs=1)
@@ -387,13 +387,13 @@ def test_a_defect_in_a_round_answers_its_batches_and_keeps_the_thread(
         world.submit("t-0", entry(0))
         world.settle()
     assert "a flush round failed" in caplog.text
-    assert [told[:2] for told in world.take_told()] == [("t-0", 0)]
+    assert [calls[:2] for calls in world.take_calls()] == [("t-0", 0)]
     world.submit("t-0", entry(0))
     world.settle()
-    assert world.take_told() == [[("t-0", 1)]]
+    assert world.take_calls() == [[("t-0", 1)]]
 
 
-def test_a_pool_does_everything_and_hands_back_each_error() -> None:
+def test_a_pool_runs_every_call_and_returns_each_error() -> None:
     pool = HelperPool(3, "test")
     for round_ in range(50):
         done: list[int] = []
@@ -416,8 +416,8 @@ async def test_with_real_threads_and_files_many_appends_share_few_syncs(tmp_path
     durable = [0] * 4
     finished = asyncio.Event()
 
-    def on_durable(told: list[tuple[int, int]]) -> None:
-        for log_id, high_watermark in told:
+    def on_durable(calls: list[tuple[int, int]]) -> None:
+        for log_id, high_watermark in calls:
             assert durable[log_id] < high_watermark <= logs[log_id].synced_offset
             durable[log_id] = high_watermark
         if durable == [400] * 4:

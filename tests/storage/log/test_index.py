@@ -1,4 +1,4 @@
-"""The sparse indexes: lookups against a linear search, files against what they should hold."""
+"""The sparse indexes: lookups compared with a linear search, and the content of their files."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_time_lookups_find_the_last_entry_at_or_before(steps: list[tuple[int, in
 
 
 @given(GROWING, st.integers(0, 1600))
-def test_a_cut_forgets_what_lies_beyond(steps: list[tuple[int, int]], at: int) -> None:
+def test_a_cut_drops_the_entries_beyond_it(steps: list[tuple[int, int]], at: int) -> None:
     entries = running(steps)
     index, times = OffsetIndex(), TimeIndex()
     for offset, position in entries:
@@ -59,7 +59,7 @@ def test_a_cut_forgets_what_lies_beyond(steps: list[tuple[int, int]], at: int) -
     assert entries_of(times) == [(position, offset) for offset, position in entries if offset < at]
 
 
-def test_a_time_entry_is_added_only_if_it_says_something_new() -> None:
+def test_a_time_entry_is_added_only_if_timestamp_and_offset_grow() -> None:
     index = TimeIndex()
     for timestamp, offset in ((-1, 0), (5, 1), (5, 2), (4, 3), (6, 3), (7, 3)):
         index.maybe_append(timestamp, offset)
@@ -78,7 +78,7 @@ def test_the_files_are_kafkas_big_endian_pairs(tmp_path: Path) -> None:
 
 
 @given(GROWING, st.integers(0, 30), GROWING)
-def test_saving_bit_by_bit_gives_the_same_file(
+def test_saving_in_several_steps_gives_the_same_file(
     tmp_path_factory: pytest.TempPathFactory, first: list[tuple[int, int]], keep: int, more: list[tuple[int, int]]
 ) -> None:
     fs = RealFileSystem()
@@ -107,7 +107,7 @@ def test_saving_bit_by_bit_gives_the_same_file(
         (b"\xff\xff\xff\xff\0\0\0\x08", "outside the log"),
     ],
 )
-def test_a_damaged_file_is_not_believed(tmp_path: Path, content: bytes, what: str) -> None:
+def test_a_damaged_file_is_rejected(tmp_path: Path, content: bytes, what: str) -> None:
     (tmp_path / "a.index").write_bytes(content)
     with pytest.raises(IndexDamagedError, match=what):
         OffsetIndex.load(RealFileSystem(), tmp_path / "a.index", end=4096)

@@ -30,7 +30,7 @@ def in_memory(config: LogConfig = SMALL) -> Log:
     return Log.open(Path("/data/topic-0"), config, fs)
 
 
-def test_what_was_appended_is_read_back_after_closing_and_opening_again(tmp_path: Path) -> None:
+def test_appended_batches_are_read_back_after_closing_and_reopening(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     written = fill(log, 50, count=2)
     assert len(log.segments) > 3
@@ -137,14 +137,14 @@ def test_reading_returns_whole_batches_up_to_the_bytes_asked_for() -> None:
     assert log.read(2, 3 * size - 1) == b"".join(bytes_of(written[2:4]))
 
 
-def test_reading_returns_at_least_one_batch_unless_told_otherwise() -> None:
+def test_reading_returns_at_least_one_batch_unless_min_one_is_off() -> None:
     log = in_memory()
     written = fill(log, 3, value=bytes(300))
     assert log.read(1, 10) == written[1].batch
     assert log.read(1, 10, min_one=False) == b""
 
 
-def test_reading_stops_at_the_high_watermark_or_where_it_is_told() -> None:
+def test_reading_stops_at_the_high_watermark_or_at_the_given_offset() -> None:
     log = in_memory(LogConfig())
     written = fill(log, 5)
     log.append(*entry(5))
@@ -163,7 +163,7 @@ def test_reading_outside_the_log_is_refused() -> None:
             log.read(offset, 100)
 
 
-def test_a_gap_that_compaction_left_is_read_over(tmp_path: Path) -> None:
+def test_reading_skips_a_gap_that_compaction_left(tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     directory.mkdir()
     (directory / f"{0:020d}.log").write_bytes(entry(0).batch + entry(4).batch)
@@ -212,7 +212,7 @@ def test_the_first_record_at_or_after_a_time_agrees_with_a_linear_search(
     log = in_memory(LogConfig(segment_bytes=600, index_interval_bytes=interval))
     for offset, timestamp in enumerate(timestamps):
         append(log, [entry(offset, timestamp=timestamp)])
-    # Kafka skips whole segments whose youngest record is older, and takes the first record that is young enough.
+    # Kafka skips segments whose highest timestamp is lower, and takes the first record with at least the timestamp.
     expected = next(((time, offset) for offset, time in enumerate(timestamps) if time >= wanted), None)
     assert log.offset_for_timestamp(wanted) == expected
     assert log.max_timestamp_offset() == (max(timestamps), timestamps.index(max(timestamps)))
@@ -226,14 +226,14 @@ def test_times_are_looked_up_within_batches_and_below_the_high_watermark() -> No
     assert log.offset_for_timestamp(51) is None
 
 
-def test_a_log_without_timestamps_has_no_youngest_record() -> None:
+def test_a_log_without_timestamps_has_no_record_of_highest_timestamp() -> None:
     log = in_memory()
     assert log.max_timestamp_offset() is None
     append(log, [entry(0, timestamp=-1)])
     assert log.max_timestamp_offset() is None
 
 
-def test_deleted_records_are_gone_and_stay_gone(tmp_path: Path) -> None:
+def test_deleted_records_do_not_reappear_after_reopening(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     written = fill(log, 50)
     bases = [segment.base_offset for segment in log.segments]
@@ -272,7 +272,7 @@ def test_everything_can_be_deleted_after_a_roll() -> None:
     assert fill(log, 1)[0].batch == log.read(10, 100)
 
 
-def test_a_reader_goes_on_with_a_segment_that_is_deleted_under_it(tmp_path: Path) -> None:
+def test_an_active_reader_keeps_a_segment_that_is_deleted(tmp_path: Path) -> None:
     log = open_log(tmp_path)
     written = fill(log, 50)
     reading = log.batches()
@@ -310,7 +310,7 @@ def test_a_deleted_log_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_readers_in_other_threads_see_only_whole_settled_batches(tmp_path: Path) -> None:
+def test_readers_in_other_threads_see_only_whole_acknowledged_batches(tmp_path: Path) -> None:
     log = open_log(tmp_path, LogConfig(segment_bytes=20_000, index_interval_bytes=200))
     written = [entry(offset, value=b"v" * (offset % 90)) for offset in range(1500)]
     wrong: list[str] = []

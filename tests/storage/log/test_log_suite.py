@@ -1,4 +1,4 @@
-"""One suite for two logs: the real one and the one in memory that stands for it in the tests of the topics."""
+"""One suite for two logs: the real one, and the one in memory that replaces it in tests of the topics."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def bases(data: bytes) -> list[int]:
     return [header.base_offset for _, header in iter_batches(data)]
 
 
-def test_offsets_go_on_where_they_ended(make: Make) -> None:
+def test_appends_continue_at_the_next_offset(make: Make) -> None:
     log = make(1 << 20)
     append(log, 3)
     append(log, 2)
@@ -58,7 +58,7 @@ def test_a_read_begins_with_the_batch_that_holds_the_offset(make: Make) -> None:
     assert log.read(6, 1 << 20) == b""
 
 
-def test_a_read_stays_within_its_limit_but_for_the_first_batch(make: Make) -> None:
+def test_a_read_stays_within_its_limit_except_for_the_first_batch(make: Make) -> None:
     log = make(1 << 20)
     size = append(log)
     for _ in range(4):
@@ -70,7 +70,7 @@ def test_a_read_stays_within_its_limit_but_for_the_first_batch(make: Make) -> No
     assert log.read(1, size - 1, min_one=False) == b""
 
 
-def test_a_read_sees_what_is_durable_or_less(make: Make) -> None:
+def test_a_read_stops_at_the_high_watermark_or_earlier(make: Make) -> None:
     log = make(1 << 20)
     append(log)
     append(log)
@@ -100,7 +100,7 @@ def test_segments_end_when_they_are_full(make: Make) -> None:
     ]
 
 
-def test_whole_segments_go_when_the_start_moves(make: Make) -> None:
+def test_whole_segments_are_dropped_when_the_start_moves(make: Make) -> None:
     log = make(200)
     for _ in range(6):
         append(log)
@@ -117,7 +117,7 @@ def test_whole_segments_go_when_the_start_moves(make: Make) -> None:
     assert bases(log.read(6, 100)) == [6]
 
 
-def test_what_is_not_durable_can_be_cut(make: Make) -> None:
+def test_records_beyond_the_high_watermark_can_be_cut(make: Make) -> None:
     log = make(1 << 20)
     append(log)
     append(log, durable=False)

@@ -1,7 +1,7 @@
-"""A log knows which segments it has: one that is missing or shorter than it was is loss, and the start is refused.
+"""The list of segments: the start is refused if a segment is missing or shorter than listed.
 
-The list is in `recovery-checkpoint`. These tests take files away from a log that was written, rolled, shortened,
-compacted or served by Kafka, and cut the power at each step of every change of the list.
+The list is in `recovery-checkpoint`. These tests remove files of a log that was written, rolled, shortened, compacted
+or served by Kafka, and cut the power at each step of every change of the list.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def memory(seed: int = 0) -> LossyFileSystem:
 
 
 def a_log(directory: Path, batches: int = 40, *, clean: bool) -> list[int]:
-    """The first offsets of the segments of a log that was closed in order, or killed behind its last checkpoint."""
+    """Make a log, closed cleanly or killed after its last checkpoint, and return its segments' first offsets."""
     log = Log.open(directory, CONFIG)
     fill(log, batches)
     bases = [segment.base_offset for segment in log.segments]
@@ -76,14 +76,14 @@ def test_a_start_without_one_of_the_segments_is_refused(tmp_path: Path, which: i
     assert f"remove {RECOVERY_CHECKPOINT_NAME}" in said
     assert sorted((path.name, path.read_bytes()) for path in directory.iterdir()) == before
 
-    (directory / RECOVERY_CHECKPOINT_NAME).unlink()  # the way out that the sentence names
+    (directory / RECOVERY_CHECKPOINT_NAME).unlink()  # the remedy in the error message
     log = Log.open(directory, CONFIG)
     assert len(stored(log)) < 40
     log.close()
     Log.open(directory, CONFIG).close()
 
 
-def test_the_sentence_counts_the_other_missing_segments(tmp_path: Path) -> None:
+def test_the_error_counts_the_other_missing_segments(tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     bases = a_log(directory, clean=True)
     for base in bases[1:3]:
@@ -105,7 +105,7 @@ def test_a_finished_segment_that_is_shorter_than_it_was_is_refused(tmp_path: Pat
         Log.open(directory, CONFIG)
 
 
-def test_a_log_of_an_earlier_version_is_taken_as_it_is_once(tmp_path: Path) -> None:
+def test_a_log_of_an_earlier_version_is_accepted_without_a_list_once(tmp_path: Path) -> None:
     directory = tmp_path / "topic-0"
     bases = a_log(directory, clean=True)
     path = directory / RECOVERY_CHECKPOINT_NAME
@@ -115,14 +115,14 @@ def test_a_log_of_an_earlier_version_is_taken_as_it_is_once(tmp_path: Path) -> N
         )
     )
     remove(directory, bases[1])
-    Log.open(directory, CONFIG).abandon()  # noted at the start, not only at the next stop
+    Log.open(directory, CONFIG).abandon()  # listed at the start, not only at the next stop
     remove(directory, bases[2])
     with pytest.raises(CorruptLogError, match=f"{bases[2]:020d}.log: the file is missing"):
         Log.open(directory, CONFIG)
 
 
 def test_an_earlier_version_can_read_the_checkpoint(tmp_path: Path) -> None:
-    """It reads each value as an integer and leaves keys alone that it does not know."""
+    """An earlier version reads each value as an integer and ignores unknown keys."""
     directory = tmp_path / "topic-0"
     a_log(directory, clean=True)
     for line in (directory / RECOVERY_CHECKPOINT_NAME).read_text().splitlines():
@@ -131,7 +131,7 @@ def test_an_earlier_version_can_read_the_checkpoint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("epochs", [b"", b"0\n1\n7 40\n"])
 def test_a_kafka_that_served_the_log_may_have_merged_its_segments(tmp_path: Path, epochs: bytes) -> None:
-    """A Kafka makes leader-epoch-checkpoint when it loads a log, and adds its epoch when it becomes its leader."""
+    """Kafka makes leader-epoch-checkpoint when it loads a log, and adds its epoch when it becomes the leader."""
     directory = tmp_path / "topic-0"
     bases = a_log(directory, clean=True)
     (directory / EPOCHS).write_bytes(epochs)
@@ -163,7 +163,7 @@ def test_a_segment_is_listed_when_its_first_round_is_durable_and_not_a_minute_la
 
 
 def killed_at_every_step(act: Callable[[Log], object], prepare: Callable[[Log], object]) -> int:
-    """Cut the power before each operation of `act`, open the log on what the disk kept, and open it once more."""
+    """Cut the power before each operation of `act`, and open the log twice on the surviving files."""
     step = 0
     while True:
         fs = memory(seed=step)
@@ -174,7 +174,7 @@ def killed_at_every_step(act: Callable[[Log], object], prepare: Callable[[Log], 
         fs.crash_after(step)
         with suppress(MachineOffError):
             act(log)
-            fs.crash_after(10_000)  # it was carried out without a crash
+            fs.crash_after(10_000)  # `act` ran without a crash
             Log.open(PATH, CONFIG, fs.crash(random.Random(step)))
             return step
         kept = fs.crash(random.Random(step))
@@ -218,18 +218,18 @@ def replaced_with_crashes() -> None:
         Log.open(PATH, CONFIG, kept).abandon()
 
 
-def test_no_crash_during_a_replacement_makes_the_next_start_miss_a_segment() -> None:
-    """The start that carries it out again may crash as well."""
+def test_no_crash_during_a_swap_makes_the_next_start_miss_a_segment() -> None:
+    """The start that completes the swap may crash too."""
     replaced_with_crashes()
 
 
-def test_a_redo_that_does_not_note_what_it_replaced_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_redo_that_does_not_update_the_list_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(redo, "note_replaced", lambda *_: None)
     with pytest.raises(CorruptLogError, match="the file is missing"):
         replaced_with_crashes()
 
 
-def test_a_replacement_that_does_not_note_what_it_removed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_swap_that_does_not_update_the_list_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     write = Log._write_checkpoint
 
     def careless(log: Log, **facts: Any) -> None:
@@ -241,7 +241,7 @@ def test_a_replacement_that_does_not_note_what_it_removed_is_caught(monkeypatch:
         replaced_with_crashes()
 
 
-def test_a_list_of_what_may_be_cut_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_segments_that_may_be_cut_back_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(segments: Sequence[Segment], *_: int) -> tuple[ListedSegment, ...]:
         return tuple(ListedSegment(segment.base_offset, segment.size_bytes) for segment in segments)
 

@@ -1,4 +1,4 @@
-"""Opening what a crash, a bad disk or Kafka left: what is kept, what is cut and said, what is refused."""
+"""Opening a log after a crash, disk damage or Kafka: what is kept, cut, reported or refused."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHECKPOINT = "recovery-checkpoint"
 
 
 def a_log(tmp_path: Path, batches: int, *, clean: bool = False) -> Path:
-    """A closed log of that many batches; `clean` is an orderly stop, else as after a kill."""
+    """Make a log of `batches` batches, closed cleanly with `clean`, else killed."""
     log = Log.open(tmp_path / "topic-0", CONFIG)
     fill(log, batches)
     if clean:
@@ -58,7 +58,7 @@ def test_a_log_cut_at_any_byte_of_its_last_batch_keeps_all_earlier_batches(tmp_p
         assert log.read(7, 1) == again[0].batch
         log.abandon()
         (directory / CHECKPOINT).unlink(missing_ok=True)
-    assert list(directory.glob("*.cut")) == []  # a torn batch alone is of no use to anyone
+    assert list(directory.glob("*.cut")) == []  # a torn batch alone is not saved
 
 
 def test_a_flipped_bit_anywhere_in_the_last_batch_cuts_it(tmp_path: Path) -> None:
@@ -74,9 +74,9 @@ def test_a_flipped_bit_anywhere_in_the_last_batch_cuts_it(tmp_path: Path) -> Non
         log.abandon()
         (directory / CHECKPOINT).unlink(missing_ok=True)
         if position - start in range(12, 16):
-            assert len(kept) == 4  # the leader epoch: not covered by the checksum, and of no meaning here
+            assert len(kept) == 4  # the leader epoch: neither covered by the checksum nor used
         elif position - start in range(8):
-            assert len(kept) in (3, 4)  # the offset: not covered either; it may only grow
+            assert len(kept) in (3, 4)  # the offset: not covered either, but it must grow
         else:
             assert kept == bytes_of(entry(offset) for offset in range(3))
 
@@ -91,7 +91,7 @@ def test_zeros_at_the_end_are_cut(tmp_path: Path) -> None:
     log.close()
 
 
-def test_damage_with_sound_batches_behind_it_is_cut_but_kept_aside(tmp_path: Path) -> None:
+def test_a_damaged_tail_with_valid_batches_is_saved_before_it_is_cut(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 10)
     path = newest(directory)
     whole = path.read_bytes()
@@ -110,7 +110,7 @@ def test_damage_with_sound_batches_behind_it_is_cut_but_kept_aside(tmp_path: Pat
     log.close()
 
 
-def test_sound_batches_are_found_behind_a_length_that_lies(tmp_path: Path) -> None:
+def test_valid_batches_are_found_behind_a_wrong_length(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 10)
     flip(newest(directory), 4 * len(entry(0).batch) + 8)
     log = Log.open(directory, CONFIG)
@@ -145,7 +145,7 @@ def test_damage_below_the_recovery_point_is_refused_and_nothing_is_changed(tmp_p
     assert "recovery-checkpoint" in str(refusal.value)
     assert path.read_bytes() == damaged
 
-    (directory / CHECKPOINT).unlink()  # the way out that the sentence names
+    (directory / CHECKPOINT).unlink()  # the remedy in the error message
     log = Log.open(directory, CONFIG)
     assert len(stored(log)) == 2
     log.close()
@@ -176,7 +176,7 @@ def test_damage_at_the_end_of_a_finished_segment_is_refused(tmp_path: Path) -> N
     assert refusal.value.path == path
 
 
-def test_damage_inside_a_finished_segment_is_told_when_it_is_read(tmp_path: Path) -> None:
+def test_damage_inside_a_finished_segment_is_reported_when_it_is_read(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 60)
     path = min(directory.glob("*.log"))
     size = len(entry(0).batch)
@@ -188,7 +188,7 @@ def test_damage_inside_a_finished_segment_is_told_when_it_is_read(tmp_path: Path
     log.abandon()
 
 
-def test_missing_torn_and_wrong_indexes_are_built_again(tmp_path: Path) -> None:
+def test_missing_torn_and_wrong_indexes_are_rebuilt(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 60, clean=True)
     sound = {path: path.read_bytes() for path in directory.glob("*index")}
     assert len(sound) > 4
@@ -216,7 +216,7 @@ def test_missing_torn_and_wrong_indexes_are_built_again(tmp_path: Path) -> None:
         assert {path: path.read_bytes() for path in directory.glob("*index")} == sound, damage
 
 
-def test_files_of_kafka_and_of_others_are_left_alone(tmp_path: Path) -> None:
+def test_files_of_kafka_and_unknown_files_are_not_touched(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 5, clean=True)
     (directory / CHECKPOINT).unlink()
     others = [
@@ -256,7 +256,7 @@ def test_the_message_format_before_kafka_0_11_is_refused_not_cut(tmp_path: Path)
     assert (directory / f"{0:020d}.log").read_bytes() == message
 
 
-def test_a_checkpoint_that_is_none_is_refused_with_the_way_out(tmp_path: Path) -> None:
+def test_a_damaged_checkpoint_is_refused_and_the_error_says_what_to_do(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 5, clean=True)
     (directory / CHECKPOINT).write_text("version=1\n")
     with pytest.raises(CorruptLogError, match="remove the file"):
@@ -266,7 +266,7 @@ def test_a_checkpoint_that_is_none_is_refused_with_the_way_out(tmp_path: Path) -
         Log.open(directory, CONFIG)
 
 
-def test_an_orderly_stop_spares_the_next_start_the_check(tmp_path: Path) -> None:
+def test_after_a_clean_stop_the_next_start_checks_no_batches(tmp_path: Path) -> None:
     directory = a_log(tmp_path, 10, clean=True)
     log = Log.open(directory, CONFIG)
     assert log.recovery.clean
@@ -291,7 +291,7 @@ def memory() -> LossyFileSystem:
 PATH = Path("/data/topic-0")
 
 
-def test_what_a_killed_process_left_in_the_kernel_is_durable_once_the_log_is_open() -> None:
+def test_unsynced_records_of_a_killed_process_are_durable_once_the_log_is_open() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     log.append(*entry(0))  # no flush
@@ -301,7 +301,7 @@ def test_what_a_killed_process_left_in_the_kernel_is_durable_once_the_log_is_ope
 
 
 @pytest.mark.parametrize("rewrites", [True, False], ids=["the log", "a mutant that trusts the kernel"])
-def test_pages_that_a_failed_sync_left_are_written_again_before_they_are_believed(
+def test_pages_that_a_failed_sync_left_are_written_again_before_they_are_served(
     rewrites: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not rewrites:
@@ -312,9 +312,9 @@ def test_pages_that_a_failed_sync_left_are_written_again_before_they_are_believe
     fs.fail("fdatasync")
     with pytest.raises(OSError, match="fails"):
         log.flush()
-    log.abandon()  # killed before it could cut back: the bytes are in memory, called clean, and not on the disk
+    log.abandon()  # killed before the cut: the bytes are in memory, marked clean, and not on the disk
 
-    assert stored(Log.open(PATH, CONFIG, fs)) == [entry(0).batch]  # read, served, promised
+    assert stored(Log.open(PATH, CONFIG, fs)) == [entry(0).batch]  # read and acknowledged
     if rewrites:
         assert stored(Log.open(PATH, CONFIG, fs.crash())) == [entry(0).batch]
     else:
@@ -340,8 +340,8 @@ def test_no_operation_syncs_again_after_a_failed_sync() -> None:
     assert stored(Log.open(PATH, CONFIG, fs.crash()))[2] == other[0].batch
 
 
-def test_a_cut_that_never_arrived_is_repeated() -> None:
-    """The old segment has its failed tail still; the next one begins where the tail did."""
+def test_a_cut_that_was_not_durable_is_repeated() -> None:
+    """The old segment still has its failed tail, and the next one begins where the tail did."""
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     fill(log, 3)
@@ -357,7 +357,7 @@ def test_a_cut_that_never_arrived_is_repeated() -> None:
     assert "the next segment replaces" in log.recovery.messages()[0]
 
 
-def test_a_roll_that_failed_half_way_leaves_nothing_that_confuses_the_next_start() -> None:
+def test_the_next_start_removes_the_files_of_a_failed_roll() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     fill(log, 3)
@@ -378,7 +378,7 @@ def test_a_roll_that_failed_half_way_leaves_nothing_that_confuses_the_next_start
     assert len(stored(log)) == 5
 
 
-def test_opening_fails_with_the_disk_error_and_succeeds_when_the_disk_does() -> None:
+def test_opening_raises_the_disk_error_and_succeeds_after_the_disk_is_healed() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     fill(log, 3)
@@ -392,7 +392,7 @@ def test_opening_fails_with_the_disk_error_and_succeeds_when_the_disk_does() -> 
     assert len(stored(log)) == 3
 
 
-def test_a_log_opens_on_a_full_disk_and_takes_appends_when_there_is_room() -> None:
+def test_a_log_opens_on_a_full_disk_and_accepts_appends_when_there_is_room() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     written = fill(log, 30)
@@ -417,7 +417,7 @@ def test_a_log_opens_on_a_full_disk_and_takes_appends_when_there_is_room() -> No
     fill(log, 1)
 
 
-def test_a_full_disk_does_not_cut_what_it_cannot_keep_aside() -> None:
+def test_a_tail_is_not_cut_if_the_disk_has_no_room_to_save_it() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     fill(log, 8)

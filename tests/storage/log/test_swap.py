@@ -1,8 +1,8 @@
-"""Replacing segments: all of the new log or all of the old one, whatever happens when; readers never notice.
+"""Swapping segments: after any crash the log is the old one or the new one, and active readers are not disturbed.
 
-`SwapWorld` holds a log of several closed segments on the file system that forgets, and a set of outputs that are to
-take the place of the closed ones: some of the batches are left out, segments are merged. What the log says is compared
-batch by batch with what it said before and with what it should say afterwards: there is nothing in between.
+`SwapWorld` holds a log of several closed segments on the lossy file system, and outputs that replace the closed ones:
+some batches are left out, segments are merged. The log is compared batch by batch with its state before and with the
+expected state after the swap; there is nothing in between.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ DIRECTORY = DATA / "a-0"
 
 
 class SwapWorld:
-    """A log with closed segments, and what is to replace them."""
+    """A log with closed segments, and the outputs that replace them."""
 
     def __init__(self, fs: FileSystem, data: Path = DATA) -> None:
         self.fs = fs
@@ -68,7 +68,7 @@ class SwapWorld:
                 for segment in group
                 for batch in segment.batches(segment.base_offset, segment.size_bytes, 1 << 20)
             ]
-            batches = batches[1::3] if group[0] is not closed[2] else []  # of the second group nothing is left
+            batches = batches[1::3] if group[0] is not closed[2] else []  # no batch of the second group is left
             kept += batches
             self.sources.append(self._source(group[0].path.name, b"".join(batches)))
         self.after = [*kept, *tail]
@@ -94,7 +94,7 @@ class SwapWorld:
         return prepare(self.fs, self.directory, self.replaces, "plan", CONFIG.index_interval_bytes)
 
     def swap(self, at_step: swap.AtStep = swap.no_step) -> None:
-        """Everything, from the outputs to the forgotten intent."""
+        """Run the whole swap, from the outputs to the removed intent."""
         self.stage(at_step)
         self.log.replace_segments(self.prepare(), at_step)
         self.log.finish_swap(at_step)
@@ -113,10 +113,10 @@ def a_world(tmp_path: Path | None = None) -> SwapWorld:
     return SwapWorld(RealFileSystem(), tmp_path / "data")
 
 
-# what it does
+# results
 
 
-def test_the_log_says_what_the_new_segments_say_at_once_and_after_a_restart(tmp_path: Path) -> None:
+def test_the_log_has_the_new_batches_at_once_and_after_a_restart(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.swap()
     assert stored(world.log) == world.after
@@ -133,7 +133,7 @@ def test_the_log_says_what_the_new_segments_say_at_once_and_after_a_restart(tmp_
     assert not [name for name in files if not name.endswith((".log", "index"))], "nothing of the swap is left"
 
 
-def test_the_indexes_are_those_that_a_scan_would_build(tmp_path: Path) -> None:
+def test_the_indexes_equal_those_that_a_scan_builds(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.swap()
     world.log.close()
@@ -158,7 +158,7 @@ def test_every_offset_can_be_fetched_through_the_gaps(tmp_path: Path) -> None:
         world.log.read(world.log.log_end_offset + 1, 100)
 
 
-def test_a_reader_that_has_begun_goes_on_with_the_segments_it_has(tmp_path: Path) -> None:
+def test_an_active_reader_keeps_its_segments(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     reader = world.log.batches()
     first = next(reader)[1]
@@ -169,7 +169,7 @@ def test_a_reader_that_has_begun_goes_on_with_the_segments_it_has(tmp_path: Path
     assert stored(world.log) == world.after
 
 
-def test_appends_and_rolls_between_preparation_and_swap_stay(tmp_path: Path) -> None:
+def test_appends_and_rolls_between_preparation_and_swap_are_kept(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.stage()
     prepared = world.prepare()
@@ -181,7 +181,7 @@ def test_appends_and_rolls_between_preparation_and_swap_stay(tmp_path: Path) -> 
     assert stored(world.log) == [*world.after, *later]
 
 
-def test_a_log_of_which_nothing_is_left_but_its_newest_segment_keeps_its_offsets(tmp_path: Path) -> None:
+def test_a_log_reduced_to_its_newest_segment_keeps_its_offsets(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.sources = []
     world.swap()
@@ -195,7 +195,7 @@ def test_a_log_of_which_nothing_is_left_but_its_newest_segment_keeps_its_offsets
     again.close()
 
 
-def test_deleting_finishes_a_swap_that_was_not_finished(tmp_path: Path) -> None:
+def test_deleting_records_first_finishes_an_unfinished_swap(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.stage()
     world.log.replace_segments(world.prepare())
@@ -209,10 +209,10 @@ def test_deleting_finishes_a_swap_that_was_not_finished(tmp_path: Path) -> None:
     again.close()
 
 
-# what it refuses
+# refusals
 
 
-def test_segments_that_changed_meanwhile_are_not_replaced(tmp_path: Path) -> None:
+def test_segments_that_changed_meanwhile_are_not_swapped(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.stage()
     prepared = world.prepare()
@@ -226,7 +226,7 @@ def test_segments_that_changed_meanwhile_are_not_replaced(tmp_path: Path) -> Non
     assert not swap.leftovers(world.fs.listdir(world.directory))
 
 
-def test_neither_the_newest_segment_nor_what_is_not_settled_is_replaced(tmp_path: Path) -> None:
+def test_the_newest_segment_and_unacknowledged_records_are_not_swapped(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.stage()
     world.log.high_watermark = world.log.segments[-1].base_offset - 1
@@ -241,7 +241,7 @@ def test_neither_the_newest_segment_nor_what_is_not_settled_is_replaced(tmp_path
     assert stored(world.log) == world.before
 
 
-def test_nothing_is_replaced_while_a_failed_write_is_not_cut_back() -> None:
+def test_no_segment_is_swapped_before_a_failed_write_is_cut_back() -> None:
     world = a_world()
     assert isinstance(world.fs, LossyFileSystem)
     world.stage()
@@ -257,7 +257,7 @@ def test_nothing_is_replaced_while_a_failed_write_is_not_cut_back() -> None:
 
 
 @pytest.mark.parametrize("damage", ["flipped", "short", "long", "not batches", "gone"])
-def test_an_output_that_is_not_what_it_should_be_is_not_staged(tmp_path: Path, damage: str) -> None:
+def test_a_changed_or_damaged_output_is_not_staged(tmp_path: Path, damage: str) -> None:
     world = a_world(tmp_path)
     source = world.sources[0]
     data = bytearray(source.path.read_bytes())
@@ -279,7 +279,7 @@ def test_an_output_that_is_not_what_it_should_be_is_not_staged(tmp_path: Path, d
     assert stored(world.log) == world.before
 
 
-def test_a_full_disk_stops_the_staging_and_leaves_nothing_behind() -> None:
+def test_a_full_disk_stops_the_staging_and_leaves_no_files() -> None:
     world = a_world()
     fs = world.fs
     assert isinstance(fs, LossyFileSystem)
@@ -296,7 +296,7 @@ def test_a_full_disk_stops_the_staging_and_leaves_nothing_behind() -> None:
     assert stored(world.log) == world.after
 
 
-def test_what_was_staged_for_another_plan_is_not_used(tmp_path: Path) -> None:
+def test_files_staged_for_another_plan_are_not_used(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     with pytest.raises(SwapRefusedError, match="nothing is staged"):
         world.prepare()
@@ -308,7 +308,7 @@ def test_what_was_staged_for_another_plan_is_not_used(tmp_path: Path) -> None:
         world.prepare()
 
 
-def test_nothing_is_staged_while_a_swap_is_not_finished(tmp_path: Path) -> None:
+def test_no_file_is_staged_while_a_swap_is_not_finished(tmp_path: Path) -> None:
     world = a_world(tmp_path)
     world.stage()
     world.log.replace_segments(world.prepare())
@@ -328,7 +328,7 @@ def state_after_a_crash(fs: LossyFileSystem, rng: random.Random | None) -> tuple
 
 
 def operations_before(sought: SwapStep) -> int:
-    """How many operations a swap does before it comes to this step."""
+    """Return the number of file operations of a swap before this step."""
     world = a_world()
     fs = world.fs
     assert isinstance(fs, LossyFileSystem)
@@ -339,7 +339,7 @@ def operations_before(sought: SwapStep) -> int:
 
 
 def crashes(seeds: int, first: int) -> Iterator[tuple[int, int, SwapWorld, LossyFileSystem, list[bytes]]]:
-    """A power cut at every operation of a swap; (operation, seed, world, survivor, what the log then says)."""
+    """Cut the power at every operation of a swap; yields (operation, seed, world, survivor, batches of the log)."""
     for operation in range(first, 1000):
         for seed in range(seeds):
             world = a_world()
@@ -356,7 +356,7 @@ def crashes(seeds: int, first: int) -> Iterator[tuple[int, int, SwapWorld, Lossy
 
 
 def broken_promise(seeds: int, first: int = 0) -> str | None:
-    """The first crash after which the log is neither the old nor the new one, or cannot be opened."""
+    """Return the first crash after which the log is neither the old nor the new one, or cannot be opened."""
     cases = 0
     try:
         for operation, seed, world, survivor, said in crashes(seeds, first):
@@ -390,7 +390,7 @@ def test_a_second_power_cut_during_the_redo_does_no_harm() -> None:
     while not done:
         for seed in range(4):
             survivor = LossyFileSystem(reorders_names=True)
-            survivor.root = world.fs.crash(None).root  # committed, nothing applied
+            survivor.root = world.fs.crash(None).root  # committed, but not applied
             world.fs.is_off = False
             survivor.crash_after(operation)
             done = False
@@ -404,7 +404,7 @@ def test_a_second_power_cut_during_the_redo_does_no_harm() -> None:
 
 
 def test_after_any_failing_operation_the_log_goes_on_and_a_later_crash_does_no_harm() -> None:
-    """The process lives: what failed may or may not be on disk. It appends, tries again, and then the power goes."""
+    """The process survives a failure whose effect is unknown, appends, and retries; then the power is cut."""
     failed = 0
     for operation in ("open", "pwrite", "truncate", "fsync", "fsync_dir", "rename", "unlink"):
         for skip in range(40):
@@ -436,11 +436,11 @@ def test_after_any_failing_operation_the_log_goes_on_and_a_later_crash_does_no_h
     assert failed > 60
 
 
-# mutants: each leaves out one precaution, and the power cuts must find it
+# mutants: each leaves out one precaution, which the power cuts must reveal
 
 
 def ignoring(operation: str, function: Callable[..., object]) -> Callable[..., object]:
-    """`function`, during which an operation lies: it does nothing and says that it succeeded."""
+    """Wrap `function` so that during it an operation does nothing and reports success."""
 
     def lying(fs: LossyFileSystem, *args: object, **kwargs: object) -> object:
         fs.ignored.add(operation)
@@ -453,14 +453,14 @@ def ignoring(operation: str, function: Callable[..., object]) -> Callable[..., o
 
 
 def list_of_segments_not_synced(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The list is written after the renames, in the same directory, and its sync would make up for theirs."""
+    """Skip the sync of the list: it follows the renames in the same directory and would sync them too."""
     real = Checkpoint.write
     write = ignoring("fsync_dir", lambda fs, checkpoint, directory: real(checkpoint, fs, directory))
     monkeypatch.setattr(Checkpoint, "write", lambda checkpoint, fs, directory: write(fs, checkpoint, directory))
 
 
 def without_intent(fs: FileSystem, directory: Path, at_step: swap.AtStep = swap.no_step) -> None:
-    """Straight to the renames."""
+    """Apply a swap without an intent."""
     fs.unlink(directory / DRAFT_NAME)
 
 
@@ -510,7 +510,7 @@ def test_a_swap_that_leaves_out_one_precaution_is_caught(mutant: str, monkeypatc
     assert broken_promise(12, first) is not None
 
 
-# an intent that is damaged, or does not fit
+# an intent that is damaged or does not match
 
 
 @pytest.mark.parametrize(
@@ -524,7 +524,7 @@ def test_a_swap_that_leaves_out_one_precaution_is_caught(mutant: str, monkeypatc
         b'{"version": 1, "plan_id": "p", "clean_up_to": 1, "adds": [], "removes": ["meta.properties"]}',
     ],
 )
-def test_an_intent_that_cannot_be_one_stops_the_start_and_says_what_to_do(tmp_path: Path, data: bytes) -> None:
+def test_an_invalid_intent_stops_the_start(tmp_path: Path, data: bytes) -> None:
     world = a_world(tmp_path)
     world.log.close()
     (world.directory / INTENT_NAME).write_bytes(data)
@@ -534,7 +534,7 @@ def test_an_intent_that_cannot_be_one_stops_the_start_and_says_what_to_do(tmp_pa
     Log.open(world.directory, CONFIG).close()
 
 
-def test_a_copy_that_was_damaged_behind_the_commit_point_stops_the_start_and_names_the_originals(
+def test_a_copy_damaged_after_the_commit_point_stops_the_start_and_the_error_names_the_originals(
     tmp_path: Path,
 ) -> None:
     world = a_world(tmp_path)
@@ -553,7 +553,7 @@ def test_a_copy_that_was_damaged_behind_the_commit_point_stops_the_start_and_nam
     log.close()
 
 
-# directories of a Kafka that crashed in its cleaner's swap
+# directories of a Kafka broker that crashed during its cleaner's swap
 
 
 def kafka_files(directory: Path, base: int, data: bytes, suffix: str) -> None:
@@ -563,7 +563,7 @@ def kafka_files(directory: Path, base: int, data: bytes, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("crash_at", ["writing", "renaming", "decided", "replacing", "removing", "done"])
-def test_a_swap_of_kafkas_own_cleaner_is_understood(tmp_path: Path, crash_at: str) -> None:
+def test_a_swap_of_kafkas_cleaner_is_completed(tmp_path: Path, crash_at: str) -> None:
     world = a_world(tmp_path)
     world.log.close()
     directory = world.directory
@@ -586,7 +586,7 @@ def test_a_swap_of_kafkas_own_cleaner_is_understood(tmp_path: Path, crash_at: st
                 old.rename(old.with_suffix(""))
     log = Log.open(directory, CONFIG)
     old = crash_at in ("writing", "renaming")
-    # Kafka's set is judged by the range it covers: of the group of which nothing is left it had an empty file.
+    # Kafka decides by the range of offsets, so a group without surviving batches has an empty file.
     assert stored(log) == (world.before if old else world.after)
     assert log.recovery.swapped == ("" if old or crash_at == "done" else "kafka")
     log.close()

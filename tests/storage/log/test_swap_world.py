@@ -1,8 +1,8 @@
-"""Replacements of segments in the middle of everything else that happens to a log: random lives on a disk that forgets.
+"""Random workloads with swaps of segments on the lossy disk, together with everything else that happens to a log.
 
-The world of `crash_world` (appends, rolls, deletions, faults, full disks, kills, power cuts), in which every now and
-then some closed segments are replaced, with batches left out. What a replacement left out is gone if the log said so,
-and all there or all gone if it could not say; whatever it kept must be there as before.
+The world of `crash_world` (appends, rolls, deletions, faults, full disks, kills, power cuts), in which closed segments
+are swapped now and then, with batches left out. Left-out batches are gone if the log reported success, and all there or
+all gone if it could not report; all other batches must be there as before.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ RUNS = 1500 if DEEP else 80
 
 
 @dataclass(slots=True)
-class Replacement:
-    """What one replacement leaves out, and whether the log said that it stands."""
+class Swap:
+    """The batches that one swap leaves out, and the log's report of success."""
 
     left_out: dict[int, bytes]
     is_decided: bool = False
@@ -49,7 +49,7 @@ def base_of(batch: bytes) -> int:
 
 
 def replace(log: Log, out: Path, kept: list[bytes], count: int, at_step: swap.AtStep = swap.no_step) -> None:
-    """Put these batches, as one segment, in the place of the first `count` segments; not finished yet."""
+    """Swap the first `count` segments for one segment of these batches, without finishing."""
     fs, directory = log.fs, log.directory
     closed = log.segments[:count]
     name, data = closed[0].path.name, b"".join(kept)
@@ -71,10 +71,10 @@ def replace(log: Log, out: Path, kept: list[bytes], count: int, at_step: swap.At
 
 
 class SwappingWorld(CrashWorld):
-    """A `CrashWorld` whose segments are replaced, too."""
+    """A `CrashWorld` whose segments are also swapped."""
 
     def __init__(self, seed: int) -> None:
-        self.replacements: dict[str, list[Replacement]] = {name: [] for name in NAMES}
+        self.swaps: dict[str, list[Swap]] = {name: [] for name in NAMES}
         self.decided = 0
         super().__init__(seed)
 
@@ -84,21 +84,21 @@ class SwappingWorld(CrashWorld):
         every, finishes = self.rng.choice((1, 2, 3)), self.rng.random() < 0.6
 
         def job() -> None:
-            """On the writer thread: nothing else happens to the log meanwhile, but for what a crash does."""
+            """Run on the writer thread, so that only a crash can interfere."""
             log.finish_swap()
             unstage(log.fs, log.directory)
-            # What was in doubt is settled: it was given up.
-            self.replacements[name] = [one for one in self.replacements[name] if one.is_decided]
+            # The uncertain swap was withdrawn.
+            self.swaps[name] = [one for one in self.swaps[name] if one.is_decided]
             count = len([one for one in log.segments[1:] if one.base_offset <= log.high_watermark])
             if not count:
                 return
             batches = [batch for segment in log.segments[:count] for batch in batches_of(segment)]
             kept = batches[::every]
-            left_out = Replacement({base_of(batch): batch for batch in batches if batch not in kept})
+            left_out = Swap({base_of(batch): batch for batch in batches if batch not in kept})
 
             def at_step(step: str) -> None:
                 if step == swap.SwapStep.COMMIT_RENAME:
-                    self.replacements[name].append(left_out)
+                    self.swaps[name].append(left_out)
 
             try:
                 replace(log, DATA / "out", kept, count, at_step)
@@ -120,22 +120,22 @@ class SwappingWorld(CrashWorld):
     def _check(self, name: str) -> None:
         log, promise = self.logs[name], self.promises[name]
         found = {header.base_offset for header, _ in log.batches()}
-        for one in self.replacements[name]:
+        for one in self.swaps[name]:
             counted = {base for base, batch in one.left_out.items() if _end(base, batch) > log.log_start_offset}
             there = counted & found
             if one.is_decided and there:
-                raise BrokenPromiseError(f"{name}: what a replacement left out is back: {sorted(there)}")
+                raise BrokenPromiseError(f"{name}: batches that a swap left out are back: {sorted(there)}")
             if there and there != counted:
                 raise BrokenPromiseError(f"{name}: replaced by half: {sorted(there)} of {sorted(counted)}")
             if not there:
                 for base in counted:
                     promise.submitted.pop(base, None)
-        self.replacements[name] = []
+        self.swaps[name] = []
         super()._check(name)
 
 
 def run_world(seed: int, steps: int = 110) -> SwappingWorld:
-    """One life; BrokenPromiseError if a promise was not kept."""
+    """Run one seed; raises BrokenPromiseError if a promise is broken."""
     world = SwappingWorld(seed)
     choices = ((8, SwappingWorld.replace), *STEPS)
     weights = [weight for weight, _ in choices]
@@ -147,7 +147,7 @@ def run_world(seed: int, steps: int = 110) -> SwappingWorld:
         except OSError as error:
             if error.errno not in (errno.EIO, errno.ENOSPC):
                 raise
-            world.fs.heal()  # opening or closing met a fault: the operator mends the disk and starts again
+            world.fs.heal()  # opening or closing met a fault: heal the disk and start again
             world.power_cut()
         if world.broken:
             raise BrokenPromiseError(world.broken)
@@ -158,7 +158,7 @@ def run_world(seed: int, steps: int = 110) -> SwappingWorld:
     return world
 
 
-def test_replacements_in_the_middle_of_everything_else_keep_every_promise() -> None:
+def test_every_promise_is_kept_when_segments_are_swapped_at_random_moments() -> None:
     decided = boots = 0
     for seed in range(RUNS):
         world = run_world(seed)
@@ -178,10 +178,10 @@ def broken_by(seeds: int = 400) -> str | None:
 
 
 def never(*_: object, **__: object) -> None:
-    """In place of a precaution."""
+    """Do nothing instead of a precaution."""
 
 
-def deletes_without_settling(log: Log, offset: int) -> int:
+def deletes_without_finishing_the_swap(log: Log, offset: int) -> int:
     finish = Log.finish_swap
     Log.finish_swap = never  # type: ignore[method-assign]
     try:
@@ -192,20 +192,20 @@ def deletes_without_settling(log: Log, offset: int) -> int:
 
 delete_up_to = Log.delete_up_to
 MUTANTS = {
-    "deleting does not settle": (Log, "delete_up_to", deletes_without_settling),
+    "deleting does not finish a swap": (Log, "delete_up_to", deletes_without_finishing_the_swap),
     "the intent is never forgotten": (swap, "finish", never),
 }
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_log_that_forgets_what_a_replacement_owes_is_caught(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_log_that_does_not_finish_a_swap_is_caught(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(*MUTANTS[mutant])
     broken = broken_by()
     assert broken is not None
     print(broken)
 
 
-def test_readers_in_other_threads_see_whole_batches_while_segments_are_replaced_under_them(tmp_path: Path) -> None:
+def test_readers_in_other_threads_see_whole_batches_while_segments_are_swapped(tmp_path: Path) -> None:
     log = Log.open(tmp_path / "a-0", LogConfig(segment_bytes=2000, index_interval_bytes=200))
     known = set(bytes_of(fill(log, 200, value=b"v" * 30)))
     stopped = threading.Event()
@@ -249,7 +249,7 @@ def test_readers_in_other_threads_see_whole_batches_while_segments_are_replaced_
     log.close()
 
 
-def test_what_kafka_keeps_beside_a_segment_goes_with_it_and_the_rest_stays(tmp_path: Path) -> None:
+def test_kafkas_files_of_a_swapped_segment_are_removed_and_the_others_stay(tmp_path: Path) -> None:
     log = Log.open(tmp_path / "a-0", LogConfig(segment_bytes=500), RealFileSystem())
     fill(log, 30)
     bases = [segment.base_offset for segment in log.segments]

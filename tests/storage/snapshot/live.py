@@ -1,4 +1,4 @@
-"""A real daemon whose snapshots are watched: it looks for what is to be made often, and dies where it is told to."""
+"""A real daemon for tests of snapshots: it checks often whether one is due, and dies at a given step."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class SnapshottingDaemon(SteppingDaemon):
         self.look_every(0.1)
 
     def look_every(self, seconds: float) -> None:
-        """How often it looks whether a snapshot is due, from the next start on."""
+        """Set the interval of checks whether a snapshot is due, from the next start on."""
         self._environment |= {"SNAPSHOT_LOOK_S": str(seconds)}
 
     def child_dies_alone(self) -> None:
-        """Where it is a child that takes the step, only the child is killed."""
+        """Kill only the child if a child process takes the step."""
         self._environment |= {"STEP_VICTIM": "child"}
 
     def command(self) -> list[str]:
@@ -43,23 +43,23 @@ class SnapshottingDaemon(SteppingDaemon):
 
 
 def last_load(daemon: Daemon) -> dict[str, int]:
-    """What the newest start says of how it loaded."""
+    """Return the counts that the newest start logged about loading."""
     lines = [line for line in daemon.log_lines() if " loaded partitions_from_snapshot=" in line]
     return {name: int(number) for name, number in re.findall(r"(\w+)=(\d+)", lines[-1])}
 
 
 def snapshots(daemon: Daemon) -> dict[str, int]:
-    """Inode by partition: another one is another snapshot."""
+    """Return the inode of each snapshot by partition: a new snapshot has another inode."""
     return {path.parent.name: path.stat().st_ino for path in daemon.data_dir.glob(f"*/{SNAPSHOT_NAME}")}
 
 
 def drafts(daemon: Daemon) -> list[Path]:
-    """What was not finished, under whatever name beside the snapshots."""
+    """Return the unfinished files beside the snapshots, and check that they are drafts."""
     found = [path for path in daemon.data_dir.glob(f"*/{SNAPSHOT_NAME}*") if path.name != SNAPSHOT_NAME]
     assert {path.name for path in found} <= {DRAFT_NAME}
     return found
 
 
 def lines(daemon: Daemon, words: str) -> list[str]:
-    """Of its log, since it was first started."""
+    """Return the lines with `words` in its log since it was first started."""
     return [line for line in daemon.log_lines() if words in line]

@@ -1,4 +1,4 @@
-"""The maker of snapshots, whose steps end its daemon, which it has to notice, or only itself. See `steps.py`."""
+"""The child process that makes snapshots; its steps (`steps.py`) kill its daemon, or only itself."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The daemon of `tests.compaction.stepping_daemon`, which also dies at the steps of a snapshot (`steps.py`).
 
-It looks every `SNAPSHOT_LOOK_S` seconds whether one is due. The steps of a draft may be taken by a
-child process (`stepping_child.py`).
+It checks every `SNAPSHOT_LOOK_S` seconds whether a snapshot is due. A child process (`stepping_child.py`) may take the
+steps of a draft.
 """
 
 from __future__ import annotations

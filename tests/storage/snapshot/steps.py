@@ -1,6 +1,6 @@
-"""The steps of writing a snapshot, and how to be asked before each: `coordinator.storage.snapshot.file` on a real disk.
+"""The steps of writing a snapshot, with a call before each: `coordinator.storage.snapshot.file` on a real disk.
 
-The production code has no hook for it: these are acts of the file system upon one name, and are met there.
+The production code has no hook for them: they are file system operations on one name, and are intercepted here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ AtStep = Callable[[str], None]
 
 
 class Step(StrEnum):
-    """What comes next. The last three are taken by the daemon itself, also where a child has made the draft."""
+    """The next step. The daemon itself takes the last three, even if a child has made the draft."""
 
     CREATE = "create the draft of a snapshot"
     EMPTY = "empty the draft of what an earlier one left"
@@ -36,7 +36,7 @@ class Step(StrEnum):
 
 
 def take_steps(at_step: AtStep) -> None:
-    """From now on, call `at_step` before each step, but for the snapshots that a start keeps."""
+    """Call `at_step` before each step from now on, except for snapshots that a start writes."""
     at_start = threading.local()
 
     def step(name: Step) -> None:

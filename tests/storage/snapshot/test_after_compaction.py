@@ -1,7 +1,7 @@
-"""Compaction of a running daemon's log, and the snapshots it makes useless: another is made, and none is believed.
+"""Compaction of a running daemon's log: snapshots that it makes useless are replaced, and never used.
 
-A group is deleted behind the first snapshot, and compaction takes its tombstones away. From then on that snapshot and
-what is left of the log would together bring the group back, and offsets as they were. Nobody may start from the two.
+A group is deleted after the first snapshot, and compaction removes its tombstones. That snapshot and the rest of the
+log would then together restore the group and old offsets, so no start may use both.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ OVERRIDES = (
 )
 PARTITIONS = 100
 GROUPS = [f"group-{number}" for number in range(8)]
-DELETED, CHANGED, *_ = GROUPS  # behind the snapshot; the batch that it ends with is the last group's, and stays
-OLDEST = "oldest"  # its one commit is the first record of the log, and stays
+DELETED, CHANGED, *_ = GROUPS  # after the snapshot; its last batch belongs to the last group, and is kept
+OLDEST = "oldest"  # its only commit is the first record of the log, and is kept
 
 
 def offsets(first: int) -> dict[tuple[str, int], int]:
@@ -45,7 +45,7 @@ def offsets(first: int) -> dict[tuple[str, int], int]:
 
 
 def check(daemon: SnapshottingDaemon) -> None:
-    """That it serves exactly what was acknowledged."""
+    """Check that the daemon serves exactly the acknowledged offsets."""
     assert set(list_groups(daemon.port)) - {OLDEST} == set(GROUPS) - {DELETED}
     for group in GROUPS:
         expected = {} if group == DELETED else offsets(300 if group == CHANGED else 200)
@@ -53,7 +53,7 @@ def check(daemon: SnapshottingDaemon) -> None:
 
 
 def check_load(daemon: SnapshottingDaemon, **expected: int) -> None:
-    """What its start has said, and what it serves since."""
+    """Check what the last start logged about loading, and the offsets served since."""
     load = last_load(daemon)
     assert {name: load[name] for name in expected} == expected
     check(daemon)
@@ -66,7 +66,7 @@ def overrides() -> tuple[str, ...]:
 
 @pytest.fixture(params=["the log begins where it began", "the log begins later"])
 def daemon(tmp_path: Path, request: pytest.FixtureRequest, overrides: tuple[str, ...]) -> Iterator[SnapshottingDaemon]:
-    """It was stopped and has left a snapshot. It will not look whether another one is due, unless told otherwise."""
+    """Make a stopped daemon with a snapshot. It checks whether another is due once an hour, unless set otherwise."""
     made = SnapshottingDaemon(tmp_path / "daemon", overrides=(*OVERRIDES, *overrides))
     made.look_every(3600)
     made.start()
@@ -79,11 +79,11 @@ def daemon(tmp_path: Path, request: pytest.FixtureRequest, overrides: tuple[str,
     yield made
     made.stop()
     assert not lines(made, NOT_MADE)
-    assert not drafts(made), "what was begun and left was used for the next one"
+    assert not drafts(made), "an unfinished draft was used for the next one"
 
 
 def change(daemon: SnapshottingDaemon) -> None:
-    """Behind the snapshot, and too little for a new one."""
+    """Write records behind the snapshot, too few for a new one."""
     answer = call(daemon.port, DeleteGroupsRequest(groups_names=[DELETED]), 2)
     assert [each.error_code for each in answer.results] == [0]
     commit_again(daemon)
@@ -91,7 +91,7 @@ def change(daemon: SnapshottingDaemon) -> None:
 
 
 def commit_again(daemon: SnapshottingDaemon) -> None:
-    """What changes nothing, but lets a log be compacted again."""
+    """Commit the same offsets again, so that the log can be compacted again."""
     commit_offsets(daemon.port, CHANGED, offsets(300))
 
 
@@ -108,7 +108,7 @@ def test_a_compaction_is_followed_by_a_snapshot_from_which_a_killed_daemon_start
     daemon.look_every(0.1)
     daemon.start()
     change(daemon)
-    for _ in range(2):  # the first one only says when tombstones may go
+    for _ in range(2):  # the first compaction only sets when tombstones may be removed
         commit_again(daemon)
         before = snapshots(daemon)
         compact(daemon)
@@ -136,11 +136,11 @@ def test_a_stop_right_after_a_compaction_leaves_a_snapshot_that_the_next_start_u
 def test_a_daemon_killed_before_the_snapshot_that_follows_a_compaction_reads_its_log(
     daemon: SnapshottingDaemon, step: str
 ) -> None:
-    """Killed in the swap or right behind it: the snapshot that lies there is of the log before two of them."""
+    """The daemon is killed in or right after the second swap; the snapshot is older than both."""
     daemon.die_at(step, 1)
     daemon.start()
     change(daemon)
-    compact(daemon)  # this one only says when tombstones may go
+    compact(daemon)  # it only sets when tombstones may be removed
     commit_again(daemon)
     before = snapshots(daemon)
     do_job(daemon.data_dir, ask(daemon))
@@ -165,7 +165,7 @@ def test_a_daemon_killed_when_a_child_begins_the_snapshot_after_a_compaction_rea
 
 
 def check_that_the_log_is_read(daemon: SnapshottingDaemon) -> None:
-    """By the next start, which says why, and keeps what came of it for the one after that."""
+    """Check that the next start reads the log, logs the reason, and writes a snapshot for the start after it."""
     assert not lines(daemon, NOT_USED)
     daemon.die_at("")
     daemon.start()

@@ -1,4 +1,4 @@
-"""Snapshots in a real daemon: made at a stop and while it serves, used at the start, and never needed."""
+"""Snapshots in a real daemon: made at a stop and while it serves, used at the start, and never required."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def expect_all(daemon: Daemon, first: int, *, groups: int = GROUPS) -> None:
         assert committed_offsets(daemon.port, f"g{number}") == expected
 
 
-def test_a_stop_leaves_snapshots_and_the_next_start_reads_nothing_else(tmp_path: Path) -> None:
+def test_a_stop_writes_snapshots_and_the_next_start_reads_no_records(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "d", overrides=ALWAYS).start()
     commit_all(daemon, 100)
     daemon.stop()
@@ -59,14 +59,14 @@ def test_a_stop_leaves_snapshots_and_the_next_start_reads_nothing_else(tmp_path:
         assert set(list_groups(daemon.port)) == {f"g{number}" for number in range(GROUPS)}
         expect_all(daemon, 100)
         commit_all(daemon, 200)
-        daemon.restart()  # killed: what came since is in the log alone
+        daemon.restart()  # killed: later records are in the log only
         assert last_load(daemon)["partitions_from_snapshot"] == 3
         assert last_load(daemon)["records_read"] == GROUPS * 5
         expect_all(daemon, 200)
 
 
 @pytest.mark.parametrize("harm", ["damaged", "removed", "half written"])
-def test_without_its_snapshot_a_start_says_so_and_leaves_the_same(tmp_path: Path, harm: str) -> None:
+def test_a_start_without_its_snapshot_logs_it_and_loads_the_same_state(tmp_path: Path, harm: str) -> None:
     daemon = Daemon(tmp_path / "d", overrides=ALWAYS).start()
     commit_all(daemon, 100)
     daemon.stop()
@@ -94,7 +94,7 @@ def test_a_stop_that_has_no_time_for_snapshots_loses_nothing(tmp_path: Path) -> 
         expect_all(daemon, 100)
 
 
-def test_members_of_a_group_go_on_after_a_start_from_a_snapshot(tmp_path: Path) -> None:
+def test_members_of_a_group_continue_after_a_start_from_a_snapshot(tmp_path: Path) -> None:
     daemon = Daemon(tmp_path / "d", overrides=ALWAYS).start()
 
     async def before() -> GroupMember:
@@ -106,7 +106,7 @@ def test_members_of_a_group_go_on_after_a_start_from_a_snapshot(tmp_path: Path) 
     member = asyncio.run(before())
     daemon.stop()
     with daemon:
-        assert last_load(daemon)["partitions_from_log"] == 2  # those that hold nothing
+        assert last_load(daemon)["partitions_from_log"] == 2  # partitions without records
 
         async def after() -> None:
             async with await Wire.connect(daemon.port) as wire:
@@ -137,11 +137,11 @@ def test_a_child_makes_new_snapshots_while_the_daemon_serves(tmp_path: Path) -> 
         expect_all(daemon, 200)
 
 
-def test_a_daemon_that_is_told_to_stop_while_a_child_works_stops(tmp_path: Path) -> None:
+def test_a_daemon_stops_while_a_child_works(tmp_path: Path) -> None:
     overrides = (*ALWAYS, "offsets.snapshot.tail.bytes=1", "offsets.snapshot.stop.ms=0")
     daemon = Daemon(tmp_path / "d", overrides=overrides).start()
     commit_all(daemon, 100)
-    time.sleep(keeper.LOOK_S)  # about now; whether one works just then does not matter to what must hold
+    time.sleep(keeper.LOOK_S)  # a child may or may not be working at this moment; the checks hold either way
     daemon.process.send_signal(signal.SIGTERM)
     assert daemon.process.wait(30) == 0
     with daemon:

@@ -1,7 +1,7 @@
-"""A daemon that is killed with SIGKILL at each step of writing a snapshot: by a child while it serves, and at its stop.
+"""A daemon killed with SIGKILL at each step of writing a snapshot: by a child while it serves, and at its stop.
 
-One directory goes through all the deaths. After each, the start must find exactly what was acknowledged, must have read
-exactly the records behind the newest snapshot that had its name, and must have nothing to complain about.
+All deaths happen in one directory. After each, the start must find exactly the acknowledged offsets, must read exactly
+the records behind the newest finished snapshot, and must log no complaint.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ def offsets(number: int) -> dict[tuple[str, int], int]:
 
 
 class Walk:
-    """A daemon from one death to the next. Each round commits once more than what is there."""
+    """A daemon that dies and restarts. Each round makes one more commit."""
 
     def __init__(self, directory: Path, overrides: tuple[str, ...]) -> None:
         self.daemon = SnapshottingDaemon(directory, overrides=overrides)
         self.is_made_by_child = overrides == WHILE_IT_SERVES
         self.rounds = 0
-        self.covered = 0  # so many of them stand in the snapshot
+        self.covered = 0  # rounds that the snapshot covers
 
     def start(self, step: str) -> None:
-        """Start what will die at `step`, and look what it has found."""
+        """Start the daemon, which will die at `step`, and check what it loaded."""
         self.daemon.die_at(step)
         self.daemon.start()
         load = last_load(self.daemon)
         assert load["partitions_from_snapshot"] == (self.covered > 0)
         assert load["records_read"] == (self.rounds - self.covered) * PARTITIONS
         if self.is_made_by_child:
-            self.covered = self.rounds  # a start that has read so much keeps what came of it
+            self.covered = self.rounds  # a start that reads so much writes a snapshot
         if self.rounds:
             assert committed_offsets(self.daemon.port, "g") == offsets(self.rounds)
 
@@ -56,7 +56,7 @@ class Walk:
         commit_offsets(self.daemon.port, "g", offsets(self.rounds))
 
     def die(self, step: Step) -> None:
-        """Commit, and have it come to the step."""
+        """Commit, and wait until the daemon dies at the step."""
         self.commit()
         if not self.is_made_by_child:
             self.daemon.process.send_signal(signal.SIGTERM)
@@ -67,13 +67,13 @@ class Walk:
 
 
 @pytest.mark.parametrize("overrides", [AT_STOP, WHILE_IT_SERVES], ids=["at its stop", "while it serves"])
-def test_a_daemon_killed_at_any_step_of_a_snapshot_starts_from_the_one_before(
+def test_a_daemon_killed_at_any_step_of_a_snapshot_starts_from_the_previous_one(
     tmp_path: Path, overrides: tuple[str, ...]
 ) -> None:
-    """Or from the new one, as soon as that has its name; and at first from its log, since there is none."""
+    """It starts from the new one as soon as that has its name; the first time from the log, without a snapshot."""
     walk = Walk(tmp_path / "d", overrides)
     daemon = walk.daemon
-    steps = list(Step) * (1 if walk.is_made_by_child else 2)  # its starts keep snapshots, so one is there soon
+    steps = list(Step) * (1 if walk.is_made_by_child else 2)  # its starts write snapshots, so one exists soon
     for step in steps:
         walk.start(step)
         walk.die(step)
@@ -81,16 +81,16 @@ def test_a_daemon_killed_at_any_step_of_a_snapshot_starts_from_the_one_before(
     before = snapshots(daemon)
     walk.commit()
     if walk.is_made_by_child:
-        eventually(lambda: snapshots(daemon) != before, "a child makes one that nobody disturbs")
-    daemon.stop()  # and so does the stop
+        eventually(lambda: snapshots(daemon) != before, "an undisturbed child makes one")
+    daemon.stop()  # the stop makes one too
     assert snapshots(daemon) != before
-    assert not drafts(daemon), "what the dead have left was used by who came after them"
+    assert not drafts(daemon), "drafts of killed processes were used by later ones"
     assert not lines(daemon, NOT_USED)
     assert not lines(daemon, NOT_MADE)
 
 
-def test_a_torn_snapshot_under_the_right_name_is_one_line_in_the_log(tmp_path: Path) -> None:
-    """What a disk could leave that takes a name before it takes what has it."""
+def test_a_torn_snapshot_is_ignored_and_logged_once(tmp_path: Path) -> None:
+    """A disk may make a name durable before the content of its file."""
     walk = Walk(tmp_path / "d", AT_STOP)
     torn = (Step.EMPTY, Step.REST_OF_BODY, Step.HEADER, Step.REST_OF_HEADER)
     for number, step in enumerate(torn):
@@ -105,7 +105,7 @@ def test_a_torn_snapshot_under_the_right_name_is_one_line_in_the_log(tmp_path: P
     assert len(lines(walk.daemon, NOT_USED)) == len(torn)
 
 
-def test_a_maker_that_is_killed_is_one_line_and_another_one_comes_when_there_is_more_to_keep(tmp_path: Path) -> None:
+def test_a_killed_child_is_logged_and_another_one_starts_after_more_commits(tmp_path: Path) -> None:
     walk = Walk(tmp_path / "d", WHILE_IT_SERVES)
     daemon = walk.daemon
     daemon.child_dies_alone()
@@ -113,7 +113,7 @@ def test_a_maker_that_is_killed_is_one_line_and_another_one_comes_when_there_is_
     walk.commit()
     eventually(lambda: lines(daemon, NOT_MADE), "it says that there is no snapshot")
     already = len(lines(daemon, NOT_MADE))
-    for _ in range(already + 1):  # each failure lets more of the log pass before the next attempt
+    for _ in range(already + 1):  # each failure increases the growth of the log before the next attempt
         walk.commit()
     eventually(lambda: len(lines(daemon, NOT_MADE)) > already, "it has tried again")
     assert all("the maker of a snapshot was killed by SIGKILL" in line for line in lines(daemon, NOT_MADE))

@@ -1,8 +1,8 @@
-"""Consumers of three libraries share a group while its coordinator goes away and comes back from a snapshot.
+"""Consumers of three libraries share a group while its coordinator stops and starts again from a snapshot.
 
-They commit as fast as they are answered, also while the daemon ends. Held: it started from its snapshot, every
-acknowledged commit is there and nothing that was never sent, and the same consumer objects go on as the same members
-of the same generation: for them the coordinator was away, no more.
+They commit as fast as they get responses, also while the daemon ends. Checks: it started from its snapshot; every
+acknowledged commit is there and no other offset; and the same consumer objects continue as the same members of the same
+generation, without a rebalance.
 """
 
 from __future__ import annotations
@@ -44,24 +44,24 @@ def daemon(tmp_path: Path) -> Iterator[SnapshottingDaemon]:
 
 @pytest.fixture
 def crew(daemon: SnapshottingDaemon, caplog: pytest.LogCaptureFixture) -> Iterator[Crew]:
-    """What the libraries say about lost connections is left out: it is expected."""
+    """Make a crew, without the libraries' log lines about lost connections, which are expected."""
     for library in ("aiokafka", "kafka"):
         caplog.set_level(logging.CRITICAL, library)
     made = Crew(daemon)
     yield made
-    if not daemon.is_running:  # the test failed between an end and a start
+    if not daemon.is_running:  # the test failed while the daemon was down
         daemon.start()
     made.close()
 
 
 def membership(crew: Crew, members: list[ClientMember]) -> tuple[object, ...]:
-    """What a rebalance would change: on both sides, and in what the daemon has told of rebalances."""
+    """Return what a rebalance would change: on both sides, and the count of rebalances in the daemon's log."""
     theirs = {member.library: (member.do(member._identity), len(member.ownerships)) for member in members}
     return theirs, crew.view(), len(lines(crew.daemon, f"Group {crew.group} left generation"))
 
 
 def go_on(committers: list[Committer], more: int = 5) -> None:
-    """Wait until each has had so many more commits acknowledged."""
+    """Wait until each committer has `more` further commits acknowledged."""
     due = [committer.count + more for committer in committers]
     for committer, count in zip(committers, due, strict=True):
         eventually(partial(has, committer, count), f"{committer.member} commits again", within_s=60)
@@ -78,7 +78,7 @@ def committing(members: list[ClientMember], promises: Promises) -> Iterator[list
 
 
 def snapshot_is_made(daemon: SnapshottingDaemon) -> None:
-    """By a child, since enough has been committed, if not by the clients."""
+    """Commit enough that a child makes a snapshot, and wait for it."""
     before = snapshots(daemon)
     for _ in range(4):
         commit_offsets(daemon.port, "filler", MANY)
@@ -86,7 +86,7 @@ def snapshot_is_made(daemon: SnapshottingDaemon) -> None:
 
 
 @pytest.mark.parametrize("ending", ["SIGTERM", "SIGKILL"])
-def test_consumers_of_three_libraries_go_on_when_their_coordinator_starts_from_a_snapshot(
+def test_consumers_of_three_libraries_continue_when_their_coordinator_starts_from_a_snapshot(
     daemon: SnapshottingDaemon, crew: Crew, ending: str
 ) -> None:
     crew.topic(6)
@@ -100,7 +100,7 @@ def test_consumers_of_three_libraries_go_on_when_their_coordinator_starts_from_a
             assert daemon.terminate() == 0
         else:
             snapshot_is_made(daemon)
-            go_on(committers)  # the tail
+            go_on(committers)  # the records behind the snapshot
             daemon.kill()
         acknowledged = dict(promises.acknowledged)
         daemon.start()

@@ -1,4 +1,4 @@
-"""A real daemon that was killed, and whose log was damaged or lost a file then: the start is refused, in words."""
+"""A real daemon was killed, and its log was damaged or lost a file: the start fails with a message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def commits(daemon: Daemon, first: int, count: int) -> None:
 
 
 def refused(daemon: Daemon) -> str:
-    """What a start that must fail says."""
+    """Return the log lines of a start that must fail."""
     before = len(daemon.log_text())
     assert daemon.spawn().wait(60) == 2
     return daemon.log_text()[before:]
@@ -36,7 +36,7 @@ def refused(daemon: Daemon) -> str:
 
 @pytest.mark.parametrize("harm", ["a bit", "all that follows"])
 def test_damage_that_a_snapshot_shows_to_be_loss_is_refused_after_a_kill(tmp_path: Path, harm: str) -> None:
-    """The recovery point is up to a minute old; the snapshot, made of records on disk, is younger."""
+    """The recovery point may be a minute old; the snapshot, made of synced records, is newer."""
     daemon = Daemon(tmp_path / "d", overrides=(*ONE_PARTITION, "offsets.snapshot.tail.bytes=500")).start()
     directory = daemon.data_dir / "__consumer_offsets-0"
     commits(daemon, 0, 20)
@@ -100,17 +100,17 @@ def test_a_start_without_a_segment_is_refused(tmp_path: Path, which: int, ends: 
     assert f"{path}: the file is missing, and with it the records from offset {int(path.stem)} up to" in said
     assert f"remove {RECOVERY_CHECKPOINT_NAME} beside it" in said
 
-    path.write_bytes(data)  # a copy comes back
+    path.write_bytes(data)  # the file is restored
     with daemon:
         assert committed_offsets(daemon.port, "g0") == {("t", 0): 0}
         daemon.kill()
         path.unlink()
-        (directory / RECOVERY_CHECKPOINT_NAME).unlink()  # or the loss is accepted
+        (directory / RECOVERY_CHECKPOINT_NAME).unlink()  # or the user accepts the loss
         daemon.start()
         assert committed_offsets(daemon.port, "g39") == {("t", 0): 39}
 
 
-def test_a_snapshot_of_another_partition_and_a_damaged_one_show_nothing() -> None:
+def test_a_snapshot_of_another_partition_or_a_damaged_one_is_no_evidence() -> None:
     world = world_with_snapshot()
     known = evidence(world.fs, DIRECTORY, 0)
     assert known.offset == world.writer.next_offset

@@ -1,4 +1,4 @@
-"""A snapshot and the log behind it leave what the whole log leaves, wherever the snapshot was taken."""
+"""A snapshot and the log behind it give the same state as the whole log, wherever the snapshot was taken."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ PIECES = st.lists(operations(OFFSETS, max_size=15), min_size=2, max_size=5)
 
 
 def without_gaps(ops: list[Op]) -> list[Op]:
-    """As a coordinator writes: each offset has its record."""
+    """Make a log in which each offset has its record, as a coordinator writes it."""
     return [op for op in ops if not isinstance(op, Gap | Empty)]
 
 
 @given(PIECES)
-def test_a_snapshot_of_any_part_and_the_rest_leave_what_the_whole_log_leaves(pieces: list[list[Op]]) -> None:
-    """Each snapshot is made from the one before."""
+def test_a_snapshot_of_any_part_and_the_rest_give_the_state_of_the_whole_log(pieces: list[list[Op]]) -> None:
+    """Each snapshot is made from the previous one."""
     world = World()
     stands_for = -1
     for piece in pieces:
@@ -33,13 +33,13 @@ def test_a_snapshot_of_any_part_and_the_rest_leave_what_the_whole_log_leaves(pie
 
 
 @pytest.mark.parametrize("again", [False, True], ids=["deleted", "deleted, and committed to once more"])
-def test_a_group_that_was_deleted_before_its_offsets_goes_with_the_last_of_them(*, again: bool) -> None:
+def test_a_group_deleted_before_its_offsets_ends_with_the_last_of_them(*, again: bool) -> None:
     world = World()
     offset, deleted = Write((Rec(0),)), Write((Rec(len(OFFSET_KEYS), True),))
     world.write([offset, deleted, *([offset] if again else [])])
     world.keep()
     world.write([Write((Rec(1),))])
-    world.keep()  # it is carried on from snapshot to snapshot
+    world.keep()  # each snapshot contains it
     world.write([Write((Rec(0, True), Rec(1, True)))])
     loaded = world.load()
     assert loaded.snapshot_offset > 0
@@ -56,8 +56,8 @@ def test_a_log_with_gaps_behind_the_snapshot_is_read_as_a_whole(pieces: list[lis
 
 
 @given(PIECES, st.integers(0, 3))
-@example([[Write((Rec(0), Rec(0), Rec(4), Rec(13, True))), Write((Rec(0),))], []], 1)  # the tombstone goes
-def test_compaction_between_snapshots_brings_nothing_back(pieces: list[list[Op]], compacted: int) -> None:
+@example([[Write((Rec(0), Rec(0), Rec(4), Rec(13, True))), Write((Rec(0),))], []], 1)  # the tombstone is removed
+def test_compaction_between_snapshots_restores_no_deleted_offset(pieces: list[list[Op]], compacted: int) -> None:
     world = World()
     for number, piece in enumerate(pieces):
         world.write(without_gaps(piece))
@@ -69,7 +69,7 @@ def test_compaction_between_snapshots_brings_nothing_back(pieces: list[list[Op]]
 
 
 @given(PIECES)
-def test_what_a_child_makes_of_an_order_is_what_a_start_would_load(pieces: list[list[Op]]) -> None:
+def test_the_snapshot_of_a_child_is_what_a_start_would_load(pieces: list[list[Op]]) -> None:
     world = World()
     for piece in pieces:
         world.write(without_gaps(piece))

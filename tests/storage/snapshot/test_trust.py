@@ -1,4 +1,4 @@
-"""A snapshot is never trusted over the log: what is damaged, out of date or of another log is not used, and said so."""
+"""The log has priority over a snapshot: one that is damaged, outdated or of another log is not used."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def world_with_snapshot(ops: int = 12) -> World:
     return world
 
 
-def test_every_byte_of_the_file_counts() -> None:
+def test_a_change_of_any_byte_is_noticed() -> None:
     world = world_with_snapshot()
     expected = state_of(world.load(use_snapshot=False))
     opened = world.fs.open(DIRECTORY / SNAPSHOT_NAME)
@@ -79,7 +79,7 @@ def test_a_crash_while_it_is_written_leaves_the_old_one_or_the_new_one(step: int
     world.writer.write(without_gaps(seeded(4, 10, OFFSETS)))
     world.put(world.writer.segments)
     log = world.open()
-    log.close()  # all of the log is on the device
+    log.close()  # the whole log is synced
     fs.crash_after(step * 3)
     with contextlib.suppress(MachineOffError):
         world.keep()
@@ -109,7 +109,7 @@ def test_another_log_under_the_same_name_is_noticed() -> None:
     assert state_of(loaded) == state_of(other.load(use_snapshot=False))
 
 
-def test_a_log_that_was_cut_below_the_snapshot_is_read_as_it_is() -> None:
+def test_a_log_that_was_cut_below_the_snapshot_is_read_without_it() -> None:
     world = World()
     world.write([commit(0)] * 5)
     world.keep()
@@ -127,14 +127,14 @@ def test_a_snapshot_of_another_partition_is_not_used() -> None:
     log.abandon()
 
 
-def test_without_a_snapshot_the_log_is_read_and_nothing_is_wrong() -> None:
+def test_a_missing_snapshot_is_no_error() -> None:
     world = world_with_snapshot()
     file.remove(world.fs, DIRECTORY)
     assert world.load().why_replayed == "there is no snapshot"
 
 
-def test_a_tombstone_that_compaction_took_away_behind_the_snapshot_is_missed() -> None:
-    """Together, the snapshot and such a log would bring back what was deleted."""
+def test_a_tombstone_that_compaction_removed_behind_the_snapshot_is_noticed() -> None:
+    """Together, the snapshot and such a log would restore deleted offsets."""
     world = World()
     world.write([commit(0), commit(1)])
     world.keep()
@@ -147,8 +147,8 @@ def test_a_tombstone_that_compaction_took_away_behind_the_snapshot_is_missed() -
     assert loaded.store.count == 2
 
 
-def test_a_last_batch_that_survives_compaction_does_not_vouch_for_what_follows() -> None:
-    """Only the records behind it are gone: neither its checksum nor its place has changed."""
+def test_a_last_batch_that_survives_compaction_does_not_prove_the_following_records() -> None:
+    """Compaction removes only the records behind it; its checksum and offset are unchanged."""
     world = World()
     world.write([commit(0), commit(1)])
     world.keep()
@@ -164,8 +164,8 @@ def test_a_last_batch_that_survives_compaction_does_not_vouch_for_what_follows()
     assert loaded.snapshot_offset == -1
 
 
-def test_a_transaction_older_than_what_the_snapshot_has_committed_does_not_win_later() -> None:
-    """The newest record wins, not the newest marker, on whichever side of the snapshot they stand."""
+def test_an_older_transaction_does_not_override_a_newer_offset_in_the_snapshot() -> None:
+    """The newest record wins, not the newest marker, on either side of the snapshot."""
     world = World()
     world.write([commit(0, producer_id=1), commit(0)])
     world.keep()
@@ -188,7 +188,7 @@ def test_a_transaction_that_is_open_at_the_snapshot_is_committed_behind_it() -> 
     assert committed.log_offset == 1
 
 
-def test_a_group_that_was_deleted_behind_the_snapshot_comes_back_with_its_next_offset() -> None:
+def test_a_group_deleted_behind_the_snapshot_exists_again_after_its_next_offset() -> None:
     group = len(OFFSET_KEYS)
     world = World()
     world.write([commit(0), commit(group)])
@@ -200,8 +200,8 @@ def test_a_group_that_was_deleted_behind_the_snapshot_comes_back_with_its_next_o
     assert state_of(loaded)[0] == {"g": (None, -1)}
 
 
-def test_it_goes_where_its_partition_goes(tmp_path: Path) -> None:
-    """Another number of workers moves directories; what lies in them is still right there."""
+def test_a_snapshot_moves_with_its_partition(tmp_path: Path) -> None:
+    """Another number of workers moves directories, and the snapshot in them stays valid."""
     name = "__consumer_offsets-1"
     (tmp_path / name).mkdir()
     (tmp_path / name / SNAPSHOT_NAME).write_bytes(b"of partition 1")

@@ -1,4 +1,4 @@
-"""A log on a disk in memory, written by the operations of `tests.compaction.logs`, and what a start makes of it."""
+"""A log on a disk in memory, written by the operations of `tests.compaction.logs`, and the state that a start loads."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ State = tuple[dict[str, Any], dict[str, Any], Any, int, int]
 
 
 class World:
-    """One partition. Each `open` is a start of a daemon; whatever it leaves open is forgotten."""
+    """One partition. Each `open` is a start of a daemon; its open files are dropped."""
 
     def __init__(self, fs: FileSystem | None = None) -> None:
         self.fs: FileSystem = fs if fs is not None else LossyFileSystem()
@@ -30,12 +30,12 @@ class World:
         self.put(self.writer.segments)
 
     def write(self, ops: Iterable[Op]) -> None:
-        """The log goes on."""
+        """Append these operations to the log."""
         self.writer.write(ops)
         self.put(self.writer.segments)
 
     def put(self, segments: Iterable[Segment]) -> None:
-        """These are the log's segments now."""
+        """Replace the log's segments."""
         for name in self.fs.listdir(DIRECTORY):
             if name[0].isdigit() or name == "recovery-checkpoint":
                 self.fs.unlink(DIRECTORY / name)
@@ -47,13 +47,13 @@ class World:
         self.fs.fsync_dir(DIRECTORY)
 
     def compact(self) -> None:
-        """Every closed segment is cleaned, and tombstones are gone at once."""
+        """Compact every closed segment, and remove tombstones at once."""
         writer = self.writer
         writer.roll()
         clean_up_to = writer.active.base_offset
         if writer.in_transaction or not writer.closed:
             return
-        for _ in range(2):  # the first round only says when the tombstones may go
+        for _ in range(2):  # the first round only sets when tombstones may be removed
             closed, _ = cleaned(plain.clean_partition, writer.closed, clean_up_to, writer.now_ms, delete_retention_ms=0)
             writer.segments = [*closed, writer.active]
             writer.now_ms += 10
@@ -70,7 +70,7 @@ class World:
             log.abandon()
 
     def keep(self, *, use_snapshot: bool = True) -> int:
-        """Start, snapshot what was loaded, stop. Returns what it stands for; -1: the log is empty."""
+        """Start, write a snapshot of the loaded state, stop. Returns its offset; -1 if the log is empty."""
         log = self.open()
         try:
             loaded = load(self.fs, log, 0, chunk_bytes=1 << 16, use_snapshot=use_snapshot)
@@ -84,11 +84,11 @@ class World:
 
 
 def state_of(loaded: Loaded, *, with_ghosts: bool = True) -> State:
-    """Everything that was loaded: groups and their records, offsets, what is pending, counts.
+    """Return everything that was loaded: groups and their records, offsets, pending offsets, counts.
 
-    Ghosts are groups of which the log only says that there once was an offset; compaction forgets them, and where a
-    group was deleted before it had the offsets that it has, which decides whether it will be a ghost without them (a
-    group that is listed as Empty and has nothing).
+    Ghosts are groups of which the log only shows that they once had an offset: they are listed as Empty and have no
+    offsets. Compaction drops them, and also whether a group was deleted before its present offsets, which decides
+    whether it becomes a ghost without them.
     """
     store = loaded.store
     offsets = {group_id: {topic: dict(found) for topic, found in store.peek(group_id).items()}

@@ -1,4 +1,4 @@
-"""Groups that are still bytes: whoever asks sees what is there, and who only looks does not wake them."""
+"""Groups that are still packed bytes: requests see their offsets, and read-only scans do not unpack them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OFFSETS = st.dictionaries(st.text(max_size=4), st.dictionaries(INT32, COMMITTED,
 
 
 @given(st.text(max_size=5), st.one_of(st.none(), st.binary(max_size=9)), INT64, OFFSETS)
-def test_a_block_says_what_was_put_into_it(
+def test_a_block_decodes_to_the_group_that_was_encoded(
     group_id: str, value: bytes | None, record_offset: int, offsets: GroupOffsets
 ) -> None:
     data = b"before" + encode_block(group_id, value, record_offset, offsets)
@@ -44,7 +44,7 @@ def test_a_block_says_what_was_put_into_it(
     assert all(mentions(data, 6, topic.encode()) for topic in offsets)
 
 
-def test_what_is_no_block_is_an_error_and_never_an_endless_loop() -> None:
+def test_invalid_bytes_raise_an_error_and_never_loop_forever() -> None:
     for data in (bytes(100), b"\xff" * 100, b"\x01" * 10):
         with pytest.raises(ValueError, match="block"):
             list(read_blocks(data, 0, len(data)))
@@ -52,11 +52,11 @@ def test_what_is_no_block_is_an_error_and_never_an_endless_loop() -> None:
 
 T, U = "t", "u"
 COMMIT_MS = 1_000_000
-END = 100  # of the log
+END = 100  # end offset of the log
 
 
-def chilled(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetStore:
-    """The cluster's only partition, loaded from a snapshot with these groups."""
+def loaded_packed(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetStore:
+    """Load the cluster's only partition from a snapshot with these groups."""
     data = b"".join(encode_block(group_id, None, -1, offsets) for group_id, offsets in groups.items())
     blocks = {block.group_id: block for block in read_blocks(data, 0, len(data))}
     replay = Replay(Base(0, data, blocks))
@@ -86,37 +86,37 @@ def cluster() -> Cluster:
     return Cluster(partitions=1, loaded=False)
 
 
-def test_they_are_counted_and_listed_and_described_as_bytes(cluster: Cluster) -> None:
-    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+def test_packed_groups_are_counted_listed_and_described(cluster: Cluster) -> None:
+    store = loaded_packed(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     assert (cluster.core.group_count, cluster.core.offset_count) == (2, 3)
     assert sorted(cluster.list_groups()) == ["g", "h"]
     assert cluster.describe("g").group_state == "Empty"
     assert packed(store) == 2
 
 
-def test_a_fetch_wakes_one_and_no_other(cluster: Cluster) -> None:
-    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+def test_a_fetch_unpacks_its_group_only(cluster: Cluster) -> None:
+    store = loaded_packed(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     assert cluster.committed("g") == {(T, 0): 0, (T, 1): 10}
     assert packed(store) == 1
     assert cluster.committed("h") == {(U, 0): 0}
     assert cluster.core.offset_count == 3
 
 
-def test_a_commit_goes_to_what_was_there(cluster: Cluster) -> None:
-    chilled(cluster, {"g": offsets_of(T, 0, 1)})
+def test_a_commit_to_a_packed_group_keeps_its_other_offsets(cluster: Cluster) -> None:
+    loaded_packed(cluster, {"g": offsets_of(T, 0, 1)})
     cluster.commit("g", {(T, 1): 77, (U, 0): 5})
     assert cluster.committed("g") == {(T, 0): 0, (T, 1): 77, (U, 0): 5}
     assert cluster.core.offset_count == 3
 
 
-def test_memory_rows_are_taken_without_waking_anybody(cluster: Cluster) -> None:
-    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 7)})
+def test_committed_rows_are_read_without_unpacking(cluster: Cluster) -> None:
+    store = loaded_packed(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 7)})
     rows: list[Any] = [row for some in committed_rows(cluster.core.partition(0), END) for row in some]
     assert sorted(row[:4] for row in rows) == [("g", T, 0, 0), ("g", T, 1, 1), ("h", U, 7, 7)]
     assert packed(store) == 2
 
 
-def test_a_group_of_very_many_offsets_is_not_left_cold() -> None:
+def test_a_group_of_very_many_offsets_is_not_kept_packed() -> None:
     many = {T: {n: CommittedOffset(n, -1, "", 1, -1, n) for n in range(5000)}}
     data = encode_block("g", None, -1, many)
     (block,) = read_blocks(data, 0, len(data))
@@ -125,30 +125,30 @@ def test_a_group_of_very_many_offsets_is_not_left_cold() -> None:
     assert (store.count, store.of_group("g")) == (5000, many)
 
 
-def test_offsets_that_are_deleted_are_gone_from_a_cold_group(cluster: Cluster) -> None:
-    chilled(cluster, {"g": offsets_of(T, 0, 1)})
+def test_deleted_offsets_are_removed_from_a_packed_group(cluster: Cluster) -> None:
+    loaded_packed(cluster, {"g": offsets_of(T, 0, 1)})
     assert cluster.delete_offsets("g", (T, 0)).error is ErrorCode.NONE
     assert cluster.committed("g") == {(T, 1): 10}
 
 
-def test_a_cold_group_is_deleted_with_all_it_has(cluster: Cluster) -> None:
-    chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+def test_a_packed_group_is_deleted_with_all_its_offsets(cluster: Cluster) -> None:
+    loaded_packed(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     cluster.delete_groups("g")
     assert (cluster.core.group_count, cluster.core.offset_count) == (1, 1)
 
 
-def test_a_topic_that_goes_takes_the_offsets_of_cold_groups_and_wakes_no_others(cluster: Cluster) -> None:
-    store = chilled(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
+def test_deleting_a_topic_removes_its_offsets_and_unpacks_no_other_group(cluster: Cluster) -> None:
+    store = loaded_packed(cluster, {"g": offsets_of(T, 0, 1), "h": offsets_of(U, 0)})
     cluster.delete_topic(T, (0, 1))
     assert cluster.core.offset_count == 1
     assert packed(store) == 1
 
 
-def test_a_look_for_what_has_expired_wakes_only_who_may_have_something(cluster: Cluster) -> None:
+def test_expiration_unpacks_only_groups_that_may_have_expired_offsets(cluster: Cluster) -> None:
     now_ms = cluster.clock.now_ms + cluster.core.wall_offset_ms
     young = offsets_of(T, 0, commit_ms=now_ms)
     old = offsets_of(T, 0, commit_ms=now_ms - cluster.config.offsets_retention_ms)
-    store = chilled(cluster, {"young": young, "old": old})
+    store = loaded_packed(cluster, {"young": young, "old": old})
     cluster.advance(cluster.config.offsets_retention_check_interval_ms + 1000)
     assert list(cluster.list_groups()) == ["young"]
     assert packed(store) == 1
