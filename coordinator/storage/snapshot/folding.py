@@ -59,10 +59,10 @@ class SnapshotOrder:
         return {**asdict(self), **parts}
 
     @classmethod
-    def from_wire(cls, said: dict[str, Any]) -> SnapshotOrder:
+    def from_wire(cls, values: dict[str, Any]) -> SnapshotOrder:
         """Return the order that `to_wire` encoded."""
-        parts = {name: tuple(FileExtent(*extent) for extent in said[name]) for name in _PARTS}
-        return cls(**{**said, **parts})
+        parts = {name: tuple(FileExtent(*extent) for extent in values[name]) for name in _PARTS}
+        return cls(**{**values, **parts})
 
 
 def order_for(fs: FileSystem, log: Log, partition: int) -> tuple[SnapshotOrder, tuple[Segment, ...]]:

@@ -216,13 +216,13 @@ class Snapshots:
 
         def converse(stdin: IO[bytes], stdout: IO[bytes]) -> dict[str, Any]:
             frames.write(stdin, order.to_wire())
-            said: dict[str, Any] = frames.read(stdout)
-            return said
+            answer: dict[str, Any] = frames.read(stdout)
+            return answer
 
-        said = self._children.run(self._child, converse, timeout_s=CHILD_TIMEOUT_S, name="the maker of a snapshot")
-        if "trouble" in said:
-            raise SnapshotError(said["trouble"])
-        drafted: dict[str, Any] = said["drafted"]
+        answer = self._children.run(self._child, converse, timeout_s=CHILD_TIMEOUT_S, name="the maker of a snapshot")
+        if "trouble" in answer:
+            raise SnapshotError(answer["trouble"])
+        drafted: dict[str, Any] = answer["drafted"]
         return drafted
 
     # -- at a stop -----------------------------------------------------------------------------------------------
