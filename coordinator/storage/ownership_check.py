@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.topics.names import partition_directory
+from coordinator.storage.log.fs import FileSystem, file_size
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
     from coordinator.core.cluster import Cluster
     from coordinator.core.topics.catalogue import Catalogue
-    from coordinator.storage.log.fs import FileSystem
 
 
 def foreign_logs(fs: FileSystem, data_dir: Path, catalogue: Catalogue, cluster: Cluster) -> str | None:
@@ -47,12 +47,5 @@ def _elsewhere(catalogue: Catalogue) -> Iterator[tuple[str, int]]:
 
 
 def _has_records(fs: FileSystem, directory: Path) -> bool:
-    for name in fs.listdir(directory) if fs.is_dir(directory) else ():
-        if name.endswith(".log"):
-            segment = fs.open(directory / name)
-            try:
-                if segment.size():
-                    return True
-            finally:
-                segment.close()
-    return False
+    names = fs.listdir(directory) if fs.is_dir(directory) else []
+    return any(name.endswith(".log") and file_size(fs, directory / name) for name in names)

@@ -222,6 +222,15 @@ def write_atomically(fs: FileSystem, path: Path, data: bytes, temporary_suffix: 
     fs.fsync_dir(path.parent)
 
 
+def file_size(fs: FileSystem, path: Path) -> int:
+    """Return the number of bytes in a file."""
+    file = fs.open(path)
+    try:
+        return file.size()
+    finally:
+        file.close()
+
+
 def read_whole(fs: FileSystem, path: Path) -> bytes:
     """Return the bytes of a small file."""
     file = fs.open(path)

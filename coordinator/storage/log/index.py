@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import ClassVar, Final, Self
 
-from coordinator.storage.log.fs import FileSystem
+from coordinator.storage.log.fs import FileSystem, read_whole
 
 MAX_RELATIVE_OFFSET: Final = 2**31 - 1
 
@@ -90,11 +90,7 @@ class EntryTable:
         """Read and check the file. IndexDamagedError names the fault; the second column must lie in 0..end-1."""
         if not fs.exists(path):
             raise IndexDamagedError(f"{path.name} is missing")
-        file = fs.open(path)
-        try:
-            data = file.pread(file.size(), 0)
-        finally:
-            file.close()
+        data = read_whole(fs, path)
         if len(data) % cls.ENTRY.size:
             raise IndexDamagedError(f"{path.name} ends inside an entry")
         columns = list(cls.ENTRY.iter_unpack(data))

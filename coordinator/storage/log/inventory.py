@@ -21,7 +21,7 @@ from typing import Final
 
 from coordinator.storage.log.checkpoint import NO_EPOCHS, RECOVERY_CHECKPOINT_NAME, Checkpoint, ListedSegment
 from coordinator.storage.log.errors import CorruptLogError
-from coordinator.storage.log.fs import FileSystem, read_whole
+from coordinator.storage.log.fs import FileSystem, file_size, read_whole
 from coordinator.storage.log.segment import Segment, segment_path
 from coordinator.storage.log.swap import Intent
 
@@ -58,7 +58,7 @@ def refuse_loss(fs: FileSystem, directory: Path, bases: Sequence[int], checkpoin
     if missing:
         raise CorruptLogError(segment_path(directory, missing[0]), -1, _missing(missing, known))
     for base in bases:
-        size = _size(fs, segment_path(directory, base)) if listed.get(base) else 0
+        size = file_size(fs, segment_path(directory, base)) if listed.get(base) else 0
         if size < listed.get(base, 0):
             raise CorruptLogError(
                 segment_path(directory, base),
@@ -78,14 +78,6 @@ def _missing(missing: Sequence[int], known: Sequence[int]) -> str:
         + (f"; {others} other segment{'s are' if others > 1 else ' is'} missing, too" if others else "")
         + f"; restore from a copy, or remove {RECOVERY_CHECKPOINT_NAME} beside it to start without these records"
     )
-
-
-def _size(fs: FileSystem, path: Path) -> int:
-    file = fs.open(path)
-    try:
-        return file.size()
-    finally:
-        file.close()
 
 
 def note_replaced(fs: FileSystem, directory: Path, intent: Intent) -> None:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from coordinator.storage.log.errors import CorruptLogError
-from coordinator.storage.log.fs import FileSystem, read_whole
+from coordinator.storage.log.fs import FileSystem, file_size, read_whole
 
 INTENT_NAME: Final = "swap.json"
 DRAFT_NAME: Final = INTENT_NAME + ".tmp"
@@ -227,12 +227,6 @@ def leftovers(names: Iterable[str]) -> bool:
 
 
 def _is(fs: FileSystem, path: Path, add: Add) -> bool:
-    if not fs.exists(path):
+    if not fs.exists(path) or file_size(fs, path) != add.size_bytes:
         return False
-    file = fs.open(path)
-    try:
-        if file.size() != add.size_bytes:
-            return False
-    finally:
-        file.close()
     return fingerprint(fs, path) == (add.size_bytes, add.sha256)

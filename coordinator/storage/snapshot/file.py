@@ -79,23 +79,6 @@ class Contents(NamedTuple):
     offsets: int
 
 
-def write(
-    fs: FileSystem,
-    directory: Path,
-    binding: Binding,
-    contents: Contents,
-    *,
-    check: Callable[[], None] = lambda: None,
-) -> int:
-    """Replace the snapshot of a partition, durably and atomically; returns its size in bytes.
-
-    `check` is called periodically and may raise. After any error the previous snapshot is still there.
-    """
-    size = draft(fs, directory, binding, contents, check=check)
-    promote(fs, directory)
-    return size
-
-
 def draft(
     fs: FileSystem,
     directory: Path,
@@ -104,7 +87,10 @@ def draft(
     *,
     check: Callable[[], None] = lambda: None,
 ) -> int:
-    """Write the draft that `promote` renames; its content is durable on return, its name is not."""
+    """Write the draft that `promote` renames, and return its size in bytes. Its content is durable, its name is not.
+
+    `check` is called periodically and may raise. After any error the previous snapshot is still there.
+    """
     position, crc, open_at = _BODY_AT, 0, 0
     file = fs.open(directory / DRAFT_NAME, create=True)
     try:

@@ -149,11 +149,11 @@ def follow(
     return Loaded(replay, found, store, end_offset, last, snapshot_offset, "", tail_bytes)
 
 
-def keep(
-    fs: FileSystem, directory: Path, binding: Binding, loaded: Loaded, *, check: Callable[[], None] = lambda: None
-) -> int:
-    """Write the loaded state as the partition's snapshot; returns its size in bytes. OSError, and errors of `check`."""
-    return file.write(fs, directory, binding, loaded.contents(), check=check)
+def keep(fs: FileSystem, directory: Path, binding: Binding, loaded: Loaded) -> int:
+    """Replace the partition's snapshot by the loaded state, durably; returns its size in bytes. Raises OSError."""
+    size = file.draft(fs, directory, binding, loaded.contents())
+    file.promote(fs, directory)
+    return size
 
 
 def binding_of(log: Log, partition: int, loaded: Loaded) -> Binding | None:
