@@ -1,8 +1,8 @@
-"""`make sparkbench`: the cost of compaction, mode by mode beside the plain implementation, in one run.
+"""`make sparkbench`: the cost of compaction, mode by mode beside the oracle of the tests, in one run.
 
-For each size a log is written, a plan made, and its job done in turns: `plain` (one record at a time), `single`
-(columns, no Spark), `partition` and `distributed` (Spark on two cores, warm session). All must give the same files.
-Figures are medians of wall-clock seconds. Processes of their own measure the peak memory of a task and the whole
+For each size a log is written, a plan made, and its job done in turns: `plain` (the oracle, one record at a time),
+`single` (columns, no Spark), `partition` and `distributed` (Spark on two cores, warm session). All must give the same
+files. Figures are medians of wall-clock seconds. Processes of their own measure the peak memory of a task and the whole
 command from end to end; the check of a result is measured in CPU seconds, with a daemon and without.
 
     make sparkbench                                   # 200 MB and 1 GB: about a quarter of an hour
@@ -30,8 +30,7 @@ if __name__ == "__main__":
 
 from bench.measure import BUILD, busy_share, machine, process_tree, wait_for_quiet
 from bench.spark_logs import size_of, write_logs
-from coordinator.compaction import jobs, plain
-from coordinator.compaction import swap_protocol as handover
+from coordinator.compaction import jobs, swap_protocol
 from coordinator.compaction.offline import Offline
 from coordinator.compaction.plan import JobDir, Manifest, PartitionResult
 from coordinator.compaction.planning import PlanOptions
@@ -39,6 +38,7 @@ from coordinator.compaction.spark_compact import JOB_VERSION, Mode, run_job
 from coordinator.spark.spark_session import SessionSettings, open_session
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import LogConfig
+from tests.compaction import oracle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,7 +108,7 @@ def run_once(sized: Sized, name: str, spark: SparkSession | None) -> dict[str, A
     begun_ms, begun = time.time_ns() // 1_000_000, time.perf_counter()
     if name == PLAIN:
         results = tuple(
-            plain.clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
+            oracle.compact_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
             for part in plan.partitions
         )
         manifest = Manifest(plan.id, plan.epoch, plan.sha256, JOB_VERSION, PLAIN, results)
@@ -231,9 +231,9 @@ def check_cpu_seconds(sized: Sized) -> dict[str, float]:
     run_once(sized, Mode.SINGLE, None)
     fs, job = RealFileSystem(), sized.job
     plan = jobs.read_plan(fs, job)
-    found = handover.Accepted(plan, jobs.read_manifest(fs, job))
+    found = swap_protocol.Accepted(plan, jobs.read_manifest(fs, job))
     costs = {}
-    for name, check in (("by memory", handover.check), ("against inputs", handover.check_against_inputs)):
+    for name, check in (("by memory", swap_protocol.check), ("against inputs", swap_protocol.check_against_inputs)):
         begun = time.process_time()
         for result in found.results:
             check(fs, sized.data_dir, found, result)

@@ -46,13 +46,13 @@ PAUSE_S = 0.002  # between two requests of one connection
 JOB = """
 import sys
 from pathlib import Path
-from coordinator.compaction import cleaner
+from coordinator.compaction import column_compaction
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.plan import JobDir, Manifest
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
 fs, job = RealFileSystem(), JobDir.of(Path(sys.argv[1]), sys.argv[2])
 plan = read_plan(fs, job)
-parts = [cleaner.clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
+parts = [column_compaction.compact_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
          for part in plan.partitions]
 manifest = Manifest(plan.id, plan.epoch, plan.sha256, "bench", "single", tuple(parts))
 write_atomically(fs, job.manifest, manifest.to_bytes())

@@ -1,13 +1,13 @@
-"""The batches of a segment as columns: where each stands, what its header says, and whether it can be believed.
+"""The batches of a segment as columns: their positions, the fields of their headers, and whether they are sound.
 
-Headers are chained by their lengths, so finding them is a loop; everything else happens to all of them at once. A
-batch is sound if its format, its counts, its place in the order of offsets and its CRC-32C hold; one that is not is
-named with file and byte. Told to skip, the reading goes on behind it: where its length says, or if nothing sound is
-found that way, at the next place where a whole batch with the right checksum begins.
+Headers are chained by their lengths, so finding them is a loop; everything else is done for all of them at once. A
+batch is sound if its format, counts, offset order and CRC-32C are right; the first that is not raises an error with
+file and byte. With `skip_corrupt` the reading continues behind it: where its length says, or if nothing sound is found
+that way, at the next place where a whole batch with the right checksum begins.
 
-Zeros behind the last batch are space that was allocated ahead. A last batch that is not whole is damage in a closed
-segment, and simply not there yet in one that is still written (`growing`).
-Source: Kafka's DefaultRecordBatch (format, KIP-98), LogSegment.recover (what is checked).
+Zeros behind the last batch are space that was allocated ahead. An incomplete last batch is damage in a closed segment,
+and is ignored in one that is still written (`growing`).
+Source: Kafka's DefaultRecordBatch (format, KIP-98), LogSegment.recover (checks).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CONTROL: Final = 0x20
 _DELETE_HORIZON: Final = 0x40
 _MAX_OFFSET: Final = 2**63 - 1
 _LENGTH: Final = struct.Struct(">8xi")  # behind the base offset
-_HEADER: Final = np.dtype(
+HEADER: Final = np.dtype(
     [
         ("base_offset", ">i8"),
         ("length", ">i4"),
@@ -64,7 +64,7 @@ _BATCH_BEGINS: Final = re.compile(rb"(?s)(?=\0\0.{6}\0.{3}.{4}\x02)")
 
 
 class CorruptBatchError(Exception):
-    """A batch that cannot be believed. `path` is the segment, `position` the byte at which the batch begins."""
+    """A batch is damaged. `path` is the segment, `position` the byte at which the batch begins."""
 
     def __init__(self, path: Path | str, position: int, reason: str) -> None:
         super().__init__(
@@ -109,17 +109,17 @@ class Batches:
         return len(self.position)
 
     def __getitem__(self, which: slice | npt.NDArray[Any]) -> Self:
-        """Some of the batches: by slice, mask or indexes."""
+        """Return some of the batches: by slice, mask or indexes."""
         return type(self)(*(getattr(self, each.name)[which] for each in fields(self)))
 
     @property
     def codec(self) -> Int16s:
-        """A `protocol.compression.Codec` each, or a number that is none."""
+        """The `protocol.compression.Codec` of each, or an unknown number."""
         return self.attributes & np.int16(_CODEC_MASK)
 
     @property
     def has_log_append_time(self) -> Bools:
-        """All records bear the batch's `max_timestamp`."""
+        """Mask of batches whose records all have the time `max_timestamp`."""
         return (self.attributes & _LOG_APPEND_TIME).astype(np.bool_)
 
     @property
@@ -128,12 +128,12 @@ class Batches:
 
     @property
     def is_control(self) -> Bools:
-        """The records are markers of transactions."""
+        """Mask of batches whose records are markers of transactions."""
         return (self.attributes & _CONTROL).astype(np.bool_)
 
     @property
     def has_delete_horizon(self) -> Bools:
-        """`base_timestamp` is when tombstones and markers of this batch may go (KIP-534)."""
+        """Mask of batches whose `base_timestamp` is when their tombstones and markers may be removed (KIP-534)."""
         return (self.attributes & _DELETE_HORIZON).astype(np.bool_)
 
 
@@ -147,10 +147,10 @@ def read_batches(
     start: int = 0,
     end: int | None = None,
 ) -> tuple[Batches, list[SkippedBytes]]:
-    """The batches between two bytes of a segment; `start` must be where one begins.
+    """Return the batches between two bytes of a segment; `start` must be where one begins.
 
     Raises CorruptBatchError at the first that is not sound. With `skip_corrupt` it is left out instead, and reported.
-    With `growing`, what is not sound and has nothing sound behind it is not there yet.
+    With `growing`, an unsound end of the segment is ignored.
     """
     end = len(data) if end is None else min(end, len(data))
     parts: list[Batches] = []
@@ -160,7 +160,7 @@ def read_batches(
         positions, stop = _walk(data, position, end)
         headers = _headers(data, positions)
         faults = _Faults(data, headers, positions, least_offset, verify_crc)
-        # Behind the last sound batch the lengths led nowhere.
+        # Behind the last sound batch the lengths are not trusted.
         trusted = int(np.flatnonzero(faults.sound)[-1]) + 1 if faults.sound.any() else 0
         sound = faults.sound[:trusted]
         if not (skip_corrupt or sound.all()):
@@ -185,12 +185,12 @@ def read_batches(
 
 
 def _walk(data: Data, position: int, end: int) -> tuple[Int64s, int]:
-    """Where batches begin, by their lengths alone, and where the first that cannot be whole would."""
+    """Return the positions of batches, by their lengths alone, and the position of the first incomplete one."""
     positions = array("q")
     add, length_at = positions.append, _LENGTH.unpack_from
     least = HEADER_BYTES - LENGTH_END
     try:
-        while position < end:  # once a batch: as little as possible happens here
+        while position < end:  # runs once for each batch, so it is kept short
             (length,) = length_at(data, position)
             if length < least:
                 break
@@ -205,9 +205,9 @@ def _walk(data: Data, position: int, end: int) -> tuple[Int64s, int]:
 
 def _headers(data: Data, positions: Int64s) -> npt.NDArray[Any]:
     if not len(positions):
-        return np.empty(0, _HEADER)
+        return np.empty(0, HEADER)
     windows = np.ndarray((len(data) - HEADER_BYTES + 1,), f"V{HEADER_BYTES}", data, strides=(1,))
-    return windows[positions].view(_HEADER)
+    return windows[positions].view(HEADER)
 
 
 def _batches(headers: npt.NDArray[Any], positions: Int64s) -> Batches:
@@ -235,7 +235,7 @@ def _joined(parts: list[Batches]) -> Batches:
 
 
 class _Faults:
-    """Which of some batches are sound, and why the others are not."""
+    """The faults of some batches: a mask of the sound ones, and the reasons of the others."""
 
     def __init__(
         self, data: Data, headers: npt.NDArray[Any], positions: Int64s, least_offset: int, verify_crc: bool
@@ -279,10 +279,10 @@ def _wrong_checksums(data: Data, headers: npt.NDArray[Any], positions: Int64s) -
 
 
 def _ordered(first: Int64s, last: Int64s, sound: Bools, least_offset: int) -> Bools:
-    """Which of the sound batches are in the order of offsets; the others count as in order.
+    """Return a mask of the sound batches that are in the order of offsets; unsound ones count as in order.
 
-    The checksum does not cover the base offset. One that is wrong stands out from the batches before it or from those
-    behind it: whichever blames fewer batches is right.
+    The checksum does not cover the base offset. A wrong one contradicts the batches before it or those behind it: the
+    reading that blames fewer batches is taken.
     """
     ordered = np.ones(len(first), np.bool_)
     where = np.flatnonzero(sound)
@@ -300,7 +300,7 @@ def _ordered(first: Int64s, last: Int64s, sound: Bools, least_offset: int) -> Bo
 
 
 def _torn(data: Data, position: int, end: int) -> str | None:
-    """Why what stands behind the last batch is no batch; None if it is only space allocated ahead."""
+    """Return why the bytes behind the last batch are no batch; None if they are only space allocated ahead."""
     rest = np.frombuffer(data, np.uint8, end - position, position)
     if not rest.any():
         return None
@@ -313,7 +313,7 @@ def _torn(data: Data, position: int, end: int) -> str | None:
 
 
 def _runs(positions: Int64s, sound: Bools, faults: _Faults) -> Iterator[SkippedBytes]:
-    """Neighbouring bad batches, as one damage each. The last batch is sound."""
+    """Yield each run of neighbouring bad batches as one damage. The last batch is sound."""
     edges = np.flatnonzero(np.diff(np.concatenate(([True], sound))))
     for first, behind in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
         begin = int(positions[first])
@@ -321,7 +321,7 @@ def _runs(positions: Int64s, sound: Bools, faults: _Faults) -> Iterator[SkippedB
 
 
 def _next_sound(data: Data, position: int, end: int, least_offset: int) -> int:
-    """Where the next whole batch with the right checksum begins; `end` if there is none."""
+    """Return the position of the next whole batch with the right checksum; `end` if there is none."""
     for found in _BATCH_BEGINS.finditer(data, position, end):
         at = found.start()
         if end - at < HEADER_BYTES:

@@ -1,14 +1,13 @@
-"""The records of the offsets log as one Arrow table: what `coordinator log dump` tells of each, in columns.
+"""The records of the offsets log as one Arrow table, with the fields that `coordinator log dump` shows.
 
-Commits are nearly all there is, and their keys and values are a few numbers and texts at places that other numbers
-tell: so they are decoded all at once. What is rare goes to the plain decoders (`protocol.offsets_records`), record by
-record: group metadata, values of the flexible version, whatever breaks a rule. Both give the same, which a test holds
-them to; a record that cannot be understood stays, with the reason in `problem`.
+Nearly all records are commits. Their keys and values have a few numbers and texts at computable positions, so all of
+them are decoded at once. Rare records are decoded one by one by `protocol.offsets_records`: group metadata, values of
+the flexible version, malformed ones. A test compares both ways. A record that cannot be decoded stays, with the reason
+in `problem`.
 
-`kind` says what a record is: "offset" and "group", "marker" for the end of a transaction, "unknown" for keys of other
-protocols (KIP-848, share groups), "undecodable", and "record" for one without a key, or of any other topic. Only the
-last three keep `key` and `value` as bytes. A `tombstone` is any record without a value. All times are int64
-milliseconds since the epoch, as they are stored.
+`kind` is "offset" or "group", "marker" for the end of a transaction, "unknown" for keys of other protocols (KIP-848,
+share groups), "undecodable", or "record" for one without a key, or of any other topic. The last three keep `key` and
+`value` as bytes. A `tombstone` is any record without a value. All times are int64 milliseconds since the epoch.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ SCHEMA: Final = pa.schema(
         pa.field("producer_epoch", pa.int16()),
         pa.field("base_sequence", pa.int32()),
         pa.field("transactional", pa.bool_()),
-        pa.field("delete_horizon_ms", pa.int64()),  # null: no cleaning has met a tombstone or marker here yet
+        pa.field("delete_horizon_ms", pa.int64()),  # null: no compaction has found a tombstone or marker here
         pa.field("kind", pa.string()),
         pa.field("marker", pa.string()),  # commit, abort, unknown
         pa.field("tombstone", pa.bool_()),
@@ -75,7 +74,7 @@ _LAST_INFLEXIBLE: Final = 3  # versions of an offset's value that are read in co
 
 
 def offsets_table(batches: Batches, records: Records, *, log_partition: int, is_offsets_log: bool = True) -> pa.Table:
-    """One row per record, in log order. `is_offsets_log=False`: nothing is decoded, kinds are "record" and "marker"."""
+    """Return one row per record, in log order. `is_offsets_log=False` decodes nothing: kinds "record" and "marker"."""
     table = _Table(batches, records)
     if is_offsets_log:
         table.decode_keys()
@@ -85,7 +84,7 @@ def offsets_table(batches: Batches, records: Records, *, log_partition: int, is_
 
 
 class _Table:
-    """The columns while they are made. `kind` starts as a guess by the key's version."""
+    """The columns under construction. `kind` is first set by the key's version."""
 
     def __init__(self, batches: Batches, records: Records) -> None:
         self._batches = batches
@@ -100,7 +99,7 @@ class _Table:
     # --- keys --------------------------------------------------------------------------------------------------------
 
     def decode_keys(self) -> None:
-        """What kind each record is, its group, and an offset's topic and partition."""
+        """Decode the kind of each record, its group, and the topic and partition of an offset."""
         records, kind = self._records, self._kind
         size, at = records.key_len, records.key_at
         has_key = (kind == RECORD) & (size >= 0)
@@ -109,7 +108,7 @@ class _Table:
         is_group = has_key & (version == GROUP_KEY_VERSION)
         is_offset = has_key & ((version == 0) | (version == 1))
         kind[has_key] = UNKNOWN
-        kind[has_key & (is_group | is_offset | (size < 2))] = UNDECODABLE  # until it is found to be whole
+        kind[has_key & (is_group | is_offset | (size < 2))] = UNDECODABLE  # unless it is whole, see below
         whole = (group_size >= 0) & (_KEY_HEAD + group_size <= size)
         kind[is_group & whole] = GROUP
 
@@ -126,7 +125,7 @@ class _Table:
             self._problems[row] = _problem(self._bytes(row, records.key_at, records.key_len))
 
     def _texts(self, name: str, at: Int64s, size: npt.NDArray[Any]) -> None:
-        """A column of names; what is not UTF-8 makes its record undecodable."""
+        """Add a column of names; a name that is not UTF-8 makes its record undecodable."""
         column = self._records.slices(at, size.astype(np.int32))
         try:
             self._columns[name] = column.cast(pa.string())
@@ -140,7 +139,7 @@ class _Table:
     # --- values ------------------------------------------------------------------------------------------------------
 
     def decode_offsets(self) -> None:
-        """What was committed."""
+        """Decode the values of commits."""
         records = self._records
         size, at = records.value_len, records.value_at
         is_offset = (self._kind == OFFSET) & (size >= 0)
@@ -184,7 +183,7 @@ class _Table:
         self._ints("expires_ms", expires.astype(np.int64), simple & (expires >= 0))
 
     def decode_groups(self) -> None:
-        """Groups and their members."""
+        """Decode groups and their members."""
         values: dict[int, GroupValue] = {}
         for row in np.flatnonzero((self._kind == GROUP) & (self._records.value_len >= 0)).tolist():
             value = self._decoded(row, decode_group_value)
@@ -193,7 +192,7 @@ class _Table:
         self._columns |= group_columns(values, self._count)
 
     def _decoded(self, row: int, decode: Any) -> Any:
-        """A value by its plain decoder; None, and the problem noted, if that cannot be."""
+        """Decode one value; None, with the problem noted, if it cannot be decoded."""
         value = self._bytes(row, self._records.value_at, self._records.value_len)
         try:
             return decode(value)
@@ -205,7 +204,7 @@ class _Table:
     # --- the table ---------------------------------------------------------------------------------------------------
 
     def assembled(self, log_partition: int) -> pa.Table:
-        """All columns of SCHEMA; those that nobody filled are null."""
+        """Return all columns of SCHEMA; those that were not filled are null."""
         batches, records, count = self._batches, self._records, self._count
         of = records.batch
         is_raw = self._kind >= UNKNOWN
@@ -242,12 +241,12 @@ class _Table:
         return self._source[at[row] : at[row] + max(int(size[row]), 0)].tobytes()
 
     def _int16(self, at: Int64s, where: Bools, otherwise: int) -> Int64s:
-        """Big-endian, as int64, so that sums of lengths do not overflow."""
+        """Read big-endian numbers as int64, so that sums of lengths do not overflow."""
         high = self._source.take(at, mode="clip").view(np.int8).astype(np.int64)
         return np.where(where, high << 8 | self._source.take(at + 1, mode="clip"), otherwise)
 
     def _window(self, at: Int64s, where: Bools, kind: str, otherwise: int = 0) -> npt.NDArray[Any]:
-        """Numbers of four or eight bytes. Where they are not asked for nothing is read."""
+        """Read numbers of four or eight bytes, only at the positions in `where`."""
         size = np.dtype(kind).itemsize
         windows = np.ndarray((max(len(self._source) - size + 1, 0),), f"V{size}", self._source, strides=(1,))
         if where.all():

@@ -1,8 +1,8 @@
 """The metadata of groups as columns: generation, protocol, leader, and the members as a list of structs.
 
-Group records are few beside commits, and nested, so they are decoded one by one and scattered over the table's rows.
-What members subscribed to and were assigned is in the consumer protocol, of which every version begins like the first;
-for another protocol (Connect's workers), or bytes that are not what they should be, both are null.
+Group records are rare and nested, so they are decoded one by one and scattered over the table's rows. Subscription and
+assignment of members are encoded in the consumer protocol, of which every version begins like the first; for another
+protocol (Connect's workers), or malformed bytes, both are null.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ GROUP_FIELDS: Final = (
     pa.field("protocol_type", pa.string()),
     pa.field("protocol", pa.string()),
     pa.field("leader", pa.string()),
-    pa.field("since_ms", pa.int64()),  # when the group reached its state
+    pa.field("since_ms", pa.int64()),  # when the group entered its state
     pa.field("members", MEMBERS),
 )
 
 
 def group_columns(values: Mapping[int, GroupValue], count: int) -> dict[str, pa.Array]:
-    """A column of `count` rows for each of GROUP_FIELDS, null where `values` has nothing for a row."""
+    """Return a column of `count` rows for each of GROUP_FIELDS, null in rows that `values` does not have."""
     rows = [_row(value) for value in values.values()]
     columns = {
         field.name: scattered(list(values), [row[field.name] for row in rows], count, field.type)
@@ -58,7 +58,7 @@ def group_columns(values: Mapping[int, GroupValue], count: int) -> dict[str, pa.
 
 
 def scattered(rows: list[int], values: list[Any], count: int, kind: pa.DataType) -> pa.Array:
-    """A column of nulls, but for some rows."""
+    """Return a column with `values` in some rows, and nulls in the others."""
     if not rows:
         return pa.nulls(count, kind)
     places = np.zeros(count, np.int64)
@@ -69,7 +69,7 @@ def scattered(rows: list[int], values: list[Any], count: int, kind: pa.DataType)
 
 
 def _members(values: Mapping[int, GroupValue], count: int) -> pa.Array:
-    """The lists of members one behind the other, and where each row's begins: nothing nested is copied."""
+    """Return the column of members, built from one flat list and the position where each row's members begin."""
     size = np.zeros(count + 1, np.int32)
     is_null = np.ones(count, np.bool_)
     for row, value in values.items():
@@ -107,7 +107,7 @@ def _member(member: MemberValue, *, is_consumer: bool) -> dict[str, Any]:
     }
 
 
-@lru_cache(maxsize=4096)  # members say the same in every generation
+@lru_cache(maxsize=4096)  # a member's subscription is the same in every generation
 def _topics(subscription: bytes) -> list[str] | None:
     try:
         return subscribed_topics(subscription)

@@ -1,7 +1,7 @@
-"""The records of one group out of a whole segment: found in columns, so that only these few become Python objects.
+"""Finds the records of one group in a segment in columns, so that only these few become Python objects.
 
-The keys of a group's offsets and of its metadata begin alike, but for the version: with the length of its name and the
-name. That is compared for all records at once.
+The keys of a group's offsets and of its metadata begin alike, behind the version: with the length of the name and the
+name. That prefix is compared for all records at once.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _VERSION_BYTES = 2
 
 
 def records_of_group(data: bytes, group: str, *, path: Path) -> list[tuple[BatchHeader, Record]]:
-    """Records whose keys look like the group's, with their batches, in log order: who decodes them will know.
+    """Return records whose keys begin like the group's, with their batches, in log order; the caller decodes them.
 
-    Raises CorruptBatchError if anything in the segment is not sound: the kernel's sentence, for all of it is read.
+    Raises CorruptBatchError if any batch of the segment is not sound.
     """
     name = encode_group_key(group)[_VERSION_BYTES:]
     batches, _ = read_batches(data, path=path)

@@ -1,15 +1,13 @@
 """The decode kernel: all records of a segment as columns, without a Python object for any of them.
 
-A record begins where the one before it ends, so finding them looks like a loop. But batches do not depend on each
-other: step k finds the end of the k-th record of *every* batch that has one (lock-step; batches sorted by their
-counts, so those that take part are always the first). When only a few long batches are left, a step costs more than
-it finds, and they are walked one record at a time. Where the records are being known, their fields are read from all
-of them at once, in blocks that stay in the processor's cache.
+A record begins where the one before it ends, but batches do not depend on each other: step k finds the end of the k-th
+record of *every* batch that has one (batches are sorted by their counts, so those are always the first). For a few long
+batches a step costs more than it finds, so they are walked one record at a time. Then the fields of all records are
+read at once, in blocks that fit into the processor's cache.
 
-Keys and values are not copied: columns hold positions in `Records.data`, which is the segment itself, with what was
-compressed appended behind it. Nothing is believed: a length that promises more than there is, a record that does not
-fill its length, an offset outside its batch raise CorruptBatchError, as the plain reader (`protocol.record_batch`)
-would; reads beyond the data are clipped and found to be wrong afterwards.
+Keys and values are not copied: columns hold positions in `Records.data`, which is the segment with the decompressed
+batches behind it. A length beyond the batch, a record that does not fill its length, or an offset outside its batch
+raises CorruptBatchError, as in `protocol.record_batch`; reads beyond the data are clipped and rejected afterwards.
 """
 
 from __future__ import annotations
@@ -54,7 +52,7 @@ NULL: Final = -1
 MAX_EXPANDED_BYTES: Final = 2**31 - 1  # a segment and what its batches expand to; larger ones are read in parts
 
 _SMALLEST_RECORD: Final = 7  # length, attributes, timestamp, offset, key length, value length, header count
-_FEW: Final = 40  # batches: for fewer, a step in lock-step costs more than walking them one by one (measured)
+_FEW: Final = 40  # batches: for fewer, a step over all costs more than walking them one by one (measured)
 _BLOCK: Final = 16_384  # records whose columns fit into the second-level cache
 
 Bytes: TypeAlias = npt.NDArray[np.uint8]
@@ -79,24 +77,24 @@ class Records:
         return len(self.offset)
 
     def keys(self, which: npt.NDArray[Any] | None = None) -> pa.BinaryArray:
-        """The keys, of all records or those at some indexes, copied into an Arrow column."""
+        """Return the keys of all records, or of those at some indexes, copied into an Arrow column."""
         return self.slices(self.key_at, self.key_len, which)
 
     def values(self, which: npt.NDArray[Any] | None = None) -> pa.BinaryArray:
-        """The values; null where the record is a tombstone."""
+        """Return the values; null where the record is a tombstone."""
         return self.slices(self.value_at, self.value_len, which)
 
     def slices(self, at: Int64s, length: Int32s, which: npt.NDArray[Any] | None = None) -> pa.BinaryArray:
-        """Bytes of `data` as an Arrow column; a negative length is null, wherever it is said to be.
+        """Return bytes of `data` as an Arrow column; a negative length is null, whatever its position.
 
-        Arrow copies runs of bytes fast, if it is told of a column [this, gap, next, gap, ...] and takes every second.
+        Arrow copies runs of bytes fast if it takes every second element of a column [this, gap, next, gap, ...].
         """
         if which is not None:
             at, length = at[which], length[which]
         count = len(at)
         if not count:
             return pa.nulls(0, pa.binary())
-        at = np.clip(at, 0, len(self.data))  # of nulls it may say anything
+        at = np.clip(at, 0, len(self.data))  # positions of nulls are undefined
         order = None
         if (at[1:] < at[:-1] + np.maximum(length[:-1], 0)).any():  # compressed batches stand behind the segment
             order = np.argsort(at, kind="stable")
@@ -118,7 +116,7 @@ class Records:
 
 
 def array_of(numbers: npt.NDArray[Any], is_null: Bools | None = None) -> pa.Array:
-    """An Arrow column over the same memory. `pa.array` would do, but imports pandas, which takes half a second."""
+    """Return an Arrow column over the same memory. `pa.array` would import pandas, which takes half a second."""
     numbers = np.ascontiguousarray(numbers)
     valid = None if is_null is None else pa.py_buffer(np.packbits(~is_null, bitorder="little"))
     kind = pa.from_numpy_dtype(numbers.dtype)
@@ -126,7 +124,7 @@ def array_of(numbers: npt.NDArray[Any], is_null: Bools | None = None) -> pa.Arra
 
 
 def numbers_of(column: pa.Array) -> npt.NDArray[Any]:
-    """The numbers of an Arrow column without nulls. `to_numpy` would do, but imports pandas as well."""
+    """Return the numbers of an Arrow column without nulls. `to_numpy` would import pandas as well."""
     kind = np.dtype(column.type.to_pandas_dtype())
     return np.frombuffer(column.buffers()[1], kind, len(column), column.offset * kind.itemsize)
 
@@ -138,9 +136,9 @@ def read_segment(
     skip_corrupt: bool = False,
     growing: bool = False,
 ) -> tuple[Batches, Records, list[SkippedBytes]]:
-    """All of a segment; see `read_batches` for what is raised, skipped, or not there yet.
+    """Read a segment; the options are those of `read_batches`.
 
-    The file is read, not mapped: one that is cut beneath a mapping ends the process with SIGBUS.
+    The file is read, not mapped: truncating a mapped file ends the process with SIGBUS.
     """
     data = path.read_bytes()
     batches, damages = read_batches(data, path=path, verify_crc=verify_crc, skip_corrupt=skip_corrupt, growing=growing)
@@ -160,9 +158,9 @@ def read_segment(
 
 
 def read_records(data: Data, batches: Batches, *, path: Path | str) -> Records:
-    """The records of some batches of a segment, those of control batches included.
+    """Return the records of some batches of a segment, those of control batches included.
 
-    Raises CorruptBatchError at the first batch whose records are not what the format demands.
+    Raises CorruptBatchError at the first batch with malformed records.
     """
     records, bad = _decode(data, batches)
     if bad:
@@ -176,7 +174,7 @@ def _corrupt(path: Path | str, batches: Batches, bad: dict[int, str]) -> Corrupt
 
 
 def _decode(data: Data, batches: Batches) -> tuple[Records, dict[int, str]]:
-    """The records, and by index the batches that have damaged ones, with the reason."""
+    """Return the records and, by index, the batches with damaged ones, with the reason."""
     bad: dict[int, str] = {}
     data, start, end = _expanded(data, batches, bad)
     count = batches.count.astype(np.int64)
@@ -226,7 +224,7 @@ def _decode(data: Data, batches: Batches) -> tuple[Records, dict[int, str]]:
 
 
 def _expanded(data: Data, batches: Batches, bad: dict[int, str]) -> tuple[Data, Int64s, Int64s]:
-    """The bytes to decode, and where in them the records of each batch begin and end."""
+    """Return the bytes to decode, and the positions in them where the records of each batch begin and end."""
     start = batches.position + HEADER_BYTES
     end = batches.position + batches.size
     compressed = np.flatnonzero(batches.codec != Codec.NONE).tolist()
@@ -249,10 +247,10 @@ def _expanded(data: Data, batches: Batches, bad: dict[int, str]) -> tuple[Data, 
 
 
 def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) -> tuple[Int64s, list[int]]:
-    """Where each record ends, and the batches in which that cannot be said. `first` is the index of their first record.
+    """Return the end of each record, and the batches where it cannot be found. `first` has indexes of first records.
 
-    Positions only grow, so whoever has left its batch once is not at its end when all is done, and nothing else needs a
-    look. A negative length moves back, but makes a record that ends before its fields do, which is found with those.
+    Positions only grow, so one that has left its batch is not at the batch's end afterwards, which is all that is
+    checked. A negative length moves back, but makes a record that ends before its fields, which is found with those.
     """
     record_end = np.zeros(int(count.sum()), np.int64)
     if not len(record_end):
@@ -262,7 +260,7 @@ def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) 
     position, limit, slot = start[order], end[order], first[order]
     ascending = -count[order]
     step = 0
-    active = int(np.searchsorted(ascending, 0))  # of the sorted batches, how many have a record `step`
+    active = int(np.searchsorted(ascending, 0))  # number of batches that have a record `step`
     while active > _FEW:
         length, behind = _lengths(source, position[:active])
         behind += length
@@ -280,9 +278,9 @@ def _find(data: Data, start: Int64s, end: Int64s, count: Int64s, first: Int64s) 
 
 
 def _lengths(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s]:
-    """The length of the record at each position, negative or senseless where it is wrong; and where it begins to count.
+    """Return the length of the record at each position, any number where it is wrong, and the position behind it.
 
-    Nearly all records have 64 to 8191 bytes, and a length of two.
+    Nearly all records have 64 to 8191 bytes, and a length of two bytes.
     """
     low = source.take(at, mode="clip")
     behind = at + 1
@@ -299,7 +297,7 @@ def _lengths(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s]:
 
 
 def _walk(data: Data, position: int, end: int, count: int) -> list[int]:
-    """Where up to `count` records of one batch end; fewer if the next is longer than the batch."""
+    """Return the ends of up to `count` records of one batch; fewer if the next is longer than the batch."""
     ends = []
     try:
         for _ in range(count):
@@ -318,12 +316,12 @@ def _walk(data: Data, position: int, end: int, count: int) -> list[int]:
 
 
 class _Columns:
-    """The fields of records, filled in block by block."""
+    """The fields of records, filled block by block."""
 
     def __init__(self, source: Bytes, batches: Batches, count: Int64s) -> None:
         self._source = source
         total = int(count.sum())
-        # What records are relative to comes first, and is added to.
+        # The bases come first; the deltas are added to them.
         self.offset = np.repeat(batches.base_offset, count)
         self.timestamp = np.repeat(batches.base_timestamp, count)
         self._last_delta = np.repeat((batches.last_offset - batches.base_offset).astype(np.int32), count)
@@ -331,8 +329,8 @@ class _Columns:
         self.key_len = np.empty(total, np.int32)
         self.value_at = np.empty(total, np.int64)
         self.value_len = np.empty(total, np.int32)
-        self.damaged: list[Int64s] = []  # rows that make no sense
-        self.headers: list[tuple[int, int]] = []  # rows that have some, and where: few or none in a log of offsets
+        self.damaged: list[Int64s] = []  # rows
+        self.headers: list[tuple[int, int]] = []  # rows with headers, and their positions: rare in a log of offsets
 
     def read(self, low: int, high: int, record_start: Int64s, record_end: Int64s) -> None:
         source, end = self._source, record_end[low:high]
@@ -372,16 +370,16 @@ class _Columns:
             self.damaged.append(np.flatnonzero(damaged) + low)
 
     def set_append_times(self, batches: Batches, batch: Int32s) -> None:
-        """Where the log's clock counts, not the producers', all records of a batch have one time."""
+        """Give the records of batches with log append time the time of their batch."""
         by_log = batches.has_log_append_time[batch]
         self.timestamp[by_log] = batches.max_timestamp[batch[by_log]]
 
 
 def _varints(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s, Bools]:
-    """A zigzag varint at each position, the positions behind them, and which of them are longer than 64 bits.
+    """Return the zigzag varint at each position, the positions behind them, and a mask of those over 64 bits.
 
-    Positions beyond the data read its last byte: what comes of that is wrong, and lies beyond the record's end. If all
-    have one byte, which is usual for all but lengths of records, their type is int8.
+    Positions beyond the data read its last byte: the result is wrong, and lies beyond the record's end. If all have one
+    byte, which is usual for all but lengths of records, their type is int8.
     """
     byte = source.take(at, mode="clip")
     behind = at + 1
@@ -405,7 +403,7 @@ def _varints(source: Bytes, at: Int64s) -> tuple[npt.NDArray[Any], Int64s, Bools
 
 
 def _are_headers(data: Data, position: int, end: int) -> bool:
-    """Whether the headers of a record are whole and end with it."""
+    """Return whether the headers of a record are whole and end with it."""
     try:
         count, position = read_zigzag(data, position)  # type: ignore[arg-type]
         if count < 0 or count * 2 > end - position:

@@ -1,13 +1,12 @@
-"""Ranges of offsets of a log that is alive: segments appear, are rolled, and are swapped for cleaned ones meanwhile.
+"""Reads ranges of offsets of a live log, whose segments may be appended, rolled and swapped meanwhile.
 
-A range is read by offset, never by file or byte: whichever segment holds an offset when it is asked for gives its
-records, and what lies outside of the range is left out. So a compaction between planning and reading, which merges
-segments and removes others, neither repeats a record nor loses one that it kept. The name of a segment that is gone
-means that the directory has to be looked at again.
+A range is read by offset, never by file or byte: the records come from the segment that holds an offset at that moment,
+and records outside the range are left out. So a compaction between planning and reading, which merges segments and
+removes others, neither repeats a record nor loses one that it kept. If a segment has been removed, the directory is
+listed again.
 
-Kafka's cleaner leaves its files under `.swap` names for a moment in which no other file has their records: they count
-as segments. Of the newest segment only whole batches with the right checksum are there; a running daemon's may be
-flushed a moment later.
+Kafka's cleaner leaves files under `.swap` names for a moment in which no other file has their records: they count as
+segments. The newest segment is read up to its last whole batch with the right checksum, which may not be flushed yet.
 """
 
 from __future__ import annotations
@@ -26,16 +25,16 @@ from coordinator.columnar.batches import Batches, CorruptBatchError, SkippedByte
 from coordinator.columnar.kernel import Records, read_records
 from coordinator.core.topics.names import OFFSETS_TOPIC
 
-SLICE_RECORDS: Final = 32_768  # are decoded at once: some megabytes of columns
+SLICE_RECORDS: Final = 32_768  # decoded at once: some megabytes of columns
 SLICE_BYTES: Final = 16 << 20
 
 _SEGMENT: Final = re.compile(r"(\d{20})\.log(\.swap)?")
 _NO_END: Final = 2**63 - 1
-_MOST_LOOKS: Final = 50  # at a directory that changes all the time
+_MOST_LOOKS: Final = 50  # listings of a directory that keeps changing
 
 
 class LogNotFoundError(Exception):
-    """There is nothing to read where one was told to. One sentence that says what to do."""
+    """There is no log at the given path. One sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class SegmentFile:
 
 @dataclass(frozen=True, slots=True)
 class FilePosition:
-    """Where in a file an offset begins: true as long as the file is the same."""
+    """The position of an offset in a file, valid as long as the file is the same."""
 
     name: str
     inode: int
@@ -64,7 +63,7 @@ class FilePosition:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How much is believed, and whether damage ends the reading."""
+    """Options: whether checksums are verified, and whether damage is skipped."""
 
     verify_crc: bool = True
     skip_corrupt: bool = False
@@ -73,9 +72,9 @@ class Reading:
 def find_partitions(
     paths: Iterable[Path], topic: str = OFFSETS_TOPIC, numbers: frozenset[int] | None = None
 ) -> list[LogPartition]:
-    """The partitions of a topic under some data directories, or that some directories are; all, or those asked for.
+    """Return the partitions of a topic in some data directories or partition directories; all, or those in `numbers`.
 
-    Raises LogNotFoundError if there are none, or one that was asked for is missing.
+    Raises LogNotFoundError if there are none, or one of `numbers` is missing.
     """
     named = re.compile(rf"{re.escape(topic)}-(\d{{1,9}})")
     found: dict[int, Path] = {}
@@ -99,14 +98,14 @@ def find_partitions(
 
 
 def segments(directory: Path) -> list[SegmentFile]:
-    """The segments of a partition, ascending. A look counts when the next one sees the same names."""
+    """Return the segments of a partition, ascending. The directory is listed until two listings are the same."""
     names = _names(directory)
     for _ in range(_MOST_LOOKS):
         before, names = names, _names(directory)
         if names == before:
             break
     found: dict[int, Path] = {}
-    for name in sorted(names):  # `.log` before `.log.swap`: as long as both are there, either will do
+    for name in sorted(names):  # `.log` before `.log.swap`: while both exist, either has the records
         match = _SEGMENT.fullmatch(name)
         if match is not None:
             found.setdefault(int(match[1]), directory / name)
@@ -118,9 +117,9 @@ def _names(directory: Path) -> set[str]:
 
 
 def log_end(directory: Path, reading: Reading, known: FilePosition | None = None) -> FilePosition:
-    """The end of the last whole batch: where the next one will begin, and its offset.
+    """Return the end of the last whole batch: the position of the next one, and its offset.
 
-    `known` is an earlier answer, from which on is read if the file is still the same.
+    `known` is an earlier result; reading starts there if the file is still the same.
     """
     for _ in range(_MOST_LOOKS):
         files = segments(directory)
@@ -144,9 +143,9 @@ def log_end(directory: Path, reading: Reading, known: FilePosition | None = None
 def read_range(
     directory: Path, start: int, end: int | None, reading: Reading, known: FilePosition | None = None
 ) -> Iterator[Slice]:
-    """The records with offsets from `start` to below `end` (None: to the end of the log), in log order.
+    """Yield the records with offsets from `start` to below `end` (None: to the end of the log), in log order.
 
-    `known` is the place of an offset at or below `start`. Raises CorruptBatchError and OSError.
+    `known` is the position of an offset at or below `start`. Raises CorruptBatchError and OSError.
     """
     position = start
     looks = 0
@@ -173,11 +172,11 @@ def read_range(
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Some records of a range, and what had to be left out before them."""
+    """Some records of a range, and the damages that were skipped before them."""
 
     batches: Batches
     records: Records
-    rows: slice | npt.NDArray[np.int64]  # of the records, those in the range
+    rows: slice | npt.NDArray[np.int64]  # of the records that are in the range
     damages: tuple[SkippedBytes, ...]
 
 
@@ -193,7 +192,7 @@ class _Chunk:
     damages: list[SkippedBytes]
 
     def slices(self, start: int, end: int, reading: Reading) -> Iterator[Slice]:
-        """Some batches at a time, so that columns take some megabytes however large the segment is."""
+        """Yield some batches at a time, so that columns take some megabytes however large the segment is."""
         batches = self.batches[(self.batches.last_offset >= start) & (self.batches.base_offset < end)]
         damages = list(self.damages)
         for first, behind in _portions(batches):
@@ -210,7 +209,7 @@ class _Chunk:
         while True:
             try:
                 return batches, read_records(self.data, batches, path=self.path)
-            except CorruptBatchError as error:  # the checksum holds, the records make no sense
+            except CorruptBatchError as error:  # the checksum is right, but a record is malformed
                 if not reading.skip_corrupt:
                     raise CorruptBatchError(self.path, self.origin + error.position, error.reason) from None
                 bad = batches.position == error.position
@@ -219,7 +218,7 @@ class _Chunk:
 
 
 def _portions(batches: Batches) -> Iterator[tuple[int, int]]:
-    """Ranges of batches that are decoded at once: at least one batch each."""
+    """Yield ranges of batches that are decoded at once: at least one batch each."""
     records = np.cumsum(batches.count, dtype=np.int64)
     size = np.cumsum(batches.size, dtype=np.int64)
     first = 0
@@ -235,8 +234,8 @@ def _portions(batches: Batches) -> Iterator[tuple[int, int]]:
 
 
 def _read(path: Path, reading: Reading, *, growing: bool, known: FilePosition | None) -> _Chunk:
-    """The batches of a file, from `known` on if that is a place in it."""
-    attempts = 2 if growing else 1  # what is read while it is written may have its pages in any order
+    """Read the batches of a file, from `known` on if that is a position in it."""
+    attempts = 2 if growing else 1  # while the file is written, its pages may appear in any order
     while True:
         with path.open("rb") as file:
             facts = os.fstat(file.fileno())

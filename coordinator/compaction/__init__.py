@@ -1,6 +1,7 @@
-"""Compaction of the offsets log, offline from the server: the newest record of each key survives, in Kafka's own way.
+"""Compaction of the offsets log outside the server process: the newest record of each key survives, by Kafka's rules.
 
-`rules.py` defines what survives; `cleaner.py` does it in columns (`coordinator.columnar`); `spark_*.py` spread it over
-a cluster. `plan.py`, `swap_protocol.py` and `validate.py` bring the result back to a daemon that never stopped. The
-server imports `plan.py` and `swap_protocol.py` at most: nothing that needs numpy, pyarrow or Spark.
+`rules.py` defines what survives. `column_compaction.py` applies the rules in columns (`coordinator.columnar`), and
+`spark_*.py` do so on a cluster. `planning.py` makes the plan of a job, `validate.py` checks its result, and
+`swap_protocol.py` swaps the segments of a log that is being served. The server imports nothing here that needs numpy,
+pyarrow or Spark.
 """

@@ -1,14 +1,13 @@
-"""What segments must tell each other: transactions that cross their boundaries, and who wrote last.
+"""Transactions that cross the boundaries of segments, and the last batch of each producer.
 
-`rules.Survey` wants to see every batch of a producer, in the order of the log. Where each segment is read by another
-task, that would bring a log full of transactions to one place. But nearly all of a segment's story ends within it: a
-transaction that begins and ends here concerns nobody else. `digest` leaves those out, and what is left (for each
-producer a few batches: the first open ones, the first and the last marker, the last data) tells a Survey of the whole
-partition the same about everything that crosses a boundary. `judged` puts the two halves together again: what the
-segment knows of itself, and what the Survey of the digests says of its edges.
+`rules.Survey` needs every batch of a producer, in log order. Where each segment is read by another task, that would
+bring a log full of transactions to one place. Most transactions begin and end within one segment and matter to no
+other: `digest` leaves those out. For each producer it keeps a few batches (the first open ones, the first and the last
+marker, the last data), from which a Survey of the whole partition learns the same about everything that crosses a
+boundary. `judged` joins what a segment knows of itself with what the Survey of the digests says of its edges.
 
-Invariant: for every batch of a segment, `judged(...)` has the fate that a Survey of the whole log would give it. One
-case is beyond it, and is recognised: a producer whose epoch goes back (`is_exact`), which no Kafka writes.
+Invariant: for every batch of a segment, `judged(...)` has the fate that a Survey of the whole log would give it. The
+one exception is detected (`is_exact`): a producer whose epoch goes back, which no Kafka writes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _OWN: Final = Fate.ABORTED | Fate.UNDECIDED | Fate.DONE  # what a segment can kn
 
 
 class SurveyedBatch(NamedTuple):
-    """A batch that concerns a Survey. `marker` is what a control batch says; None if it says nothing."""
+    """A batch that a Survey needs. `marker` is the type of a control batch's first record; None if it has none."""
 
     header: BatchHeader
     marker: ControlType | None
@@ -37,7 +36,7 @@ class SurveyedBatch(NamedTuple):
 
 
 def surveyed(events: Iterable[SurveyedBatch]) -> Survey:
-    """A Survey that was told of these, in this order."""
+    """Return a Survey of these batches, added in this order."""
     survey = Survey()
     for event in events:
         survey.add(event.header, event.marker)
@@ -45,7 +44,7 @@ def surveyed(events: Iterable[SurveyedBatch]) -> Survey:
 
 
 def digest(events: Sequence[SurveyedBatch]) -> list[SurveyedBatch]:
-    """Those events of a segment that a Survey of the whole partition needs, in their order."""
+    """Return the events of a segment that a Survey of the whole partition needs, in their order."""
     keep: set[int] = set()
     for numbers in _by_producer(events).values():
         keep.update(_needed(events, numbers))
@@ -60,10 +59,10 @@ def _by_producer(events: Sequence[SurveyedBatch]) -> dict[int, list[int]]:
 
 
 def _needed(events: Sequence[SurveyedBatch], numbers: list[int]) -> Iterable[int]:
-    """Of one producer's events, all but the transactions that begin and end within the segment."""
+    """Return one producer's events without the transactions that begin and end within the segment."""
     epochs = [events[number].header.producer_epoch for number in numbers]
     if epochs != sorted(epochs) or any(events[number].marker is ControlType.UNKNOWN for number in numbers):
-        return numbers  # strange; so strange that nothing need be saved
+        return numbers  # too rare to save anything
     data = [number for number in numbers if not events[number].header.is_control]
     epochs_with_data = {events[number].header.producer_epoch for number in data}
     ends = [number for number in numbers if events[number].is_decisive]
@@ -92,7 +91,7 @@ def _needed(events: Sequence[SurveyedBatch], numbers: list[int]) -> Iterable[int
 
 
 def is_exact(events: Iterable[SurveyedBatch]) -> bool:
-    """Whether digests, one behind the other, say as much as the whole: no producer's epoch goes back."""
+    """Return whether concatenated digests give the fates that all events would give: no producer's epoch goes back."""
     epochs: dict[int, int] = {}
     for event in events:
         header = event.header
@@ -103,7 +102,7 @@ def is_exact(events: Iterable[SurveyedBatch]) -> bool:
 
 
 def judged(events: Sequence[SurveyedBatch], shared: Round) -> Round:
-    """How to judge one segment: `events` are all of its own, `shared` comes from the digests of all segments."""
+    """Return the Round of one segment, from all of its own events and the Round of all segments' digests (`shared`)."""
     own = surveyed(events).round(
         now_ms=shared.now_ms, delete_retention_ms=shared.delete_retention_ms, clean_up_to=shared.clean_up_to
     )
@@ -133,7 +132,7 @@ def judged(events: Sequence[SurveyedBatch], shared: Round) -> Round:
 
 
 def divided(shared: Round, base_offsets: Sequence[int]) -> list[Round]:
-    """A Round for each segment, by the base offsets of all: it has the fates of the segment's own batches only."""
+    """Return a Round for each segment, with the fates of its batches only. `base_offsets` has all segments."""
     edges = sorted(shared.fates)
     rounds = []
     nothing = replace(shared, fates={})
@@ -146,7 +145,7 @@ def divided(shared: Round, base_offsets: Sequence[int]) -> list[Round]:
 
 
 def open_at_end(events: Sequence[SurveyedBatch]) -> dict[int, list[int]]:
-    """The base offsets of the batches whose transaction has no marker in this segment, by producer."""
+    """Return, by producer, the base offsets of the batches whose transaction has no marker in this segment."""
     found: dict[int, list[int]] = {}
     for header, marker in events:
         if marker in _DECISIVE:

@@ -1,13 +1,13 @@
-"""What the daemon lets a child process do: `python -m coordinator.compaction.child plan|check|run`.
+"""The daemon's child process for compaction: `python -m coordinator.compaction.child plan|check|run`.
 
-Planning hashes closed segments. Checking reads them again, holds them against the result, and asks the daemon for rows
-from memory; several children do it at once, each for some partitions. Running starts a job and watches it. All of that
-would be felt by an event loop, in the same process even from a thread, because Python runs one thread at a time. The
-child is nice to others (`nice`), takes its orders as one value from stdin (`frames.py`) and answers in one; in between,
-`check` asks for rows, and each says that it is getting on.
+`plan` hashes closed segments. `check` reads them again, compares them with the result, and asks the daemon for rows
+from memory; several children do it at once, each for some partitions. `run` starts a job and watches it. In the
+daemon's own process even a thread would delay the event loop, because Python runs one thread at a time. The child runs
+at a low priority (`nice`). It takes one order from stdin (`frames.py`) and writes one answer; in between it reports
+progress, and `check` asks for rows.
 
-It ends when its lifeline is cut, whatever it is doing, and takes along what it has started: so a daemon that is killed
-leaves nobody behind. Standard library only: a daemon without the extra `[spark]` can do all of it.
+It ends when its lifeline is cut, and ends the job that it started: a daemon that is killed leaves no processes. It
+needs no package of the extra `[spark]`.
 """
 
 from __future__ import annotations
@@ -20,15 +20,18 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, Final
 
+import msgspec
+
 from coordinator.compaction import swap_protocol
-from coordinator.compaction.eligibility import Lags
+from coordinator.compaction.eligibility import LogFacts
+from coordinator.compaction.log_tail import read_tail
 from coordinator.compaction.memory_check import MemoryCheck
 from coordinator.compaction.plan import JobDir, PartitionPlan, PartitionResult
-from coordinator.compaction.planning import PlannedLog, PlanningError, PlanOptions, make_plan
-from coordinator.compaction.tail import read_tail
+from coordinator.compaction.planning import PlanningError, PlanOptions, make_plan
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.core.offsets.replay import Replay
 from coordinator.processes import child_entry, frames
@@ -41,7 +44,7 @@ from coordinator.storage.log.staging import SwapRefusedError
 from coordinator.storage.log.swap import AtStep, no_step
 from protocol.errors import ProtocolError
 
-ROWS_TRIES: Final = 60  # a partition that is being loaded is asked again, once a second
+ROWS_TRIES: Final = 60  # one a second while the partition is being loaded
 LINES_KEPT: Final = 20  # of a job's output, for the daemon's log
 LINE_BYTES: Final = 500
 TERM_S: Final = 3.0  # between SIGTERM and SIGKILL for a job
@@ -51,7 +54,7 @@ Answer = dict[str, Any]
 
 
 def main(argv: list[str] | None = None, at_step: AtStep = no_step) -> int:
-    """One order from stdin, one answer to stdout. `at_step` is called before everything that changes the disk."""
+    """Read one order from stdin, write one answer to stdout. `at_step` is called before every change of the disk."""
     act = ACTS[(argv or sys.argv[1:])[0]]
     stdin, stdout = child_entry.begin(when_cut=end_job)
     order = frames.read(stdin)
@@ -60,7 +63,7 @@ def main(argv: list[str] | None = None, at_step: AtStep = no_step) -> int:
 
 
 def _heard(at_step: AtStep, stdout: IO[bytes]) -> AtStep:
-    """`at_step`, after the daemon was told that this child is getting on."""
+    """Return an `at_step` that first reports to the daemon that this child makes progress."""
 
     def step(name: str) -> None:
         frames.write(stdout, frames.ALIVE)
@@ -73,21 +76,21 @@ def _heard(at_step: AtStep, stdout: IO[bytes]) -> AtStep:
 
 
 def plan(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
-    """A plan for what is due, or why there is none."""
-    options = dict(order["options"])
-    options["lags"] = Lags(**options["lags"])
-    views = [PlannedLog.from_json(view) for view in order["views"]]
+    """Make a plan for what is due; the answer says why there is none."""
+    options = msgspec.json.decode(order["options"], type=PlanOptions)
+    logs = msgspec.json.decode(order["logs"], type=list[LogFacts])
     try:
         if order["history_dir"]:
             history_dir = Path(order["history_dir"])
-            options["not_beyond"] = {view.partition: mark_of(history_dir, view.partition) for view in views}
+            marks = {log.partition: mark_of(history_dir, log.partition) for log in logs}
+            options = replace(options, not_beyond=marks)
         planned = make_plan(
             RealFileSystem(),
             Path(order["data_dir"]),
-            views,
+            logs,
             epoch=order["epoch"],
             now_ms=order["now_ms"],
-            options=PlanOptions(**options),
+            options=options,
             at_step=_heard(at_step, stdout),
         )
     except (PlanningError, MarksError) as error:
@@ -112,10 +115,10 @@ def _size(part: PartitionPlan) -> int:
 
 
 def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
-    """Whether the result of a job may be put in place, for some partitions; if so those are staged on return.
+    """Check the result of a job for some partitions, and stage them for the swap.
 
-    One of: `accepted` (plan and manifest), `refused` (a sentence, and whether it is evidence), `settled`, and `again`
-    (a sentence: it is not the result's fault).
+    The answer has one of: `accepted` (plan and manifest as bytes), `refused` (a sentence, and whether it is evidence),
+    `settled`, and `again` (a sentence: the cause is not the result).
     """
     fs, data_dir = RealFileSystem(), Path(order["data_dir"])
     rows = 0
@@ -123,7 +126,7 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
     job = JobDir.of(data_dir, order["plan_id"])
 
     def progress() -> None:
-        job.touch()  # the command that did the job waits for as long
+        job.touch()  # extends the time limit of the waiting command
         frames.write(stdout, frames.ALIVE)
 
     try:
@@ -148,7 +151,7 @@ def check(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) ->
         return {"settled": str(error)}
     except (OSError, LogError, ProtocolError, _NotNowError) as error:
         return {"again": str(error)}
-    return {"accepted": [found.plan.to_json(), found.manifest.to_json()], "rows": rows}
+    return {"accepted": [found.plan.to_bytes(), found.manifest.to_bytes()], "rows": rows}
 
 
 class _NotNowError(Exception):
@@ -164,7 +167,7 @@ def check_memory(
     stdin: IO[bytes],
     stdout: IO[bytes],
 ) -> int:
-    """Hold what one partition's outputs leave against the daemon's memory; returns how many rows were compared.
+    """Compare what one partition's outputs leave with the daemon's memory; return the number of rows compared.
 
     RefusedError: they differ.
     """
@@ -181,7 +184,7 @@ def check_memory(
 
 
 def _ask_for_rows(partition: int, below_offset: int, into: MemoryCheck, stdin: IO[bytes], stdout: IO[bytes]) -> int:
-    """Feed `into`, and return the offset up to which the live log explains what is missing."""
+    """Add the daemon's rows to `into`; return the offset up to which the live log may explain differences."""
     for _ in range(ROWS_TRIES):
         into.begin_rows()
         frames.write(stdout, {"rows_of": partition, "below_offset": below_offset})
@@ -194,7 +197,7 @@ def _ask_for_rows(partition: int, below_offset: int, into: MemoryCheck, stdin: I
                 return int(content)
             else:
                 break
-        time.sleep(1)  # it is being loaded
+        time.sleep(1)  # the partition is being loaded
     raise _NotNowError(f"partition {partition} has been loading for too long")
 
 
@@ -204,7 +207,7 @@ _job: subprocess.Popen[bytes] | None = None
 
 
 def run(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> Answer:
-    """Start a job and wait for its end; how it ended, and the last lines of what it wrote."""
+    """Start a job and wait for its end; the answer has its exit code and its last lines of output."""
     global _job
     environment = {name: value for name, value in os.environ.items() if name != LIFELINE_VARIABLE}
     try:
@@ -226,7 +229,7 @@ def run(order: Order, stdin: IO[bytes], stdout: IO[bytes], at_step: AtStep) -> A
 
 
 def end_job() -> None:
-    """SIGTERM for the job, then SIGKILL for the whole group of this process, itself included."""
+    """Send SIGTERM to the job, then SIGKILL to the process group, this process included."""
     if _job is None:
         return
     with contextlib.suppress(OSError):

@@ -1,34 +1,68 @@
-"""When a log partition is due for cleaning, how far, and which comes first: pure functions over facts of segments.
+"""Decides when a log partition is due for compaction, how far, and in which order: pure functions over facts of logs.
 
-A log is clean up to a checkpoint, the end of the last round, and dirty behind it. It is due when the dirty part makes
-more than min.cleanable.dirty.ratio of what a round would read, or when something in it is older than
-max.compaction.lag.ms. A round ends at the first segment that must not be touched: the active one; the first dirty one
-with a record younger than min.compaction.lag.ms; the one that holds `not_beyond`. Of several the dirtiest goes first.
+A log is clean up to a checkpoint, the end of the last round, and dirty behind it. It is due when the dirty part is more
+than min.cleanable.dirty.ratio of what a round would read, or when a record in it is older than max.compaction.lag.ms. A
+round ends at the first segment that must not be touched: the active one; the first dirty one with a record younger than
+min.compaction.lag.ms; the one that holds `not_beyond`. The dirtiest partition comes first.
 
-As Kafka's LogCleanerManager (cleanableOffsets, maxCompactionDelay, calculateCleanableBytes, grabFilthiestCompactedLog)
-and LogToClean, but for one thing: Kafka never cleans beyond the last stable offset, because a transaction without a
-marker may yet be decided. Ours may (rules.py keeps such a transaction as it is), so that one that hangs for ever, as it
-does in a log taken over from Kafka, does not stop compaction. Who wants Kafka's way gives that offset as `not_beyond`.
+Source: Kafka's LogCleanerManager (cleanableOffsets, maxCompactionDelay, calculateCleanableBytes,
+grabFilthiestCompactedLog) and LogToClean. One difference: Kafka never compacts beyond the last stable offset, because
+a transaction without a marker may still be decided. Here rules.py keeps such a transaction as it is, so that one that
+hangs for ever does not stop compaction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
-from typing import Final, NamedTuple
+from itertools import pairwise, zip_longest
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from coordinator.storage.log.log import Log
 
 NO_LAG_LIMIT: Final = 2**63 - 1
-"""Kafka's default of max.compaction.lag.ms: age alone makes nothing due."""
+"""Kafka's default of max.compaction.lag.ms: a log is never due by age alone."""
 
 
 class ClosedSegment(NamedTuple):
-    """A closed segment."""
+    """A segment that is not written to any more, with every record of it durable."""
 
     base_offset: int
     size_bytes: int
     max_timestamp_ms: int  # of its youngest record; -1: none
     first_timestamp_ms: int  # the latest of its first batch, as for segment.ms; -1: none
+    next_offset: int = -1  # last offset + 1; a plan needs it
+
+
+class LogFacts(NamedTuple):
+    """The facts of an open log that decide whether it is due, and that a plan is made from."""
+
+    partition: int
+    closed: tuple[ClosedSegment, ...]  # ascending, from the log's first on
+    active_base_offset: int  # where the first segment begins that is not closed, or not durable to its end
+
+
+def facts_of(partition: int, log: Log) -> LogFacts:
+    """Return the facts of a log at this moment. Any thread; no system calls."""
+    segments = log.segments
+    high_watermark = log.high_watermark
+    closed = []
+    active_base_offset = segments[0].base_offset
+    for segment, successor in pairwise(segments):
+        if successor.base_offset > high_watermark:
+            break
+        active_base_offset = successor.base_offset
+        closed.append(
+            ClosedSegment(
+                segment.base_offset,
+                segment.size_bytes,
+                segment.max_timestamp,
+                segment.first_timestamp,
+                segment.next_offset,
+            )
+        )
+    return LogFacts(partition, tuple(closed), active_base_offset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +76,17 @@ class Lags:
 
 @dataclass(frozen=True, slots=True)
 class Cleanable:
-    """What a round could do to one log partition."""
+    """The work that a round would find in one log partition."""
 
     first_dirty_offset: int
     clean_up_to: int  # exclusive; the base offset of a segment. At most `first_dirty_offset`: there is nothing to do
     clean_bytes: int
-    dirty_bytes: int  # those that the round would clean
-    delay_ms: int  # for how long the oldest dirty record has been due by age; 0: it is not
+    dirty_bytes: int  # those that the round would compact
+    delay_ms: int  # how long the oldest dirty record has been due by age; 0: it is not
 
     @property
     def ratio(self) -> float:
-        """Kafka's cleanable ratio, 0 of an empty log."""
+        """Kafka's cleanable ratio; 0 for an empty log."""
         return self.dirty_bytes / total if (total := self.clean_bytes + self.dirty_bytes) else 0.0
 
     def is_due(self, lags: Lags) -> bool:
@@ -68,14 +102,14 @@ def cleanable(
     now_ms: int,
     not_beyond: int | None = None,
 ) -> Cleanable:
-    """What there is to clean below the active segment. `closed` ascends, from the log's first segment on.
+    """Return what there is to compact below the active segment. `closed` ascends, from the log's first segment on.
 
-    `checkpoint` is where the last round ended; one that cannot be right (below the start, or beyond the end) counts as
-    none, and all is dirty. `not_beyond` is an offset that must stay as it is: the round ends at its segment's start.
+    `checkpoint` is where the last round ended; one below the start or beyond the end is ignored, and all is dirty.
+    `not_beyond` is an offset that must stay as it is: the round ends at its segment's start.
     """
 
     def closed_from(offset: int) -> Sequence[ClosedSegment]:
-        """The closed segments from the one that holds `offset` on; each holds all up to the next one's first."""
+        """Return the closed segments from the one that holds `offset` on; each holds all up to the next one's first."""
         if offset >= active_base_offset:
             return ()
         return closed[max((number for number, one in enumerate(closed) if one.base_offset <= offset), default=0) :]
@@ -110,7 +144,7 @@ def bounded(
     """Take segments that are due, up to a number of dirty bytes but at least one, and count the bytes left over.
 
     `due` is what `dirtiest_first` gives, `closed` the closed segments by partition. A partition that is cut ends with a
-    whole segment. What is clean already does not count, as in Kafka, whose limit is the keys of the dirty part.
+    whole segment. Clean bytes do not count, as in Kafka, whose limit is the keys of the dirty part.
     """
     taken: list[tuple[int, Cleanable]] = []
     room = max_dirty_bytes
@@ -133,6 +167,6 @@ def bounded(
 
 
 def dirtiest_first(partitions: Iterable[tuple[int, Cleanable]], lags: Lags) -> list[tuple[int, Cleanable]]:
-    """The (partition number, what to clean) that are due, by dirty ratio; equals by number."""
+    """Return the (partition number, work) pairs that are due, by dirty ratio; equal ones by number."""
     due = [(number, found) for number, found in partitions if found.is_due(lags)]
     return sorted(due, key=lambda one: (-one[1].ratio, one[0]))

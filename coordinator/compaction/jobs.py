@@ -1,11 +1,11 @@
-"""The jobs of a data directory: which are open, what became of the others, and how long each is kept.
+"""The jobs of a data directory: which are open, how the others ended, and how long each is kept.
 
-A job is open while it has a plan and neither DONE nor REFUSED. Both hold a sentence for whoever waits. What was refused
-because something was wrong with it stays as evidence, whole, for a week, the newest few of them. What merely came too
-late, or from an earlier run of the coordinator, goes when nobody can be working in it any more. DONE jobs keep their
-plan and manifest for a day.
+A job is open while it has a plan and neither DONE nor REFUSED. Both hold a sentence for the waiting command. A job that
+was refused because its result was wrong stays complete, as evidence, for a week; the newest few are kept. A job that
+was late, or belongs to an earlier run of the coordinator, is removed an hour after its plan expired, when no process
+writes to it any more. DONE jobs keep their plan and manifest for a day.
 
-Directories without a readable plan are what a crash left of planning: they go at start, when nobody else can be here.
+Directories without a readable plan are left by a crash while planning; they are removed at start, under the lock.
 """
 
 from __future__ import annotations
@@ -15,31 +15,33 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
-from coordinator.compaction.plan import MAX_FILE_BYTES, JobDir, Manifest, Plan, PlanError, jobs_dir
+from coordinator.compaction.plan import MAX_FILE_BYTES, JobDir, Json, Manifest, Plan, PlanError, jobs_dir
 from coordinator.storage.log.fs import FileSystem, remove_directory, write_atomically
 from coordinator.storage.log.swap import AtStep, no_step
 
-GRACE_MS: Final = 3_600_000  # after its expiry: a job that still writes finds its directory
+GRACE_MS: Final = 3_600_000  # after the expiry of a plan: a job that still writes finds its directory
 DONE_KEPT_MS: Final = 86_400_000
 EVIDENCE_KEPT_MS: Final = 7 * 86_400_000
 EVIDENCE_JOBS: Final = 3
-EVIDENCE: Final = "EVIDENCE"  # an empty file: what was refused here is to be looked at
+EVIDENCE: Final = "EVIDENCE"  # an empty file that marks a refused job as evidence
+
+JsonT = TypeVar("JsonT", bound=Json)
 
 
 class JobStep(StrEnum):
-    """What becomes of a job, on the disk."""
+    """Changes of the disk when a job ends. Tests stop at each of them."""
 
     EVIDENCE = "mark what was refused as evidence"
     SETTLE = "say DONE or REFUSED"
-    DROP_FILES = "let go of inputs and outputs"
+    DROP_FILES = "remove inputs and outputs"
     REMOVE_JOB = "remove a job"
 
 
 _EXPIRED: Final = "the plan expired before a result came; ask for a new one"
 _EARLIER_RUN: Final = (
-    "the plan is of an earlier run of the coordinator; ask for a new one (what it had put in place already stays)"
+    "the plan is of an earlier run of the coordinator; ask for a new one (partitions already swapped stay so)"
 )
 
 
@@ -52,33 +54,34 @@ class Job:
 
 
 def read_plan(fs: FileSystem, job: JobDir) -> Plan:
-    """PlanError: there is none, or it is not the one that belongs here."""
-    if not fs.exists(job.plan):
-        raise PlanError(f"{job.path} has no plan.json")
-    plan = Plan.from_bytes(_read(fs, job.plan))
+    """Read the plan of a job. PlanError: there is none, or its id is not that of the directory."""
+    plan = _read(fs, job.plan, Plan)
     if plan.id != job.path.name:
         raise PlanError(f"{job.plan} is the plan {plan.id}")
     return plan
 
 
 def read_manifest(fs: FileSystem, job: JobDir) -> Manifest:
-    """PlanError: there is none yet, or it is not one."""
-    if not fs.exists(job.manifest):
-        raise PlanError(f"{job.path} has no manifest.json")
-    return Manifest.from_bytes(_read(fs, job.manifest))
+    """Read the manifest of a job. PlanError: there is none yet, or it cannot be used."""
+    return _read(fs, job.manifest, Manifest)
 
 
-def _read(fs: FileSystem, path: Path) -> bytes:
-    """All of it, unless it is larger than anything that could be right."""
+def _read(fs: FileSystem, path: Path, kind: type[JsonT]) -> JsonT:
+    if not fs.exists(path):
+        raise PlanError(f"{path.parent} has no {path.name}")
     file = fs.open(path)
     try:
-        return file.pread(min(file.size(), MAX_FILE_BYTES + 1), 0)
+        data = file.pread(min(file.size(), MAX_FILE_BYTES + 1), 0)
     finally:
         file.close()
+    try:
+        return kind.from_bytes(data)
+    except PlanError as error:
+        raise PlanError(f"{path} cannot be used, {error}; ask for a new plan") from None
 
 
 def all_jobs(fs: FileSystem, data_dir: Path) -> Iterator[Job]:
-    """Those with a readable plan, the oldest first."""
+    """Yield the jobs with a readable plan, the oldest first."""
     jobs = []
     for path in _job_paths(fs, data_dir):
         with suppress(PlanError):
@@ -87,12 +90,12 @@ def all_jobs(fs: FileSystem, data_dir: Path) -> Iterator[Job]:
 
 
 def is_settled(fs: FileSystem, job: JobDir) -> bool:
-    """Whether it is known what became of it."""
+    """Return whether a job is DONE or REFUSED."""
     return fs.exists(job.done) or fs.exists(job.refused)
 
 
 def expires_ms(job: JobDir, plan: Plan) -> int:
-    """When a plan expires, in ms since the epoch: its time counts from when it was made, or from `JobDir.touch`."""
+    """Return when a plan expires, in ms since the epoch: its life counts from its creation or last `JobDir.touch`."""
     try:
         touched_ms = job.plan.stat().st_mtime_ns // 1_000_000
     except OSError:
@@ -101,7 +104,7 @@ def expires_ms(job: JobDir, plan: Plan) -> int:
 
 
 def open_jobs(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int) -> list[Job]:
-    """Those that a manifest may still come for."""
+    """Return the jobs of this run that are neither settled nor expired."""
     return [
         job
         for job in all_jobs(fs, data_dir)
@@ -110,7 +113,7 @@ def open_jobs(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int) -> lis
 
 
 def set_done(fs: FileSystem, job: JobDir, sentence: str, at_step: AtStep = no_step) -> None:
-    """Say so, and let go of inputs and outputs. A second call does nothing new."""
+    """Write DONE with a sentence, and remove inputs and outputs. Idempotent."""
     if not is_settled(fs, job):
         at_step(JobStep.SETTLE)
         write_atomically(fs, job.done, f"{sentence}\n".encode())
@@ -118,7 +121,7 @@ def set_done(fs: FileSystem, job: JobDir, sentence: str, at_step: AtStep = no_st
 
 
 def set_refused(fs: FileSystem, job: JobDir, sentence: str, *, evidence: bool, at_step: AtStep = no_step) -> None:
-    """Say why. As evidence all of it is kept, else inputs and outputs go."""
+    """Write REFUSED with the reason. As evidence all files are kept, otherwise inputs and outputs are removed."""
     if not is_settled(fs, job):
         if evidence:
             at_step(JobStep.EVIDENCE)
@@ -130,7 +133,7 @@ def set_refused(fs: FileSystem, job: JobDir, sentence: str, *, evidence: bool, a
 
 
 def drop_files(fs: FileSystem, job: JobDir, at_step: AtStep = no_step) -> None:
-    """Remove the pins, and what the job made. Only now the inputs' space comes back."""
+    """Remove the pins and the outputs of a job. This frees the space of swapped inputs."""
     for directory in (job.pins, job.out):
         if fs.is_dir(directory):
             at_step(JobStep.DROP_FILES)
@@ -138,7 +141,7 @@ def drop_files(fs: FileSystem, job: JobDir, at_step: AtStep = no_step) -> None:
 
 
 def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
-    """Give up what has expired, remove what has been kept long enough. Returns the ids of what was given up."""
+    """Give up expired plans and remove jobs that were kept long enough. Return the ids of the plans given up."""
     given_up = []
     evidence = 0
     for job in reversed(list(all_jobs(fs, data_dir))):
@@ -162,7 +165,7 @@ def sweep(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: A
 
 
 def tidy(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
-    """At start: what a crash left half made goes, then `sweep`. An open plan of an earlier run is given up."""
+    """Remove at start what a crash left incomplete, then `sweep`, which gives up open plans of an earlier run."""
     for path in _job_paths(fs, data_dir):
         try:
             read_plan(fs, JobDir(path))

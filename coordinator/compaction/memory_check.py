@@ -1,18 +1,14 @@
-"""Does a compacted log say what a running daemon holds in memory? Asked before new files may take the old ones' place.
+"""Comparison of a compacted log with the memory of the running daemon, before its segments are swapped.
 
-Three things come in, in this order: the compacted part, read by the same code that reads it at a start
-(`coordinator.core.offsets.replay`); rows from memory whose records stand in that part
-(`coordinator.core.committed_rows`), taken while the daemon went on working; and the tail of the live log behind that
-part, up to what was durable when the last row had been taken.
+The inputs come in this order: the compacted part, replayed as at a start; rows from memory whose records stand in that
+part (`coordinator.core.committed_rows`); the tail of the live log, up to what was durable after the last row.
 
   - Each row must be found in the compacted part, at the same log offset and with the same content.
-  - Each key that the compacted part leaves alive and of which no row came must be written again, deleted, or decided by
-    a marker in the tail: memory has moved on, durably.
+  - Each key that the compacted part leaves alive and that has no row must be written again, deleted, or decided by a
+    marker in the tail.
 
-If both hold, a restart on the compacted part plus the tail gives, for every committed offset and every group whose
-newest record stands in the compacted part, what memory held; and nothing comes back that memory had forgotten. It says
-nothing about the tail itself, which a swap does not touch, and nothing about open transactions. Of a group it compares
-where its newest record stands, not its members: between two records memory runs ahead of the log, rightly.
+If both hold, a restart on the compacted part and the tail loads what memory held. The tail itself and open transactions
+are not checked. For a group only the offset of its newest record is compared: its members may be ahead of the log.
 """
 
 from __future__ import annotations
@@ -29,10 +25,10 @@ if TYPE_CHECKING:
 
 
 class MemoryCheck:
-    """Of one log partition, whose compacted part is replayed: `begin_rows`, `add_row` for each, `add_tail`,
-    `difference`.
+    """The check of one log partition, whose compacted part has been replayed.
 
-    What cannot be read raises DecodeError, here as at a start.
+    Call `begin_rows`, `add_row` for each row, `add_tail` for each batch, then `difference`. DecodeError: a record
+    cannot be read.
     """
 
     def __init__(self, compacted: Replay) -> None:
@@ -42,13 +38,13 @@ class MemoryCheck:
         self._difference: str | None = None
 
     def begin_rows(self) -> None:
-        """Before the first row. Also to begin again, if memory was loaded anew meanwhile."""
+        """Start before the first row, or again if memory was loaded anew meanwhile."""
         self.rows = 0
         self._difference = None
         self._unseen = {*self._compacted.offsets, *self._compacted.groups}
 
     def add_row(self, row: Row) -> None:
-        """The next row from memory."""
+        """Compare the next row from memory."""
         self.rows += 1
         if len(row) == 2:
             self._check_group(row)
@@ -75,7 +71,7 @@ class MemoryCheck:
             self._say(f"{_named(key)} at log offset {log_offset} is in memory and not in the result")
 
     def add_tail(self, header: BatchHeader, records: list[Record]) -> None:
-        """The next batch of the live log behind the compacted part."""
+        """Take the next batch of the live log behind the compacted part."""
         if header.is_control:
             self._unseen.difference_update(self._compacted.pending_keys(header.producer_id))
             return
@@ -84,7 +80,7 @@ class MemoryCheck:
                 self._unseen.discard(state_key(record.key))
 
     def difference(self) -> str | None:
-        """The first thing that differs, as a clause of a sentence; None if nothing does."""
+        """Return the first difference, as a clause of a sentence; None if there is none."""
         if self._difference is None and self._unseen:
             key = min(self._unseen)
             found = self._compacted.offsets.get(key) or self._compacted.groups[key]

@@ -1,8 +1,8 @@
-"""Compaction of a data directory that nobody serves: the daemon's own steps, one after another, in one process.
+"""Compaction of a data directory that no daemon serves: the daemon's steps, one after another, in one process.
 
-Whoever uses it holds the lock of the directory (`coordinator.storage.data_dir`). Opening finishes what a crash left,
-opens the logs as the daemon would, and with that checks and repairs their ends. Plan, job, validation and swap are
-those of `planning` and `handover`; there is just nobody to wait for.
+The caller holds the lock of the directory (`coordinator.storage.data_dir`). Opening finishes what a crash left, and
+opens the logs as the daemon would, which checks and repairs their ends. Plan, check and swap are those of `planning`
+and `swap_protocol`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Self
 
-from coordinator.compaction.planning import Planned, PlanOptions, make_plan, view_of
+from coordinator.compaction.eligibility import facts_of
+from coordinator.compaction.planning import Planned, PlanOptions, make_plan
 from coordinator.compaction.swap_protocol import (
     Accepted,
     AlreadySettledError,
@@ -39,13 +40,13 @@ _REFUSED: Final = "refused: "
 
 @dataclass(slots=True)
 class Offline:
-    """The opened logs of the offsets topic. Close it, or the next start has their ends to check."""
+    """The opened logs of the offsets topic. Unless it is closed, the next start has to check their ends."""
 
     fs: FileSystem
     data_dir: Path
     epoch: str
     logs: dict[int, Log]
-    messages: list[str] = field(default_factory=list)  # what opening found and did, a sentence each
+    messages: list[str] = field(default_factory=list)  # sentences on what opening found and did
     at_step: AtStep = no_step
 
     @classmethod
@@ -59,7 +60,7 @@ class Offline:
         at_step: AtStep = no_step,
         evidence: FindEvidence = no_evidence,
     ) -> Self:
-        """CorruptLogError: a log is damaged where it was durable. OSError as the disk gives it."""
+        """Open all logs. CorruptLogError: a log is damaged where it was durable. OSError is passed on."""
         epoch = secrets.token_hex(16)
         opened = cls(fs, data_dir, epoch, {}, at_step=at_step)
         opened.messages += recover(fs, data_dir, epoch=epoch, now_ms=now_ms, at_step=at_step)
@@ -78,21 +79,21 @@ class Offline:
     def plan(
         self, options: PlanOptions, *, now_ms: int, roll: bool = False, partitions: Iterable[int] | None = None
     ) -> Planned:
-        """A plan for what is due. `roll` closes the newest segments first. PlanningError, OSError as `make_plan`."""
+        """Make a plan for what is due. `roll` closes the newest segments first. Raises as `make_plan` does."""
         chosen = sorted(self.logs if partitions is None else set(partitions) & self.logs.keys())
         settle(self.logs)
         if roll:
             for partition in chosen:
                 self.logs[partition].roll()
-        views = [view_of(partition, self.logs[partition]) for partition in chosen]
+        views = [facts_of(partition, self.logs[partition]) for partition in chosen]
         return make_plan(
             self.fs, self.data_dir, views, epoch=self.epoch, now_ms=now_ms, options=options, at_step=self.at_step
         )
 
-    def hand_over(self, plan_id: str, *, now_ms: int, check_all: Callable[[Accepted], None] | None = None) -> str:
-        """Put a job's result in place; the sentence that says what became of it.
+    def swap(self, plan_id: str, *, now_ms: int, check_all: Callable[[Accepted], None] | None = None) -> str:
+        """Check a job's result and swap its segments in; return a sentence on the outcome.
 
-        RefusedError: it was not, and why. AlreadySettledError: it was before. OSError: it may be tried again.
+        RefusedError: the result is wrong. AlreadySettledError: the plan is settled. OSError: it may be tried again.
         """
         try:
             accepted = accept(self.fs, self.data_dir, plan_id, epoch=self.epoch, now_ms=now_ms, check_all=check_all)
@@ -112,7 +113,7 @@ class Offline:
         return conclude(self.fs, self.data_dir, accepted, outcome, self.at_step)
 
     def close(self) -> None:
-        """Close every log in order. OSError of the first that fails, after all were tried."""
+        """Close every log in order; then raise the OSError of the first that failed."""
         failed: OSError | None = None
         for log in self.logs.values():
             try:
@@ -124,7 +125,7 @@ class Offline:
 
 
 def verdict_on(data_dir: Path, accepted: Accepted, number: int) -> str:
-    """Check one of the results, in another process than the one that hands over: an error as text, or nothing."""
+    """Check one of the results, in a process other than the one that swaps; return an error as text, or ""."""
     try:
         check_against_inputs(RealFileSystem(), data_dir, accepted, accepted.results[number])
     except LateError as error:
@@ -135,7 +136,7 @@ def verdict_on(data_dir: Path, accepted: Accepted, number: int) -> str:
 
 
 def raise_first(verdicts: Iterable[str]) -> None:
-    """Raise what the first of them says, if any says something."""
+    """Raise the error of the first verdict that has one."""
     for verdict in verdicts:
         if verdict:
             kind = LateError if verdict.startswith(_LATE) else RefusedError

@@ -1,11 +1,11 @@
-"""Making a plan: which log partitions are due, their closed segments pinned by hard links, hashed, and written down.
+"""Makes a plan: selects the log partitions that are due, pins their closed segments by hard links, and hashes them.
 
-A pin keeps the very file: whatever becomes of the live name, the job reads what was planned, and removing the live name
-later costs the writer thread next to nothing, because the file itself goes with its last link. The plan is written
-last; pins without a plan are what a crash left, and go at the next start (`jobs.tidy`).
+A pin keeps the file: the job reads what was planned even after the live name is removed, and removing the live name
+costs the writer thread little, because the file is freed with its last link. The plan is written last; pins without a
+plan are left by a crash, and removed at the next start (`jobs.tidy`).
 
-`view_of` takes the facts of an open log, in any thread, without touching the disk; the rest reads files and belongs
-into a child process. When a partition is due, and how far it may be cleaned, says `eligibility.py`.
+Planning reads files and runs in a child process. `eligibility.py` decides which partitions are due and how far they may
+be compacted, from facts of the open logs.
 """
 
 from __future__ import annotations
@@ -16,26 +16,22 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, bounded, cleanable, dirtiest_first
+from coordinator.compaction.eligibility import Cleanable, Lags, LogFacts, bounded, cleanable, dirtiest_first
 from coordinator.compaction.jobs import open_jobs
-from coordinator.compaction.plan import InputSegment, JobDir, Json, PartitionPlan, Plan, PlanError, jobs_dir
+from coordinator.compaction.plan import InputSegment, JobDir, PartitionPlan, Plan, PlanError, jobs_dir
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.log.fs import FileSystem, remove_directory, write_atomically
 from coordinator.storage.log.swap import AtStep, fingerprint, no_step
 
-if TYPE_CHECKING:
-    from coordinator.storage.log.log import Log
-
 NO_LINKS: Final = frozenset({errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EACCES})
 
 
 class PlanningStep(StrEnum):
-    """What planning does to the disk, in order."""
+    """Changes of the disk while planning, in order. Tests stop at each of them."""
 
     DIRECTORY = "make a directory of the job"
     PIN = "pin an input"
@@ -45,32 +41,12 @@ class PlanningStep(StrEnum):
 
 
 class PlanningError(Exception):
-    """No plan can be made here. One sentence that says what to do."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedSegment(Json):
-    """A segment that nobody writes to any more, all of it settled."""
-
-    base_offset: int
-    next_offset: int
-    size_bytes: int
-    max_timestamp_ms: int  # -1: none
-    first_timestamp_ms: int  # the latest of its first batch; -1: none
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedLog(Json):
-    """The facts of an open log that a plan is made from."""
-
-    partition: int
-    closed: tuple[PlannedSegment, ...]  # from the log's first on
-    active_base_offset: int  # where the first segment begins that is not closed, or not settled
+    """No plan can be made. One sentence that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOptions:
-    """What a plan is made by, beside the facts of the logs."""
+    """The settings of a plan."""
 
     lags: Lags = field(default_factory=Lags)
     delete_retention_ms: int = 86_400_000
@@ -82,13 +58,13 @@ class PlanOptions:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A plan, and why partitions are not in it."""
+    """A plan, and the reasons why partitions are not in it."""
 
     plan: Plan | None
     reasons: dict[int, str]  # by partition, a clause each
 
     def sentence(self) -> str:
-        """For whoever asked."""
+        """Return the answer for the command and the log line."""
         if self.plan is not None:
             count = len(self.plan.partitions)
             size = sum(segment.size_bytes for part in self.plan.partitions for segment in part.inputs)
@@ -103,36 +79,14 @@ class Planned:
         return f"nothing to compact: {'; '.join(said)}"
 
 
-def view_of(partition: int, log: Log) -> PlannedLog:
-    """What is closed and settled of a log at this moment. Any thread; no system calls."""
-    segments = log.segments
-    high_watermark = log.high_watermark
-    closed = []
-    active_base_offset = segments[0].base_offset
-    for segment, successor in pairwise(segments):
-        if successor.base_offset > high_watermark:
-            break
-        active_base_offset = successor.base_offset
-        closed.append(
-            PlannedSegment(
-                segment.base_offset,
-                segment.next_offset,
-                segment.size_bytes,
-                segment.max_timestamp,
-                segment.first_timestamp,
-            )
-        )
-    return PlannedLog(partition, tuple(closed), active_base_offset)
-
-
 def survey(
-    fs: FileSystem, data_dir: Path, views: Sequence[PlannedLog], *, now_ms: int, options: PlanOptions
+    fs: FileSystem, data_dir: Path, views: Sequence[LogFacts], *, now_ms: int, options: PlanOptions
 ) -> dict[int, Cleanable]:
-    """By partition, what there would be to clean; for those who show it, or wait until it is worth it."""
+    """Return, by partition, what there is to compact."""
     checkpoints = read_checkpoint(fs, data_dir)
     return {
         view.partition: cleanable(
-            _facts(view),
+            view.closed,
             active_base_offset=view.active_base_offset,
             checkpoint=checkpoints.get(view.partition),
             lags=options.lags,
@@ -143,17 +97,10 @@ def survey(
     }
 
 
-def _facts(view: PlannedLog) -> list[ClosedSegment]:
-    return [
-        ClosedSegment(one.base_offset, one.size_bytes, one.max_timestamp_ms, one.first_timestamp_ms)
-        for one in view.closed
-    ]
-
-
 def make_plan(
     fs: FileSystem,
     data_dir: Path,
-    views: Sequence[PlannedLog],
+    views: Sequence[LogFacts],
     *,
     epoch: str,
     now_ms: int,
@@ -161,9 +108,9 @@ def make_plan(
     plan_id: str | None = None,
     at_step: AtStep = no_step,
 ) -> Planned:
-    """A plan for the partitions that are due and have no open plan, as far as `max_dirty_bytes` go; durable on return.
+    """Make a plan for the partitions that are due and have no open plan, up to `max_dirty_bytes`; durable on return.
 
-    PlanningError: pins are impossible here, or a segment is not what the view says. OSError as the disk gives it.
+    PlanningError: hard links are impossible here, or a segment is not what the facts say. OSError is passed on.
     """
     found = survey(fs, data_dir, views, now_ms=now_ms, options=options)
     busy = {
@@ -179,7 +126,7 @@ def make_plan(
     due = dirtiest_first([(number, one) for number, one in found.items() if number not in reasons], options.lags)
     if not due:
         return Planned(None, reasons)
-    due, left_bytes = bounded(due, {view.partition: _facts(view) for view in views}, options.max_dirty_bytes)
+    due, left_bytes = bounded(due, {view.partition: view.closed for view in views}, options.max_dirty_bytes)
     job = JobDir.of(data_dir, plan_id or new_plan_id(now_ms))
     by_partition = {view.partition: view for view in views}
     try:
@@ -210,12 +157,12 @@ def make_plan(
 
 
 def new_plan_id(now_ms: int) -> str:
-    """Sorts by time, and is never given twice."""
+    """Return a unique id; ids sort by time."""
     return f"{time.strftime('%Y%m%dT%H%M%S', time.gmtime(now_ms / 1000))}-{secrets.token_hex(4)}"
 
 
 def _reason(found: Cleanable, options: PlanOptions, partition: int, is_busy: bool) -> str:
-    """Why a partition is not due, as a clause; empty if it is."""
+    """Return why a partition is not planned, as a clause; empty if it is due."""
     if is_busy:
         return "an open plan has it already"
     if found.is_due(options.lags):
@@ -229,7 +176,7 @@ def _reason(found: Cleanable, options: PlanOptions, partition: int, is_busy: boo
 
 
 def _pin(
-    fs: FileSystem, data_dir: Path, job: JobDir, view: PlannedLog, clean_up_to: int, at_step: AtStep
+    fs: FileSystem, data_dir: Path, job: JobDir, view: LogFacts, clean_up_to: int, at_step: AtStep
 ) -> PartitionPlan:
     live, pins = offsets_log_dir(data_dir, view.partition), job.in_dir(view.partition)
     _make(fs, pins, at_step)
@@ -251,15 +198,16 @@ def _pin(
     at_step(PlanningStep.SYNC_PINS)
     fs.fsync_dir(pins)
     inputs = []
-    for segment, name in zip(segments, names, strict=True):
-        at_step(PlanningStep.HASH)
-        size_bytes, sha256 = fingerprint(fs, pins / name)
-        if size_bytes != segment.size_bytes:
-            raise PlanningError(f"{live / name} has {size_bytes} bytes, not {segment.size_bytes}; ask for a new plan")
-        inputs.append(InputSegment(name, size_bytes, sha256, segment.base_offset, segment.next_offset))
-    part = PartitionPlan(view.partition, clean_up_to, tuple(inputs))
     try:
-        return PartitionPlan.from_json(part.to_json())
+        for segment, name in zip(segments, names, strict=True):
+            at_step(PlanningStep.HASH)
+            size_bytes, sha256 = fingerprint(fs, pins / name)
+            if size_bytes != segment.size_bytes:
+                raise PlanningError(
+                    f"{live / name} has {size_bytes} bytes, not {segment.size_bytes}; ask for a new plan"
+                )
+            inputs.append(InputSegment(name, size_bytes, sha256, segment.base_offset, segment.next_offset))
+        return PartitionPlan(view.partition, clean_up_to, tuple(inputs))
     except PlanError as error:
         raise PlanningError(f"the segments of {live} do not fit together: {error}") from None
 

@@ -1,40 +1,13 @@
-"""What survives a compaction, and the bytes it survives in: the definition. No disk, no clock, no numpy.
+"""The rules of what survives a compaction, and the bytes it survives in. No disk, no clock, no numpy.
 
-A round cleans the closed segments of one log partition from its first on, all offsets below `clean_up_to`. It reads
-them twice. The first pass finds the newest offset of every key, and tells a `Survey` of the batches that have a
-producer; the `Round` that comes of it then judges each batch by itself, so the second pass may take segments in any
-order and on any machine. Whoever implements it (`plain`, `cleaner`, the two modes on Spark) asks here, and builds what
-it writes with `rewritten_batch` and `empty_batch`: that is why all of them give the same bytes.
+A round compacts the closed segments of one log partition from its first on, all offsets below `clean_up_to`. It reads
+them twice. The first pass finds the newest offset of every key, and adds the batches that have a producer to a
+`Survey`. The `Round` that results judges each batch by itself, so the second pass may take segments in any order and on
+any machine. Every implementation asks these functions and writes its batches with them, so all give the same bytes.
 
-The rules are those of Kafka's Cleaner, CleanedTransactionMetadata and MemoryRecords.filterTo (4.4), KIP-534 included:
-
-* A record stays if it is the newest of its key. Records without a key go. Keys are compared as bytes.
-* A tombstone stays too, until the horizon of its batch. The first round that keeps one sets the horizon: attribute
-  bit 6, and now + delete.retention.ms in place of the base timestamp; from then on it does not move.
-* Data of an aborted transaction goes, and its keys count for nothing. Markers are no records and have no keys.
-* A marker stays while any batch of its transaction was there when the round began. The first round that finds none
-  gives it a horizon, as if it were a tombstone; it goes when that is reached.
-* What loses all its records goes, but for the last batch of each producer (Kafka must know its sequence number) and
-  of the round (the end of the log must not move): of these the header stays, with a count of 0.
-* A batch that loses nothing and gets no horizon stays as it is, byte by byte.
-
-Where this differs from Kafka, and why (tests/conformance/live_cleaner.py holds the two against each other):
-
-1. Kafka knows from its transaction index, and its producers' state, what follows the last segment it cleans. We judge
-   from the inputs alone, or a job would not be a function of them. A transaction whose marker lies beyond them is
-   *undecided*: its batches stay as they are and replace nothing, and later tombstones of its keys stay, too. So a
-   transaction that hangs for ever does not stop compaction, as it does in Kafka. A producer's last batch is the last
-   of the inputs: at most one header more than Kafka keeps, until the next round. Idle producers are forgotten after
-   `PRODUCER_ID_EXPIRATION_MS`, by the clock of the plan.
-2. The keys of all inputs are collected, not only those behind the last round's end: nothing is remembered between
-   rounds. What survives is the same.
-3. A group of segments of which nothing is left gives no file. Kafka leaves an empty one, and merges it away later.
-4. Groups are bounded by bytes and by offsets, not by the size of their indexes, which the former bound anyway.
-5. Records are compressed by other implementations of the same codecs: other bytes, the same records.
-6. Kafka stops cleaning a partition when it finds a negative timestamp, sequence or epoch where none may be. They do
-   not concern us, and stay.
-7. The last batch of a round leaves its header, as in Kafka 4.0 to 4.3. Since 4.4 it does only where nothing follows in
-   the log (KAFKA-20452), which we cannot see: one header more, until the next round.
+The rules are those of Kafka's Cleaner, CleanedTransactionMetadata and MemoryRecords.filterTo (4.4, with KIP-534). They
+are listed in docs/compaction.md, the differences from Kafka in docs/differences.md; a test compares both
+(tests/conformance/live_cleaner.py).
 """
 
 from __future__ import annotations
@@ -48,7 +21,8 @@ from typing import Final, NamedTuple, Protocol, TypeVar
 import google_crc32c
 
 from protocol.compression import Codec, compress
-from protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, ControlType
+from protocol.primitives import zigzag
+from protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, ControlType, Record
 
 PRODUCER_ID_EXPIRATION_MS: Final = 86_400_000
 """Kafka's producer.id.expiration.ms: how long a producer that is silent keeps its last batch."""
@@ -69,7 +43,7 @@ _CHECKED: Final = struct.Struct(">hiqqqhii")  # from the attributes to the count
 
 
 class Fate(IntFlag):
-    """What a batch is besides a batch. Most are nothing of this."""
+    """Properties of a batch that decide what survives of it. Most batches have none."""
 
     ABORTED = 1  # data of a transaction that was aborted
     UNDECIDED = 2  # data of a transaction whose marker is not among the inputs
@@ -79,14 +53,14 @@ class Fate(IntFlag):
 
 @dataclass(slots=True)
 class _Producer:
-    """What Kafka's ProducerStateEntry knows, as far as it decides what stays."""
+    """The part of Kafka's ProducerStateEntry that decides which batches stay."""
 
     epoch: int
     last_data_offset: int = _NO_OFFSET
     last_timestamp_ms: int = _NO_TIMESTAMP
 
     def take(self, epoch: int, timestamp_ms: int) -> None:
-        if epoch != self.epoch:  # a new incarnation: the old one's sequence numbers are of no use
+        if epoch != self.epoch:  # a new incarnation: the sequence numbers of the old one are not needed
             self.epoch, self.last_data_offset = epoch, _NO_OFFSET
         self.last_timestamp_ms = timestamp_ms
 
@@ -103,11 +77,11 @@ class Survey:
 
     @staticmethod
     def concerns(header: BatchHeader) -> bool:
-        """Whether a batch has to be added. Leave the others out: in an offsets log that is nearly all."""
+        """Return whether a batch has to be added. Skip the others: in an offsets log that is nearly all."""
         return header.producer_id >= 0 or header.is_transactional or header.is_control
 
     def add(self, header: BatchHeader, marker: ControlType | None = None) -> None:
-        """The next batch of the log. `marker` is what the first record of a control batch says, if it has one."""
+        """Add the next batch of the log. `marker` is the type of a control batch's first record, if it has one."""
         producer_id = header.producer_id
         if header.is_control:
             self._add_control(header, marker)
@@ -134,12 +108,12 @@ class Survey:
                 self._fates.update(dict.fromkeys(batches, Fate.ABORTED))
 
     def round(self, *, now_ms: int, delete_retention_ms: int, clean_up_to: int) -> Round:
-        """How the second pass is to judge, but for `with_open_keys`."""
+        """Return the Round for the second pass; `with_open_keys` completes it."""
         fates = dict(self._fates)
         for batches in self._open.values():
             fates.update(dict.fromkeys(batches, Fate.UNDECIDED))
         for producer_id, producer in self._producers.items():
-            # One that is in a transaction never expires in Kafka; its last batch is undecided, and stays anyway.
+            # A producer in a transaction never expires in Kafka; its last batch is undecided, and stays anyway.
             if now_ms - producer.last_timestamp_ms < PRODUCER_ID_EXPIRATION_MS:
                 for base_offset in self._last_batches(producer_id, producer):
                     fates[base_offset] = fates.get(base_offset, Fate(0)) | Fate.LAST_OF_PRODUCER
@@ -157,7 +131,7 @@ class Survey:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What decides besides the batch itself. Small, but for logs full of transactions; may be sent to workers."""
+    """The facts that decide besides the batch itself. Small, but for logs full of transactions; sent to workers."""
 
     now_ms: int
     delete_retention_ms: int
@@ -169,36 +143,36 @@ class Round:
         return self.fates.get(header.base_offset, Fate(0))
 
     def counts_keys(self, header: BatchHeader) -> bool:
-        """First pass: whether the records of a batch replace older ones of their keys."""
+        """First pass: return whether the records of a batch supersede older ones of their keys."""
         return not header.is_control and not self.fate(header) & (Fate.ABORTED | Fate.UNDECIDED)
 
     def keeps_verbatim(self, header: BatchHeader) -> bool:
-        """Whether a batch stays as it is whatever it holds: nobody knows yet what it will mean."""
+        """Return whether a batch stays as it is whatever it holds: its transaction is undecided."""
         return Fate.UNDECIDED in self.fate(header)
 
     def drops_records(self, header: BatchHeader) -> bool:
-        """Whether all records of a batch go, without a look at them."""
+        """Return whether all records of a batch are removed, without decoding them."""
         if header.is_control:
             return Fate.DONE in self.fate(header) and self.horizon_is_reached(header)
         return Fate.ABORTED in self.fate(header)
 
     def keeps_empty(self, header: BatchHeader) -> bool:
-        """Whether the header of a batch stays when its records are gone."""
+        """Return whether the header of a batch stays when its records are removed."""
         return Fate.LAST_OF_PRODUCER in self.fate(header) or header.last_offset + 1 == self.clean_up_to
 
     def with_open_keys(self, open_keys: Mapping[bytes, int]) -> Round:
-        """The same with the keys of undecided records (`keeps_verbatim`), each with its first offset. Mostly none."""
+        """Return a copy with the keys of undecided records (`keeps_verbatim`), each with its first offset."""
         return replace(self, open_keys=open_keys)
 
     def keeps_record(self, header: BatchHeader, key: bytes, offset: int, *, newest: int, has_value: bool) -> bool:
-        """Whether a record with a key stays: `newest` is the offset of its key's newest record (-1: none counts).
+        """Return whether a record with a key stays. `newest` is the offset of its key's newest record (-1: none).
 
-        For batches that are neither dropped nor kept whole. Of control batches every record stays.
+        For batches that are neither dropped nor kept whole. Every record of a control batch stays.
         """
         if has_value:
             return offset >= newest
         if self.open_keys and offset > self.open_keys.get(key, offset):
-            return True  # the transaction may be committed yet, and must find that its offset was deleted
+            return True  # if the transaction is committed, its offset must be found deleted
         return offset >= newest and not self.horizon_is_reached(header)
 
     def horizon_is_reached(self, header: BatchHeader) -> bool:
@@ -206,13 +180,13 @@ class Round:
         return horizon_ms is not None and horizon_ms <= self.now_ms
 
     def new_horizon_ms(self, header: BatchHeader, *, keeps_tombstone: bool) -> int | None:
-        """The horizon that a batch gets in this round; None if it needs none, or has one."""
+        """Return the horizon that a batch gets in this round; None if it needs none, or has one."""
         starts = keeps_tombstone or (header.is_control and Fate.DONE in self.fate(header))
         return self.now_ms + self.delete_retention_ms if starts and horizon_of(header) is None else None
 
 
 def horizon_of(header: BatchHeader) -> int | None:
-    """When the tombstones of a batch, or a marker, may go (KIP-534): it stands where the base timestamp was."""
+    """Return when the tombstones of a batch, or a marker, may be removed (KIP-534); stored as the base timestamp."""
     return header.base_timestamp if header.attributes & _HORIZON else None
 
 
@@ -220,7 +194,7 @@ def horizon_of(header: BatchHeader) -> int | None:
 
 
 class Times(NamedTuple):
-    """The times of a batch that is written anew. Timestamp deltas of its records count from `base_ms`."""
+    """The times of a rewritten batch. Timestamp deltas of its records count from `base_ms`."""
 
     base_ms: int
     max_ms: int
@@ -228,10 +202,10 @@ class Times(NamedTuple):
 
 
 def new_times(header: BatchHeader, timestamps_ms: Sequence[int], new_horizon_ms: int | None) -> Times:
-    """The times of what is left of a batch, from the timestamps of the records that are (at least one), in order.
+    """Return the times of a rewritten batch, from the timestamps of its surviving records (at least one), in order.
 
     The base is the horizon, the old one or the new, or the first of these timestamps; the latest of them is the
-    batch's. Where the log's time counts (log append time), all of them are the batch's latest, and that stays.
+    batch's. With log append time all of them are the batch's latest, and that stays.
     """
     horizon_ms = horizon_of(header) if new_horizon_ms is None else new_horizon_ms
     if header.has_log_append_time:
@@ -244,9 +218,9 @@ def new_times(header: BatchHeader, timestamps_ms: Sequence[int], new_horizon_ms:
 
 
 def rewritten_batch(header: BatchHeader, records: bytes, count: int, times: Times) -> bytes:
-    """What is left of a batch: its header with new times, and `count` records, which have their new deltas already.
+    """Return a batch with new times and `count` surviving records, which are encoded with their new deltas already.
 
-    Offsets stay where they were, the last one too, whatever was dropped; so do producer, epoch and sequence number.
+    The offsets stay, the last one too, whatever was removed; so do producer, epoch and sequence number.
     """
     attributes = header.attributes & _KEPT_ATTRIBUTES | (_HORIZON if times.is_horizon else 0)
     if header.codec != Codec.NONE:
@@ -255,7 +229,7 @@ def rewritten_batch(header: BatchHeader, records: bytes, count: int, times: Time
 
 
 def empty_batch(header: BatchHeader) -> bytes:
-    """The header alone of a batch that lost all its records: offsets, producer and latest time stay."""
+    """Return the header alone of a batch that lost all its records: offsets, producer and latest time stay."""
     attributes = header.attributes & _KEPT_ATTRIBUTES & ~_CODEC
     return _batch(header, attributes, _NO_TIMESTAMP, header.max_timestamp, 0, b"")
 
@@ -277,6 +251,20 @@ def _batch(header: BatchHeader, attributes: int, base_ms: int, max_ms: int, coun
     return b"".join((prefix, checked, records))
 
 
+def encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
+    """Return a record as every client writes it: lengths in as few bytes as they need, no attributes."""
+    parts = [b"\0", zigzag(timestamp_delta), zigzag(offset_delta), _nullable(record.key), _nullable(record.value)]
+    parts.append(zigzag(len(record.headers)))
+    for name, value in record.headers:
+        parts += (_nullable(name.encode()), _nullable(value))
+    body = b"".join(parts)
+    return zigzag(len(body)) + body
+
+
+def _nullable(data: bytes | None) -> bytes:
+    return zigzag(-1) if data is None else zigzag(len(data)) + data
+
+
 # --- the files --------------------------------------------------------------------------------------------------------
 
 
@@ -293,10 +281,10 @@ SegmentT = TypeVar("SegmentT", bound=Sized)
 
 
 def group_segments(inputs: Sequence[SegmentT], segment_bytes: int, clean_up_to: int) -> list[tuple[SegmentT, ...]]:
-    """Which adjacent inputs become one output: as many as fit, by their sizes before cleaning.
+    """Group adjacent inputs that become one output: as many as fit, by their sizes before compaction.
 
-    The output has the name of the first. Kafka's Cleaner.groupSegmentsBySize: a segment too large already stays alone,
-    and the end of a segment is taken to be the beginning of the next.
+    The output has the name of the first. Source: Kafka's Cleaner.groupSegmentsBySize. A segment that is too large
+    already stays alone; the end of a segment is taken to be the beginning of the next.
     """
     groups: list[list[SegmentT]] = []
     size_bytes = 0

@@ -1,12 +1,11 @@
-"""The second pass over one segment: what is left of each batch, given the offsets that survive.
+"""The second pass over one segment: writes what is left of each batch, given the offsets that survive.
 
-A batch none of whose records survives is not even decoded, and after a while of commits that is most of them. One
-that loses nothing is copied as it stands, together with its neighbours. In between, the records that stay are cut out
-and put behind a new header: as long as timestamps count from where they did, and every number is written as short as
-it can be, their bytes need not change. All else is taken to pieces and put together one record at a time, as `plain`
-does it: tombstones that get their horizon, markers that get theirs, records with headers.
+A batch without survivors is not decoded; in a log of commits that is most of them. A batch that loses nothing is copied
+together with its neighbours. Otherwise the surviving records are cut out and put behind a new header: their bytes need
+not change as long as the base timestamp stays and every varint has its shortest form. All else is decoded and encoded
+one record at a time: tombstones and markers that get a delete horizon, records with headers.
 
-What becomes of a batch, and its bytes, are said by `rules`; here it is only found which batches can be treated alike.
+`rules` decides what becomes of a batch, and its bytes; this module only groups batches that can be treated alike.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ import google_crc32c
 import numpy as np
 import numpy.typing as npt
 
-from coordinator.columnar.batches import Batches, Int64s
+from coordinator.columnar.batches import HEADER, Batches, Int64s
 from coordinator.columnar.kernel import Records
-from coordinator.compaction.plain import InputError, encode_record
-from coordinator.compaction.rules import Fate, Round, empty_batch, new_times, rewritten_batch
+from coordinator.compaction.plan import InputError
+from coordinator.compaction.rules import Fate, Round, empty_batch, encode_record, new_times, rewritten_batch
 from coordinator.compaction.segment_scan import STRETCH_BYTES, Mask, records_of, stretches
 from protocol.compression import Codec, compress
 from protocol.errors import ProtocolError
@@ -33,30 +32,18 @@ from protocol.record_batch import HEADER_BYTES, LENGTH_END, MAGIC, BatchHeader, 
 
 Part: TypeAlias = bytes | memoryview
 
-_KEPT_ATTRIBUTES: Final = 0x7F  # as `rules` has it, and the horizon, which moves only where `rules` does the writing
+_KEPT_ATTRIBUTES: Final = 0x7F  # those of `rules`, and the horizon: batches that get a new one are written by `rules`
 _NO_TIMESTAMP: Final = -1
 _NULL: Final = 1  # the varint of -1
 _VARINT_STEPS: Final = tuple(np.uint64(1 << bits) for bits in range(7, 64, 7))
-_PREFIX: Final = np.dtype(
-    [("base_offset", ">i8"), ("length", ">i4"), ("leader_epoch", ">i4"), ("magic", "i1"), ("crc", ">u4")]
-)
-_CHECKED: Final = np.dtype(
-    [
-        ("attributes", ">i2"),
-        ("last_offset_delta", ">i4"),
-        ("base_timestamp", ">i8"),
-        ("max_timestamp", ">i8"),
-        ("producer_id", ">i8"),
-        ("producer_epoch", ">i2"),
-        ("base_sequence", ">i4"),
-        ("count", ">i4"),
-    ]
-)
+_FIELDS: Final = [(name, HEADER[name]) for name in HEADER.names or ()]
+_PREFIX: Final = np.dtype(_FIELDS[:5])
+_CHECKED: Final = np.dtype(_FIELDS[5:])  # from the attributes on: covered by the checksum
 
 
 @dataclass(slots=True)
 class Rewritten:
-    """What is left of some batches in a row: bytes to write one behind the other, and what they are."""
+    """The survivors of some neighbouring batches: bytes to write one behind the other, and their facts."""
 
     parts: list[Part]
     batches: int
@@ -68,22 +55,22 @@ class Rewritten:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What happens to each of some batches; one element per batch."""
+    """The outcome of each of some batches; one element per batch."""
 
     batches: Batches
     verbatim: Mask
     kept: Int64s  # records that stay
     max_timestamp: Int64s
-    written: dict[int, list[Part]] = field(default_factory=dict)  # by index: what is neither verbatim nor gone
+    written: dict[int, list[Part]] = field(default_factory=dict)  # by index: batches neither verbatim nor removed
 
 
 def rewrite_segment(
     data: bytes, batches: Batches, round_: Round, survivors: Int64s, counts: Counter[str], path: Path
 ) -> Iterator[Rewritten]:
-    """What stays of a segment, stretch by stretch; nothing where nothing stays.
+    """Yield the surviving bytes of a segment, one stretch at a time; nothing for a stretch without survivors.
 
-    `survivors` ascend: of each key, the offset of its newest record, as far as they lie in this segment; `round_` has
-    the fates of its batches. `counts` has the names of `CleanStats`. InputError: a survivor is not there.
+    `survivors` ascend: the offset of each key's newest record, as far as they lie in this segment. `round_` has the
+    fates of its batches. `counts` has the names of `CompactionStats`. InputError: a survivor is not there.
     """
     for stretch in stretches(batches, STRETCH_BYTES):
         low, high = np.searchsorted(survivors, (stretch.base_offset[0], stretch.last_offset[-1] + 1)).tolist()
@@ -119,7 +106,7 @@ def _outcome(
 
     hits = np.searchsorted(survivors, batches.last_offset, "right") - np.searchsorted(survivors, batches.base_offset)
     looked_at = hits > 0
-    if round_.open_keys:  # tombstones stay behind them that nothing else would keep
+    if round_.open_keys:  # tombstones behind an undecided record of their key stay, even superseded ones
         looked_at |= batches.last_offset > min(round_.open_keys.values())
     decoded = np.flatnonzero((~is_control & ~aborted & looked_at) | undecided)
     if len(decoded):
@@ -145,7 +132,7 @@ def _fates(batches: Batches, round_: Round) -> npt.NDArray[np.int64]:
 
 
 def _end_marker(data: bytes, outcome: _Outcome, index: int, round_: Round, path: Path) -> None:
-    """A control batch of whose transaction nothing is left: it goes, or gets the time at which it will."""
+    """Handle a control batch of whose transaction nothing is left: remove it, or set its delete horizon."""
     position = int(outcome.batches.position[index])
     header = read_header(data, position)
     if round_.drops_records(header):
@@ -166,7 +153,7 @@ def _keep_records(
     counts: Counter[str],
     path: Path,
 ) -> None:
-    """Decide about the batches at the indexes `decoded`, in which records survive or which stay as they are."""
+    """Handle the batches at the indexes `decoded`, in which records survive or which stay as they are."""
     batches = outcome.batches[decoded]
     records = records_of(data, batches, path)
     where = np.searchsorted(records.offset, survivors)
@@ -208,7 +195,7 @@ def _keep_records(
 
 
 def _behind_open_keys(records: Records, tombstones: Mask, round_: Round) -> Mask:
-    """Which tombstones follow an undecided record of their key: it may be committed yet. One per record."""
+    """Return a mask of the tombstones that follow an undecided record of their key, which may still be committed."""
     stays = np.zeros(len(records), np.bool_)
     which = np.flatnonzero(tombstones & (records.key_len >= 0))
     for number, key, offset in zip(
@@ -219,7 +206,7 @@ def _behind_open_keys(records: Records, tombstones: Mask, round_: Round) -> Mask
 
 
 def _keeps_its_bytes(data: bytes, batches: Batches, records: Records, keeps: Mask) -> Mask:
-    """Of which batches the records that stay are, byte by byte, what would be written for them. One per batch."""
+    """Return a mask of the batches whose surviving records already have the bytes that would be written for them."""
     which = np.flatnonzero(keeps)
     of = records.batch[which]
     delta = records.timestamp[which] - batches.base_timestamp[of]
@@ -243,7 +230,7 @@ def _keeps_its_bytes(data: bytes, batches: Batches, records: Records, keeps: Mas
 
 
 def _varint_size(numbers: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> Int64s:
-    """How many bytes the zigzag varint of each number takes."""
+    """Return the number of bytes of each number's zigzag varint."""
     wide = numbers.astype(np.int64)
     raw = ((wide << 1) ^ (wide >> 63)).view(np.uint64)
     size = np.ones(len(raw), np.int64)
@@ -258,7 +245,7 @@ def _varint_size(numbers: npt.NDArray[np.int64] | npt.NDArray[np.int32]) -> Int6
 def _cut_out(
     outcome: _Outcome, decoded: Int64s, batches: Batches, records: Records, keeps: Mask, which: Int64s
 ) -> None:
-    """Write the batches at the indexes `which`: new headers, and the records that stay as they are."""
+    """Write the batches at the indexes `which`: new headers, and the bytes of the records that stay."""
     some = batches[which]
     kept = np.flatnonzero(keeps)
     count = np.bincount(records.batch[kept], minlength=len(batches))[which]
@@ -295,7 +282,7 @@ def _cut_out(
 
 
 def _rebuild(outcome: _Outcome, index: int, header: BatchHeader, records: list[Record], round_: Round) -> None:
-    """Write a batch anew from the records that stay, at least one."""
+    """Encode a batch from the records that stay, at least one."""
     horizon_ms = round_.new_horizon_ms(header, keeps_tombstone=any(record.value is None for record in records))
     times = new_times(header, [record.timestamp_ms for record in records], horizon_ms)
     body = b"".join(
@@ -314,7 +301,7 @@ def _plain_records(data: bytes, position: int, header: BatchHeader, path: Path) 
 
 
 def _assembled(data: bytes, outcome: _Outcome) -> Rewritten | None:
-    """All that stays, in the order of the log; neighbours that stay as they are become one part."""
+    """Return all that stays, in log order; neighbours that stay as they are become one part."""
     batches = outcome.batches
     same = np.flatnonzero(outcome.verbatim)
     parts: dict[int, list[Part]] = outcome.written

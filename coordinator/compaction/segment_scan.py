@@ -1,12 +1,11 @@
-"""The first pass over one segment: is it what the plan names, which keys does it hold, what must others know of it.
+"""The first pass over one segment: verifies it, and finds the newest record of each key and the batches of producers.
 
-Of every key only the newest record counts, so only that one leaves the segment: an offsets log repeats its keys, and
-what is left is a few percent of it. Data of transactions that were aborted here counts for nothing. That of a
-transaction still open at the end of the segment is kept apart, by producer: what becomes of it is decided when all
-segments have been scanned, and only then does it take part or not.
+Only the newest record of every key matters, so only its offset leaves the segment: an offsets log repeats its keys, and
+a few percent remain. Data of transactions that were aborted here is ignored. Data of a transaction that is open at the
+end of the segment is kept apart, by producer, until all segments have been scanned and its marker is known.
 
-The work is done in stretches of some megabytes, so that memory does not follow the size of a segment, let alone of
-the log. Every byte is held against the plan's SHA-256, every batch against its own CRC-32C.
+The work is done in stretches of some megabytes, so that the memory for columns does not grow with the segment. Every
+byte is verified by the plan's SHA-256, every batch by its own CRC-32C.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ import pyarrow as pa
 from coordinator.columnar.batches import Batches, CorruptBatchError, Int64s, read_batches
 from coordinator.columnar.kernel import Records, array_of, numbers_of, read_records
 from coordinator.compaction.boundaries import SurveyedBatch, digest, open_at_end, surveyed
-from coordinator.compaction.plain import InputError
-from coordinator.compaction.plan import InputSegment
+from coordinator.compaction.plan import InputError, InputSegment
 from coordinator.compaction.rules import Fate
 from protocol.errors import ProtocolError
 from protocol.record_batch import ControlType, Record, control_type, read_header
 
-STRETCH_BYTES: Final = 16 << 20  # of a segment, whose records are columns at the same time
+STRETCH_BYTES: Final = 16 << 20  # of a segment, whose records are decoded at the same time
 _MAX_BINARY_BYTES: Final = 2**31 - 1  # of an Arrow column with offsets of four bytes
 _CONTROL_TYPE_BYTES: Final = 4  # version and type, two bytes each
 
@@ -55,7 +53,7 @@ class Newest:
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """The keys of a transaction that is open at the end of a segment, as far as it lies in it."""
+    """The keys, in one segment, of a transaction that is open at the end of that segment."""
 
     first_batch: int  # base offset
     newest: Newest
@@ -64,19 +62,19 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What one segment contributes."""
+    """The result of the scan of one segment."""
 
-    newest: Newest  # of what is decided
+    newest: Newest  # of records outside open transactions
     pending: dict[int, OpenTransaction] = field(default_factory=dict)  # by producer
-    events: list[SurveyedBatch] = field(default_factory=list)  # a digest: what the partition's Survey must be told
+    events: list[SurveyedBatch] = field(default_factory=list)  # the digest for the partition's Survey
 
     def without_newest(self) -> Self:
-        """The rest, once the keys are somewhere else."""
+        """Return a copy without the keys."""
         return replace(self, newest=Newest.none())
 
 
 def scan_segment(segment: InputSegment, path: Path) -> Scan:
-    """Read a segment once. InputError: it is not the file of the plan, or damaged. OSError: it cannot be read."""
+    """Scan a segment. InputError: it is not the file of the plan, or damaged. OSError: it cannot be read."""
     data = read_planned(segment, path, verify=True)
     batches = batches_of(data, path, verify_crc=True)
     events = events_of(data, batches, path)
@@ -103,7 +101,7 @@ def _pending(data: bytes, batches: Batches, path: Path) -> OpenTransaction:
 
 
 def read_planned(segment: InputSegment, path: Path, *, verify: bool) -> bytes:
-    """The segment's bytes. InputError unless they are those that were planned; the hash only where `verify` says so."""
+    """Return the segment's bytes. InputError unless they are those of the plan; `verify` compares the hash too."""
     data = path.read_bytes()
     if len(data) != segment.size_bytes or (verify and hashlib.sha256(data).hexdigest() != segment.sha256):
         raise InputError(f"{path.name} is not the file that the plan names; make a new plan")
@@ -111,7 +109,7 @@ def read_planned(segment: InputSegment, path: Path, *, verify: bool) -> bytes:
 
 
 def batches_of(data: bytes, path: Path, *, verify_crc: bool) -> Batches:
-    """All batches of a segment, which has nothing else. InputError where it has."""
+    """Return all batches of a segment. InputError if it has anything else."""
     try:
         batches, _ = read_batches(data, path=path, verify_crc=verify_crc)
     except CorruptBatchError as error:
@@ -123,7 +121,7 @@ def batches_of(data: bytes, path: Path, *, verify_crc: bool) -> Batches:
 
 
 def records_of(data: bytes, batches: Batches, path: Path) -> Records:
-    """`kernel.read_records`, with an InputError where a record is damaged."""
+    """Return the records of some batches, by `kernel.read_records`. InputError: a record is damaged."""
     try:
         return read_records(data, batches, path=path)
     except CorruptBatchError as error:
@@ -135,7 +133,7 @@ def _damaged(path: Path, error: CorruptBatchError) -> InputError:
 
 
 def events_of(data: bytes, batches: Batches, path: Path) -> list[SurveyedBatch]:
-    """The batches that concern a Survey, with what the control batches say. In most segments there are none."""
+    """Return the batches that a Survey needs, with the types of control batches. Most segments have none."""
     concerned = (batches.producer_id >= 0) | batches.is_transactional | batches.is_control
     if not concerned.any():
         return []
@@ -148,7 +146,7 @@ def events_of(data: bytes, batches: Batches, path: Path) -> list[SurveyedBatch]:
 
 
 def _markers(data: bytes, batches: Batches, which: Int64s, path: Path) -> dict[int, ControlType]:
-    """What the first record of each of these control batches says, by the index of the batch."""
+    """Return the type of the first record of each of these control batches, by the index of the batch."""
     if not len(which):
         return {}
     records = records_of(data, batches[which], path)
@@ -169,7 +167,7 @@ def _begins_at(batches: Batches, base_offsets: Sequence[int]) -> Mask:
 
 
 def newest_of(data: bytes, batches: Batches, path: Path) -> Newest:
-    """The newest record of each key in some batches of a segment."""
+    """Return the newest record of each key in some batches of a segment."""
     found = Newest.none()
     for stretch in stretches(batches, STRETCH_BYTES):
         records = records_of(data, stretch, path)
@@ -180,7 +178,7 @@ def newest_of(data: bytes, batches: Batches, path: Path) -> Newest:
 
 
 def stretches(batches: Batches, limit_bytes: int) -> Iterator[Batches]:
-    """The batches in pieces of some bytes each, a larger batch alone. Compressed ones count for more than they take."""
+    """Yield pieces of at most `limit_bytes`, a larger batch alone. A compressed batch counts four times its size."""
     if not len(batches):
         return
     weight = np.where(batches.codec == 0, batches.size, batches.size * 4).astype(np.int64)
@@ -191,7 +189,7 @@ def stretches(batches: Batches, limit_bytes: int) -> Iterator[Batches]:
 
 
 def merged(parts: Iterable[Newest]) -> Newest:
-    """The newest of each key among all of these, in whatever order they come."""
+    """Return the newest record of each key among all of these, which may come in any order."""
     some = [part for part in parts if len(part)]
     if len(some) < 2:
         return some[0] if some else Newest.none()
@@ -206,7 +204,7 @@ def merged(parts: Iterable[Newest]) -> Newest:
 
 
 def _distinct(keys: pa.BinaryArray, offsets: Int64s) -> Newest:
-    """Each key once, with the last of its offsets. They ascend, at least those of one key."""
+    """Return each key once, with the last of its offsets. The offsets of one key ascend."""
     coded = keys.dictionary_encode()
     newest = np.empty(len(coded.dictionary), np.int64)
     newest[numbers_of(coded.indices)] = offsets  # where one place is written twice, the last stands

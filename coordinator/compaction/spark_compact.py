@@ -1,19 +1,18 @@
-"""The compaction job: a plan and its pinned inputs in, cleaned segments and a manifest out, with Spark doing the work.
+"""The compaction job: reads a plan and its pinned inputs, writes compacted segments and a manifest, with Spark.
 
-Two modes give the same files. `partition`: one task cleans one log partition, nothing is shuffled; for logs whose keys
-fit into a worker's memory, and that have partitions enough to keep every core busy. `distributed`: a task for each
-stretch of segments finds the newest record of each of its keys, Spark finds the newest of all, and a task for each
-group of segments writes what survives in it. Keys and offsets are shuffled, values never; memory follows the size of a
-segment and not that of the log. A third, `single`, is the same work without Spark, for the day when there is none.
+The modes give the same files. `partition`: one task compacts one log partition, nothing is shuffled; for logs whose
+keys fit into a worker's memory, with enough partitions to keep every core busy. `distributed`: a task for each stretch
+of segments finds the newest record of each of its keys, Spark finds the newest of all, and a task for each group of
+segments writes what survives in it. Keys and offsets are shuffled, values never; memory depends on the size of a
+segment, not of the log. `single`: the same work in this process, without Spark.
 
 A job is a function of its plan: run twice, it does nothing the second time; run twice at once, both write the same
-bytes into files of different names, and one manifest. The manifest comes last, from the driver. A partition that
-cannot be cleaned is named in it and does not stop the others. Only DataFrames are used here, no RDD.
+bytes into files of different names, and one manifest. The driver writes the manifest last. A partition that cannot be
+compacted is named in it and does not stop the others. Only DataFrames are used here, no RDD.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,11 +22,21 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import msgspec
+
 from coordinator.compaction import jobs, spark_tasks
 from coordinator.compaction.boundaries import is_exact
-from coordinator.compaction.cleaner import add_open_keys, failed, resolved, result_of, sync_directory
-from coordinator.compaction.plain import InputError
-from coordinator.compaction.plan import InputSegment, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
+from coordinator.compaction.column_compaction import add_open_keys, failed, resolved, result_of, sync_directory
+from coordinator.compaction.plan import (
+    InputError,
+    InputSegment,
+    JobDir,
+    Manifest,
+    PartitionPlan,
+    PartitionResult,
+    Plan,
+    PlanError,
+)
 from coordinator.compaction.rules import Fate, Round, group_segments
 from coordinator.compaction.spark_tasks import (
     CANDIDATES_DDL,
@@ -44,16 +53,16 @@ if TYPE_CHECKING:
 
 JOB_VERSION: Final = "1"
 
-# What one core does in a second, and what the distributed mode costs before it begins: measured (docs/compaction.md).
+# Throughput of one core in each mode, and the fixed cost of the distributed mode: measured (docs/compaction.md).
 PARTITION_BYTES_S: Final = 150_000_000
 DISTRIBUTED_BYTES_S: Final = 110_000_000
 DISTRIBUTED_START_S: Final = 0.8
 PARTITION_MODE_BYTES: Final = 1 << 30
-"""The largest log partition that one task takes whole: if no key repeats, all of its keys are in memory."""
+"""The largest log partition that one task takes: if no key repeats, all of its keys are in memory."""
 
 _KEYS_PER_SHUFFLE_TASK: Final = 1_000_000
-_SCAN_BYTES: Final = 32 << 20  # of small segments that one task scans together: a fifth of a second
-_TASKS_PER_CORE: Final = 3  # at least, as far as there are segments: they differ in what is in them
+_SCAN_BYTES: Final = 32 << 20  # of small segments that one task scans together: about 0.2 s of work
+_TASKS_PER_CORE: Final = 3  # at least, if there are enough segments: their contents take different times
 
 
 class Mode(StrEnum):
@@ -64,31 +73,31 @@ class Mode(StrEnum):
 
 
 class JobError(Exception):
-    """The job cannot be run, or was for nothing. One sentence that says what to do."""
+    """The job cannot be run, or its outputs are not visible here. One sentence that says what to do."""
 
 
 class Watcher(Protocol):
-    """Whoever wants to see how a job gets on."""
+    """Observer of a job's progress."""
 
     def stage(self, name: str, tasks: int) -> None: ...
 
     def advance(self) -> None:
-        """A task is done; only where the driver hears of it at once."""
+        """Note that a task has ended; called only where the driver learns of it at once."""
 
 
 @dataclass(slots=True)
 class Report:
-    """What a job did, for people; the manifest is what counts."""
+    """Summary of a job for display; the manifest is the result."""
 
     manifest: Manifest
     was_done_before: bool = False
-    peak_rss_bytes: dict[str, int] = field(default_factory=dict)  # by stage: of the worker that held most
-    candidates: int = 0  # keys that the scans left over, of the distributed mode
+    peak_rss_bytes: dict[str, int] = field(default_factory=dict)  # by stage: the maximum of all workers
+    candidates: int = 0  # keys found by the scans of the distributed mode
 
 
 @dataclass(slots=True)
 class _Work:
-    """What the modes share while they run."""
+    """State that the modes share while they run."""
 
     job: JobDir
     plan: Plan
@@ -114,7 +123,7 @@ class _Work:
         return self.spark
 
     def collected(self, name: str, rows: DataFrame) -> dict[int, str]:
-        """What the tasks reported, by the number of the task."""
+        """Return the reports of the tasks, by the number of the task."""
         found: dict[int, str] = {}
         for number, text, peak in rows.collect():
             found[number] = text
@@ -122,7 +131,7 @@ class _Work:
         return found
 
     def each(self, name: str, count: int, act: Callable[[int], str]) -> list[str]:
-        """Run `act` on each number below `count`, every one in a task of its own."""
+        """Run `act` on each number below `count`, each in a task of its own; return the results in order."""
 
         def run(batches: Iterator[Any]) -> Iterator[Any]:
             spark_tasks.settle_worker()
@@ -139,10 +148,10 @@ class _Work:
 def run_job(
     job: JobDir, *, mode: Mode = Mode.AUTO, spark: SparkSession | None, now_ms: int, watcher: Watcher | None = None
 ) -> Report:
-    """Do what the plan in `job` says, and write the manifest. Does nothing if there is one already.
+    """Carry out the plan in `job`, and write the manifest. Does nothing if there is one already.
 
-    JobError: there is nothing to do here (any more), or the tasks worked elsewhere. Failures of partitions are in the
-    manifest; what Spark raises when a task failed too often is let through.
+    JobError: the plan is missing, settled or expired, or the outputs are not visible here. Failures of partitions are
+    in the manifest; what Spark raises when a task failed too often is passed on.
     """
     fs = RealFileSystem()
     try:
@@ -152,7 +161,7 @@ def run_job(
     except (PlanError, OSError) as error:
         raise JobError(f"{job.path} holds no work: {error}") from None
     if jobs.is_settled(fs, job):
-        raise JobError(f"what became of the plan {plan.id} is settled already; ask for a new one")
+        raise JobError(f"the plan {plan.id} is settled already; ask for a new one")
     if now_ms >= jobs.expires_ms(job, plan):
         raise JobError(f"the plan {plan.id} has expired; ask for a new one")
     if mode is Mode.AUTO:
@@ -171,7 +180,7 @@ def run_job(
                 partitions=tuple(results),
                 seconds={name: round(seconds, 3) for name, seconds in work.seconds.items()},
             )
-            if fs.exists(job.manifest):  # another run of this job was first: its files are as good as ours
+            if fs.exists(job.manifest):  # another run of this job was first; its files have the same bytes
                 return Report(jobs.read_manifest(fs, job), was_done_before=True)
             write_atomically(fs, job.manifest, manifest.to_bytes())
     finally:
@@ -187,7 +196,7 @@ def each_in_a_task(
 
 
 def choose_mode(plan: Plan, cores: int) -> Mode:
-    """The mode that takes less time on so many cores, as far as sizes tell, and whose memory is bounded."""
+    """Return the mode that takes less time on so many cores, estimated by sizes, and whose memory is bounded."""
     sizes = [_size(part) for part in plan.partitions]
     if max(sizes) > PARTITION_MODE_BYTES:
         return Mode.DISTRIBUTED
@@ -197,10 +206,10 @@ def choose_mode(plan: Plan, cores: int) -> Mode:
 
 
 def parallelism(spark: SparkSession | None) -> int:
-    """How many tasks run at once; 2 where that is not told (Spark Connect)."""
+    """Return how many tasks run at once; 2 where that is unknown (Spark Connect)."""
     try:
         return max(1, spark.sparkContext.defaultParallelism) if spark is not None else 1
-    except Exception:  # Connect raises an error of its own for everything that is the driver's
+    except Exception:  # Connect raises an error of its own for every attribute of the driver
         return 2
 
 
@@ -209,7 +218,7 @@ def _size(part: PartitionPlan) -> int:
 
 
 def _make_durable(job: JobDir, results: Sequence[PartitionResult]) -> None:
-    """See that the outputs are where this process can find them; their names are on the device on return."""
+    """Check that the outputs are visible to this process, and sync their names to the device."""
     for result in results:
         for output in result.outputs:
             path = job.output(output)
@@ -228,7 +237,7 @@ def _single(work: _Work) -> list[PartitionResult]:
     results = []
     with work.stage("clean", len(work.plan.partitions)):
         for part in work.plan.partitions:
-            results.append(_result(spark_tasks.clean(work.job, work.plan, part)))
+            results.append(_result(spark_tasks.compact(work.job, work.plan, part)))
             if work.watcher is not None:
                 work.watcher.advance()
     work.peak_rss_bytes["clean"] = spark_tasks.peak_rss_bytes()
@@ -241,15 +250,15 @@ def _partition(work: _Work) -> list[PartitionResult]:
 
 
 def _whole(work: _Work, parts: Sequence[PartitionPlan]) -> dict[int, PartitionResult]:
-    """Clean these partitions, each in one task; the largest begins first."""
+    """Compact these partitions, each in one task; the largest starts first."""
     job, plan = work.job, work.plan
     ordered = sorted(parts, key=_size, reverse=True)
-    texts = work.each("clean", len(ordered), lambda number: spark_tasks.clean(job, plan, ordered[number]))
+    texts = work.each("clean", len(ordered), lambda number: spark_tasks.compact(job, plan, ordered[number]))
     return {part.partition: _result(text) for part, text in zip(ordered, texts, strict=True)}
 
 
 def _result(text: str) -> PartitionResult:
-    return PartitionResult.from_json(json.loads(text))
+    return PartitionResult.from_bytes(text.encode())
 
 
 def _distributed(work: _Work) -> list[PartitionResult]:
@@ -291,12 +300,12 @@ def _groups(plan: Plan) -> list[OutputGroup]:
 
 
 def _scanned(work: _Work, groups: Sequence[OutputGroup]) -> dict[int, list[ScanReport]]:
-    """The first pass. By partition, what was found in each of its stretches, in their order."""
+    """Run the first pass; return, by partition, the reports of its stretches in their order."""
     job = work.job
     stretches = _stretches(groups, parallelism(work.session()))
     order = sorted(range(len(stretches)), key=lambda number: -stretches[number].size_bytes)
     texts = work.each("scan", len(order), lambda number: spark_tasks.scan(job, stretches[order[number]]))
-    found = {order[number]: ScanReport.from_text(text) for number, text in enumerate(texts)}
+    found = {order[number]: msgspec.json.decode(text, type=ScanReport) for number, text in enumerate(texts)}
     by_partition: dict[int, list[ScanReport]] = {}
     for number, stretch in enumerate(stretches):
         by_partition.setdefault(stretch.part.partition, []).append(found[number])
@@ -304,7 +313,7 @@ def _scanned(work: _Work, groups: Sequence[OutputGroup]) -> dict[int, list[ScanR
 
 
 def _stretches(groups: Sequence[OutputGroup], cores: int) -> list[ScanTask]:
-    """What one task scans: neighbours together, as far as that leaves enough tasks for all cores."""
+    """Divide the segments into tasks: neighbours together, as far as that leaves enough tasks for all cores."""
     total = sum(segment.size_bytes for group in groups for segment in group.segments)
     limit = min(_SCAN_BYTES, total // (_TASKS_PER_CORE * cores))
     found: list[list[tuple[OutputGroup, InputSegment]]] = []
@@ -321,7 +330,7 @@ def _stretches(groups: Sequence[OutputGroup], cores: int) -> list[ScanTask]:
 
 
 def _resolved(work: _Work, part: PartitionPlan, reports: Sequence[ScanReport]) -> tuple[list[Round], list[str]]:
-    """How to judge each segment of a partition, and the files with the keys that count."""
+    """Return the Round of each segment of a partition, and the files with the keys that count."""
     segments = [segment for report in reports for segment in report.segments]
     rounds = resolved(work.plan, part, [segment.events for segment in segments])
     scratch = spark_tasks.scratch_dir(work.job)
@@ -341,12 +350,12 @@ def _resolved(work: _Work, part: PartitionPlan, reports: Sequence[ScanReport]) -
 def _rewritten(
     work: _Work, groups: Sequence[OutputGroup], rounds: dict[int, list[Round]], files: Sequence[str]
 ) -> dict[int, PartitionResult]:
-    """The shuffle, and the second pass."""
+    """Run the shuffle and the second pass."""
     job = work.job
     judges = _by_group(groups, rounds)
     by_number = {group.number: group for group in groups}
 
-    def rewrite(key, table):  # type: ignore[no-untyped-def]  # Spark looks at annotations, and would want its own
+    def rewrite(key, table):  # type: ignore[no-untyped-def]  # Spark would interpret annotations
         spark_tasks.settle_worker()
         number = key[0].as_py()
         offsets = table.column("at").to_numpy()
@@ -356,7 +365,7 @@ def _rewritten(
 
     with work.stage("rewrite", len(groups)), _query_settings(work):
         spark = work.session()
-        # Every group comes by once without an offset: one of which nothing survives has batches to count, and markers.
+        # One row without an offset for every group: a group without survivors still has batches and markers to count.
         numbers = [group.number for group in groups]
         rows = every_group = spark.range(0, max(numbers) + 1, 1, 1).selectExpr("id AS grp", "-1L AS at")
         if len(numbers) <= max(numbers):
@@ -370,7 +379,7 @@ def _rewritten(
     parts: dict[int, PartitionPlan] = {}
     for group in groups:
         parts[group.part.partition] = group.part
-        found.setdefault(group.part.partition, []).append(GroupReport.from_text(texts[group.number]))
+        found.setdefault(group.part.partition, []).append(msgspec.json.decode(texts[group.number], type=GroupReport))
     results = {}
     for partition, reports in found.items():
         faults = [report.error for report in reports if report.error]
@@ -394,7 +403,7 @@ def _by_group(groups: Sequence[OutputGroup], rounds: dict[int, list[Round]]) -> 
 
 
 def _newest(spark: SparkSession, scratch: Path, files: Sequence[str]) -> DataFrame:
-    """Of every key, where its newest record is: the number of a group, and an offset counted from its first."""
+    """Return the place of every key's newest record: the number of a group, and an offset counted from its first."""
     from pyspark.sql import functions as sql
 
     bits, mask = spark_tasks.OFFSET_BITS, sql.lit(spark_tasks.OFFSET_MASK)
@@ -404,16 +413,16 @@ def _newest(spark: SparkSession, scratch: Path, files: Sequence[str]) -> DataFra
 
 
 def _unglobbed(path: str) -> str:
-    """A path that Spark takes as it stands, whatever the directories of a person are called."""
+    """Escape a path, so that Spark does not take characters in it for a glob pattern."""
     return "".join(f"\\{character}" if character in "\\*?[]{}" else character for character in path)
 
 
 @contextmanager
 def _query_settings(work: _Work) -> Iterator[None]:
-    """The number of shuffle partitions, for this query.
+    """Set the number of shuffle partitions, for this query.
 
-    Adaptive execution would look at the few megabytes that are shuffled, and merge the tasks that rewrite the log into
-    one; and it would list the candidates in a job of its own.
+    Adaptive execution is off: because only a few megabytes are shuffled, it would merge the tasks that rewrite the log
+    into one. The threshold keeps Spark from listing the candidates in a job of its own.
     """
     conf = work.session().conf
     cores = parallelism(work.session())

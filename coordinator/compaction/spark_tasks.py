@@ -1,30 +1,29 @@
-"""What a Spark worker does for compaction: three kinds of tasks, each an ordinary function, none of which knows Spark.
+"""The tasks of a Spark worker for compaction: three ordinary functions that do not use Spark.
 
-`clean` does one log partition from beginning to end. `scan` and `rewrite` are its two halves, for a stretch of
-segments, and for a group of them that becomes one file: between them lies the shuffle, which carries keys and offsets
-only. What a scan finds is written beside the job's outputs, as Parquet, and found there by Spark itself, so it does not
-pass through the driver, and a worker that dies later takes nothing with it.
+`compact` handles one log partition from beginning to end. `scan` and `rewrite` are its two halves, for a stretch of
+segments, and for a group of them that becomes one file; the shuffle between them carries keys and offsets only. A scan
+writes its keys as Parquet files beside the job's outputs, where Spark reads them: they do not pass through the driver,
+and they remain if the worker ends.
 
-An input that is bad is no reason to fail a task: it would be tried again in vain, and bring down the tasks of other
-partitions. It is reported as the sentence that the partition's result will carry. Names of files are random, so that a
-task run twice, or by two workers at a time, does no harm: only the files of the attempt that was heard of count.
+A bad input does not fail a task: Spark would retry it in vain, and then stop the tasks of other partitions. The error
+is reported and becomes the error of the partition's result. Names of files are random, so a task may run twice, even at
+the same time: only the files of the reported attempt are used.
 """
 
 from __future__ import annotations
 
 import gc
-import json
 import resource
 import secrets
 import sys
 import traceback
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
@@ -32,14 +31,12 @@ import pyarrow.parquet
 from coordinator.columnar.batches import Int64s
 from coordinator.columnar.kernel import array_of
 from coordinator.compaction.boundaries import SurveyedBatch
-from coordinator.compaction.cleaner import GroupWritten, clean_partition, failed, write_group
-from coordinator.compaction.plain import InputError
-from coordinator.compaction.plan import InputSegment, JobDir, OutputSegment, PartitionPlan, Plan
+from coordinator.compaction.column_compaction import GroupWritten, compact_partition, failed, write_group
+from coordinator.compaction.plan import InputError, InputSegment, JobDir, PartitionPlan, Plan
 from coordinator.compaction.rules import Round
 from coordinator.compaction.segment_scan import Newest, OpenTransaction, merged, scan_segment
-from protocol.record_batch import BatchHeader, ControlType
 
-OFFSET_BITS: Final = 32  # of a code: the rest is the number of a group
+OFFSET_BITS: Final = 32  # of a code, which has the number of a group above, and an offset below
 OFFSET_MASK: Final = (1 << OFFSET_BITS) - 1
 CANDIDATES: Final = pa.schema([("lp", pa.int32()), ("key", pa.binary()), ("code", pa.int64()), ("first", pa.int64())])
 CANDIDATES_DDL: Final = "lp int, key binary, code long"
@@ -61,7 +58,7 @@ class OutputGroup:
 
     @property
     def fits_a_code(self) -> bool:
-        """Whether an offset, counted from the first, can be told in a code. Kafka's indexes demand more."""
+        """Return whether all relative offsets fit into a code. The limit of Kafka's indexes is stricter."""
         return self.segments[-1].next_offset - self.base_offset <= OFFSET_MASK
 
 
@@ -79,7 +76,7 @@ class ScanTask:
 
 @dataclass(frozen=True, slots=True)
 class SegmentReport:
-    """What others must know of a scanned segment, beside its keys."""
+    """The batches of producers in a scanned segment."""
 
     events: tuple[SurveyedBatch, ...] = ()
     pending: dict[int, tuple[int, str]] = field(default_factory=dict)  # producer -> its first open batch, a file
@@ -87,89 +84,51 @@ class SegmentReport:
 
 @dataclass(frozen=True, slots=True)
 class ScanReport:
-    """What the driver hears of a scanned stretch. Files are in the job's scratch directory."""
+    """Report of a scanned stretch to the driver. Files are in the job's scratch directory."""
 
     candidates: str  # a file; empty where there are none
     keys: int
     segments: tuple[SegmentReport, ...] = ()
     error: str = ""
 
-    def to_text(self) -> str:
-        segments = [
-            ([[*event.header, event.marker] for event in each.events], list(each.pending.items()))
-            for each in self.segments
-        ]
-        return json.dumps([self.candidates, self.keys, segments, self.error])
-
-    @classmethod
-    def from_text(cls, text: str) -> ScanReport:
-        candidates, keys, segments, error = json.loads(text)
-        return cls(
-            candidates,
-            keys,
-            tuple(
-                SegmentReport(
-                    tuple(
-                        SurveyedBatch(BatchHeader(*numbers), None if marker is None else ControlType(marker))
-                        for *numbers, marker in events
-                    ),
-                    {producer_id: (first_batch, name) for producer_id, (first_batch, name) in pending},
-                )
-                for events, pending in segments
-            ),
-            error,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class GroupReport:
-    """What the driver hears of a rewritten group."""
+    """Report of a rewritten group to the driver."""
 
     written: GroupWritten
     survivors: int
     error: str = ""
 
-    def to_text(self) -> str:
-        output = self.written.output
-        return json.dumps(
-            [None if output is None else output.to_json(), self.written.counts, self.survivors, self.error]
-        )
-
-    @classmethod
-    def from_text(cls, text: str) -> GroupReport:
-        output, counts, survivors, error = json.loads(text)
-        made = None if output is None else OutputSegment.from_json(output)
-        return cls(GroupWritten(made, Counter(counts)), survivors, error)
-
 
 def scratch_dir(job: JobDir) -> Path:
-    """Where scans leave what they found; the driver removes it."""
+    """Return the directory for the files of scans; the driver removes it."""
     return job.path / "scratch"
 
 
 @cache
 def settle_worker() -> None:
-    """Once for each worker, when everything is imported: what is there now stays, and need not be looked at again.
+    """Exclude all imported objects from garbage collection, once for each worker.
 
-    Spark's Python workers collect garbage after every task, all of it; over pandas' hundred thousands of objects that
-    takes 40 ms, which is more than a small segment does.
+    Spark's Python workers run a full collection after every task; over the hundreds of thousands of objects of pandas
+    that takes 40 ms, longer than a small segment.
     """
     gc.freeze()
 
 
-def clean(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
-    """One log partition, whole. Returns its `PartitionResult` as text."""
+def compact(job: JobDir, plan: Plan, part: PartitionPlan) -> str:
+    """Compact one log partition. Return its `PartitionResult` as JSON."""
     try:
-        result = clean_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
+        result = compact_partition(plan, part, job.in_dir(part.partition), job.out_dir(part.partition))
     except Exception as error:
         result = failed(part, _unexpected(error))
     job.touch()
-    return json.dumps(result.to_json())
+    return result.to_bytes().decode()
 
 
 def scan(job: JobDir, stretch: ScanTask) -> str:
-    """Some neighbouring segments. Returns a `ScanReport` as text."""
-    return _reported(lambda: _scanned(job, stretch), lambda error: ScanReport("", 0, error=error)).to_text()
+    """Scan some neighbouring segments. Return a `ScanReport` as JSON."""
+    return _reported(lambda: _scanned(job, stretch), lambda error: ScanReport("", 0, error=error))
 
 
 def _scanned(job: JobDir, stretch: ScanTask) -> ScanReport:
@@ -191,7 +150,7 @@ def _scanned(job: JobDir, stretch: ScanTask) -> ScanReport:
 
 
 def _write_candidates(directory: Path, stretch: ScanTask, newest: Newest, first_offsets: Int64s | None = None) -> str:
-    """The name of a file with these keys, each with the code of its newest record; empty if there are none."""
+    """Write a file with these keys, each with the code of its newest record; return its name, "" without keys."""
     count = len(newest)
     if not count:
         return ""
@@ -210,7 +169,7 @@ def _write_candidates(directory: Path, stretch: ScanTask, newest: Newest, first_
 
 
 def _codes(stretch: ScanTask, offsets: Int64s) -> Int64s:
-    """Of each offset the group it lies in, and how far it is from the group's first."""
+    """Return a code for each offset: its group, and its distance from the group's first offset."""
     starts = np.array([segment.base_offset for _, segment in stretch.members], np.int64)
     numbers = np.array([group.number for group, _ in stretch.members], np.int64)
     bases = np.array([group.base_offset for group, _ in stretch.members], np.int64)
@@ -220,14 +179,14 @@ def _codes(stretch: ScanTask, offsets: Int64s) -> Int64s:
 
 
 def read_pending(path: Path, first_batch: int) -> OpenTransaction:
-    """The keys of a transaction, with the first offset of each, as a scan left them."""
+    """Read the keys of a transaction, with the first offset of each, from the file of a scan."""
     table = pyarrow.parquet.read_table(path).combine_chunks()
     first_offsets = table["first"].combine_chunks().to_numpy()
     return OpenTransaction(first_batch, Newest(table["key"].combine_chunks(), first_offsets), first_offsets)
 
 
 def rewrite(job: JobDir, group: OutputGroup, rounds: Sequence[Round], survivors: Int64s) -> str:
-    """One group, given the offsets that survive in it, in any order. Returns a `GroupReport` as text."""
+    """Write one group, given the offsets that survive in it, in any order. Return a `GroupReport` as JSON."""
     partition = group.part.partition
 
     def work() -> GroupReport:
@@ -236,35 +195,37 @@ def rewrite(job: JobDir, group: OutputGroup, rounds: Sequence[Round], survivors:
         job.touch()
         return GroupReport(written, len(offsets))
 
-    return _reported(work, lambda error: GroupReport(GroupWritten(None, Counter()), 0, error)).to_text()
+    return _reported(work, lambda error: GroupReport(GroupWritten(None, {}), 0, error))
 
 
-def _reported(work: Callable[[], T], failure: Callable[[str], T]) -> T:
+def _reported(work: Callable[[], T], failure: Callable[[str], T]) -> str:
+    """Return what `work` reports, as JSON; its error as the report that `failure` makes of it."""
     try:
-        return work()
+        report = work()
     except (InputError, OSError) as error:
-        return failure(str(error))
+        report = failure(str(error))
     except Exception as error:
-        return failure(str(_unexpected(error)))
+        report = failure(str(_unexpected(error)))
     finally:
-        # Arrow keeps what it is given back, in pieces that fit the next task badly: the worker would grow for a while.
+        # Arrow's pool keeps freed memory in pieces that fit the next task badly: the worker would grow.
         pa.default_memory_pool().release_unused()
+    return msgspec.json.encode(report).decode()
 
 
 def _unexpected(error: Exception) -> Exception:
-    """A mistake of ours: the log of the worker tells where."""
+    """Return the error of a defect as an InputError; the traceback goes to the worker's log."""
     traceback.print_exc(file=sys.stderr)
-    return InputError(f"an error that should not be: {type(error).__name__}: {error}")
+    return InputError(f"an unexpected error: {type(error).__name__}: {error}")
 
 
 def peak_rss_bytes() -> int:
-    """The most memory that this worker has ever held at once."""
+    """Return the peak resident memory of this process."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
 
 
 def report_rows(number: int, text: str) -> pa.Table:
-    """A row for the driver: which task, what it says, and the memory it took."""
+    """Return a row for the driver: the number of the task, its report, and its peak memory."""
     encoded = text.encode()
     edges = np.array([0, len(encoded)], np.int32)
     columns = [

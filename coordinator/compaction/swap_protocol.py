@@ -1,16 +1,14 @@
-"""Putting what a job made in the place of what it was made from, in a log that somebody serves meanwhile.
+"""Swaps the outputs of a job for its inputs, in a log that is served meanwhile.
 
-`accept`   reads plan and manifest and believes neither (`validate.py`).                              child process
-`stage`    copies, indexes and syncs beside the live segments, and writes the draft of an intent.     child process
-`swap`     for each partition: opens what is staged, lets the writer thread commit and rename, notes
-           the cleaner's checkpoint, lets the writer thread forget the intent.                        pool thread
-`conclude` says DONE or REFUSED, and lets go of the pins.                                             pool thread
-`recover`  at start, before any log is opened: carries out what was committed, sweeps the rest away.  main thread
+`accept`   reads plan and manifest, and checks both (`validate.py`).                            child process
+`stage`    copies, indexes and syncs beside the live segments, and drafts an intent.            child process
+`swap`     for each partition: opens the staged files; the writer thread commits and renames;
+           writes the cleaner checkpoint; the writer thread removes the intent.                 pool thread
+`conclude` writes DONE or REFUSED, and removes the pins.                                        pool thread
+`recover`  at start, before any log is opened: completes committed swaps, removes the rest.     main thread
 
-Offline, under the lock of the data directory, all of it runs in one process: `on_writer` then just calls. A crash at
-any point leaves each partition as it was or as it should be; what is not yet committed is simply done again, by
-another plan. Every act that changes the disk has a name (`STEPS`) and calls `at_step` before it: tests end the process
-at each of them, and during the recovery that follows.
+Offline, under the lock of the data directory, all of it runs in one process. A crash at any point leaves each partition
+with its old segments or its new ones. Tests end the process at each change of the disk (`STEPS`) and while recovering.
 """
 
 from __future__ import annotations
@@ -33,7 +31,15 @@ from coordinator.compaction.jobs import (
     set_refused,
     tidy,
 )
-from coordinator.compaction.plan import CleanStats, JobDir, Manifest, PartitionPlan, PartitionResult, Plan, PlanError
+from coordinator.compaction.plan import (
+    CompactionStats,
+    JobDir,
+    Manifest,
+    PartitionPlan,
+    PartitionResult,
+    Plan,
+    PlanError,
+)
 from coordinator.compaction.planning import PlanningStep
 from coordinator.storage.cleaner_checkpoint import write_checkpoint
 from coordinator.storage.file_names import offsets_log_dir, offsets_partition
@@ -47,32 +53,32 @@ if TYPE_CHECKING:
     from coordinator.core.offsets.replay import Replay
     from coordinator.storage.log.log import Log
 
-LOG: Final = logging.getLogger("coordinator.compaction.handover")
+LOG: Final = logging.getLogger("coordinator.compaction.swap_protocol")
 
 OnWriter = Callable[[Callable[[], Any]], Any]
-"""Runs a function on the thread that writes the logs, and returns what it returned, or raises what it raised."""
+"""Runs a function on the thread that writes the logs, and returns its result or raises its error."""
 
 
 class ProtocolStep(StrEnum):
-    """What the hand-over does to the disk beside the log's own steps."""
+    """Changes of the disk by the swap protocol, beside the steps of the log."""
 
-    CHECKPOINT = "note in the cleaner's checkpoint how far a partition is clean"
+    CHECKPOINT = "write the cleaner checkpoint of a partition"
 
 
 STEPS: Final[tuple[str, ...]] = (*PlanningStep, *log_swap.SwapStep, *ProtocolStep, *JobStep)
-"""Every named step from the plan to the end, in about the order in which they come."""
+"""Every named change of the disk from the plan to the end, in about the order in which they come."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A manifest that was held against everything and found right."""
+    """A plan and its manifest, which has been checked against it."""
 
     plan: Plan
     manifest: Manifest
 
     @property
     def results(self) -> tuple[PartitionResult, ...]:
-        """The partitions to be swapped; others have an error of their own."""
+        """The results to be swapped in; other partitions failed in the job."""
         return tuple([result for result in self.manifest.partitions if result.error is None])
 
     @property
@@ -82,24 +88,24 @@ class Accepted:
 
 @dataclass(frozen=True, slots=True)
 class SwapOutcome:
-    """What became of each partition of a plan."""
+    """The outcome for each partition of a plan."""
 
     swapped: tuple[int, ...]
     failed: Mapping[int, str]  # a clause each
 
 
 def read_result(fs: FileSystem, data_dir: Path, plan_id: str, *, epoch: str, now_ms: int) -> Accepted:
-    """Read a job's manifest and hold it against its plan; each of its partitions is still to be checked.
+    """Read a job's manifest and compare it with its plan; each of its partitions is still to be checked.
 
-    RefusedError: not to be put in place, and to be kept as evidence; LateError: merely too late. AlreadySettledError:
-    it was accepted, or refused, before.
+    RefusedError: the result is wrong, and is to be kept as evidence; LateError: it is only too late.
+    AlreadySettledError: it was accepted, or refused, before.
     """
-    from coordinator.compaction import validate  # what it needs of the coordinator is not for the server's own process
+    from coordinator.compaction import validate  # late: the server's own process does not need its imports
 
     try:
         job = JobDir.of(data_dir, plan_id)
         if is_settled(fs, job):
-            raise AlreadySettledError(f"what became of the plan {plan_id} is settled already")
+            raise AlreadySettledError(f"the plan {plan_id} is settled already")
         plan = read_plan(fs, job)
         manifest = read_manifest(fs, job)
     except PlanError as error:
@@ -116,7 +122,7 @@ def check(
     *,
     progress: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Check one partition but for what memory says of it; what its outputs leave. Nothing is changed.
+    """Check one partition, except against memory; return the replay of its outputs. Changes nothing.
 
     RefusedError, LateError as `read_result`.
     """
@@ -128,7 +134,7 @@ def check(
 
 
 def check_against_inputs(fs: FileSystem, data_dir: Path, accepted: Accepted, result: PartitionResult) -> None:
-    """Check one partition where there is no memory to be asked. Nothing is changed. Raises as `check`."""
+    """Check one partition where no daemon's memory can be asked. Changes nothing. Raises as `check` does."""
     from coordinator.compaction import validate
 
     job, part = JobDir.of(data_dir, accepted.plan.id), _part(accepted.plan, result.partition)
@@ -146,7 +152,7 @@ def accept(
 ) -> Accepted:
     """Read and check a job's result where no daemon can be asked; raises as `read_result` does.
 
-    `check_all` checks every partition against the inputs; without it they are checked here, one after another.
+    `check_all` checks every partition against the inputs; the default checks them here, one after another.
     """
     accepted = read_result(fs, data_dir, plan_id, epoch=epoch, now_ms=now_ms)
     if check_all is not None:
@@ -158,7 +164,7 @@ def accept(
 
 
 class AlreadySettledError(Exception):
-    """A manifest came again. One sentence."""
+    """The plan has been accepted or refused before. One sentence."""
 
 
 def stage(
@@ -170,7 +176,7 @@ def stage(
     index_interval_bytes: int,
     at_step: AtStep = no_step,
 ) -> None:
-    """Make these partitions ready for `swap`; durable on return. After an OSError nothing of them is left.
+    """Prepare these partitions for `swap`; durable on return. An OSError leaves nothing of them.
 
     SwapRefusedError: an output has changed since it was checked.
     """
@@ -196,7 +202,7 @@ def stage(
 
 
 def unstage(fs: FileSystem, data_dir: Path, partitions: Sequence[int]) -> None:
-    """Remove what was staged and will not be swapped; what resists goes at the next start."""
+    """Remove staged files that will not be swapped in; files that cannot be removed are removed at the next start."""
     for partition in partitions:
         with suppress(OSError, SwapRefusedError):
             staging.unstage(fs, offsets_log_dir(data_dir, partition))
@@ -212,7 +218,7 @@ def swap(
     on_writer: OnWriter = lambda act: act(),
     at_step: AtStep = no_step,
 ) -> SwapOutcome:
-    """Exchange the segments of these staged partitions, one after another; one that fails does not stop the others."""
+    """Swap the segments of these staged partitions, one after another; one that fails does not stop the others."""
     swapped: list[int] = []
     failed: dict[int, str] = {}
     for partition in partitions:
@@ -239,7 +245,7 @@ def _swap_one(
     on_writer: OnWriter,
     at_step: AtStep,
 ) -> None:
-    """OSError and SwapRefusedError: the log is as it was."""
+    """Swap one partition. OSError and SwapRefusedError: the log is as it was."""
     replaces = [Replaced(one.base_offset, one.next_offset, one.size_bytes) for one in part.inputs]
     prepared = staging.prepare(fs, log.directory, replaces, plan.id, log.config.index_interval_bytes)
     try:
@@ -248,17 +254,17 @@ def _swap_one(
         if not (isinstance(error, OSError) and log.is_swapping):
             prepared.close()
             raise
-        LOG.warning("%s: the new segments are in use, their names are not settled yet: %s", log.directory, error)
-    # Decided. Whatever fails from here on is done again: by the next swap, or by the next start.
+        LOG.warning("%s: the new segments are in use, but not all are renamed yet: %s", log.directory, error)
+    # Committed. What fails from here on is repeated by the next swap, or by the next start.
     try:
         note_clean(fs, data_dir, part.partition, part.clean_up_to, at_step)
         on_writer(lambda: log.finish_swap(at_step))
     except OSError as error:
-        LOG.warning("%s: swapped, but not to the end yet: %s", log.directory, error)
+        LOG.warning("%s: swapped, but not finished yet: %s", log.directory, error)
 
 
 def note_clean(fs: FileSystem, data_dir: Path, partition: int, clean_up_to: int, at_step: AtStep = no_step) -> None:
-    """Keep in mind how far a partition is clean; durable on return."""
+    """Write into the cleaner checkpoint how far a partition is clean; durable on return."""
     at_step(ProtocolStep.CHECKPOINT)
     write_checkpoint(fs, data_dir, {partition: clean_up_to})
 
@@ -266,7 +272,7 @@ def note_clean(fs: FileSystem, data_dir: Path, partition: int, clean_up_to: int,
 def conclude(
     fs: FileSystem, data_dir: Path, accepted: Accepted, outcome: SwapOutcome, at_step: AtStep = no_step
 ) -> str:
-    """DONE if anything was swapped, else REFUSED; the sentence that says what became of the plan."""
+    """Write DONE if any partition was swapped, else REFUSED; return a sentence on the outcome."""
     job = JobDir.of(data_dir, accepted.plan.id)
     failed = {result.partition: result.error for result in accepted.manifest.partitions if result.error} | dict(
         outcome.failed
@@ -274,7 +280,8 @@ def conclude(
     clauses = [f"partition {partition} was left as it is: {reason}" for partition, reason in sorted(failed.items())]
     if outcome.swapped:
         stats = sum(
-            (result.stats for result in accepted.results if result.partition in outcome.swapped), start=CleanStats()
+            (result.stats for result in accepted.results if result.partition in outcome.swapped),
+            start=CompactionStats(),
         )
         count = len(outcome.swapped)
         clauses.insert(
@@ -291,7 +298,7 @@ def conclude(
 
 
 def refuse(fs: FileSystem, data_dir: Path, plan_id: str, error: Exception, at_step: AtStep = no_step) -> None:
-    """Give a plan up for what `accept` raised. Wrong results are kept as evidence, late ones are not."""
+    """Refuse a plan because of an error that `accept` raised. Wrong results are kept as evidence, late ones are not."""
     from coordinator.compaction.validate import LateError
 
     is_evidence = not isinstance(error, LateError)
@@ -299,9 +306,9 @@ def refuse(fs: FileSystem, data_dir: Path, plan_id: str, error: Exception, at_st
 
 
 def recover(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step: AtStep = no_step) -> list[str]:
-    """At start, under the lock, before any log is opened: sentences that say what was found and done.
+    """Complete committed swaps at start, under the lock, before any log is opened; return sentences on what was done.
 
-    CorruptLogError: a committed swap cannot be carried out, and the log not be opened; nothing is lost.
+    CorruptLogError: a committed swap cannot be completed, so the log cannot be opened; nothing is lost.
     """
     messages: list[str] = []
     for name in fs.listdir(data_dir):
@@ -323,9 +330,9 @@ def recover(fs: FileSystem, data_dir: Path, *, epoch: str, now_ms: int, at_step:
 
 
 def settle(logs: Mapping[int, Log], on_writer: OnWriter = lambda act: act()) -> None:
-    """Complete what an earlier swap had to leave unfinished because the disk failed. Before making a plan.
+    """Complete earlier swaps that a failing disk interrupted. Call it before making a plan.
 
-    OSError: it still does; nothing can be staged for that partition yet.
+    OSError: the disk still fails; nothing can be staged for that partition yet.
     """
     for log in logs.values():
         if log.owes_swap:

@@ -1,22 +1,14 @@
-"""Is what a job made what the plan asked for, and does it say the same as what it would replace? Nothing is believed.
+"""Checks a job's result, which may be stale, forged, damaged or the work of a defective job.
 
-Of a manifest that may be stale, forged, damaged or the work of a defective job it is checked that
+* The manifest belongs to this plan, of this run of the coordinator, in time, and repeats the plan's inputs.
+* The live log still begins with exactly these inputs, byte for byte, and the next segment begins where they end.
+* Each output is the named file, of sound batches with ascending offsets in its range.
+* Each batch and record of the outputs stands in the inputs, at the same offset, with the same fields (`kept_batch.py`).
+* Outputs and inputs hold the same offsets of open transactions, and the same newest record of every committed offset
+  and group. A daemon compares with its memory (`memory_check.py`), others the inputs (`check_against_inputs`).
 
-* it answers this plan, of this run of the coordinator, in time, and repeats the plan's inputs;
-* the live log still begins with exactly these inputs, byte for byte, and the next segment begins where they end;
-* each output is the file it says, of sound batches with ascending offsets inside its place;
-* nothing was added: each batch and each record of the outputs stands in the inputs, at the same offset, with the same
-  producer, timestamp, key, value and headers (`kept.py`);
-* outputs and inputs hold the same offsets of every transaction that is still open;
-* nothing is missing: read by the code that reads a log at start, outputs and inputs leave the same newest record of
-  every committed offset and every group. A daemon asks its memory for that (`memory_check.py`), and the inputs are not
-  decoded; where there is no daemon they are compared in columns or replayed (`check_against_inputs`).
-
-So the worst that a manifest which passes can do is to leave something superseded in, or take a tombstone out too soon.
-
-Inputs and outputs of a partition are read side by side, once, one segment at a time. The standard library suffices.
-Where numpy is installed, large inputs are checked in columns first (`fast_check.py`). What these do not prove is
-checked the long way, which has all sentences; its replay of inputs uses numpy, too (`fast_replay.py`).
+A wrong result that passes can at worst keep a superseded record, or remove a tombstone too soon. With numpy, large
+inputs are checked in columns first (`column_check.py`, `column_replay.py`); the standard library suffices.
 """
 
 from __future__ import annotations
@@ -28,7 +20,7 @@ from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from coordinator.compaction.kept import check_kept
+from coordinator.compaction.kept_batch import check_kept
 from coordinator.compaction.plan import (
     InputSegment,
     JobDir,
@@ -55,22 +47,22 @@ from protocol.record_batch import (
     read_records,
 )
 
-FAST_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: a second or so of plain reading
-REPLAYED_TOGETHER_BYTES: Final = 64 << 20  # by numpy: what is superseded in between is not looked at
+COLUMNS_FROM_BYTES: Final = 4 << 20  # of one partition's inputs: smaller ones take a second or so record by record
+REPLAYED_TOGETHER_BYTES: Final = 64 << 20  # by numpy: records superseded within them are not replayed
 _SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
 _FRONT: Final = struct.Struct(">qi9xh")  # base offset, length, attributes
 
 
 class RefusedError(Exception):
-    """Not to be put in place. One sentence that names what is wrong."""
+    """The result must not be swapped in. One sentence that names what is wrong."""
 
 
 class LateError(RefusedError):
-    """Nothing is wrong with it, but it is for a log, or a coordinator, that has moved on."""
+    """The result is too late: the log, or the coordinator, has changed since the plan."""
 
 
 def check_manifest(plan: Plan, manifest: Manifest, *, epoch: str, now_ms: int, expires_ms: int) -> None:
-    """That the manifest answers this plan, now. RefusedError, or LateError."""
+    """Raise RefusedError unless the manifest belongs to this plan, and LateError if the plan has expired."""
     if manifest.plan_id != plan.id:
         raise RefusedError(f"the manifest is for the plan {manifest.plan_id}, not for {plan.id}")
     if plan.epoch != epoch:
@@ -102,10 +94,10 @@ def check_partition(
     against_inputs: bool,
     progress: Callable[[], None] = lambda: None,
 ) -> Replay:
-    """Check one partition's result against the live log in `directory`; returns what the outputs leave when replayed.
+    """Check one partition's result against the live log in `directory`; return the replay of its outputs.
 
     RefusedError; LateError if the live log is not the one that was planned. `progress` is called for each segment. The
-    inputs are the live files and not the pins, which are within reach of the job.
+    inputs are read from the live files, because the job could change the pins.
     """
     if not _begins_as_planned(fs, directory, part):
         raise LateError(f"{directory.name} does not begin with the segments that were planned any more")
@@ -154,17 +146,17 @@ def check_partition(
 def check_against_inputs(
     fs: FileSystem, job: JobDir, directory: Path, part: PartitionPlan, result: PartitionResult
 ) -> None:
-    """`check_partition` where no daemon can be asked: in columns if they prove the result, else the long way."""
-    fast_check = _fast(fs, part, "fast_check")
-    if fast_check is not None:
+    """Check one partition where no daemon can be asked: in columns if they prove the result, else record by record."""
+    column_check = _column_module(fs, part, "column_check")
+    if column_check is not None:
         try:
             if _begins_as_planned(fs, directory, part):
                 names = {segment.name for segment in part.inputs}
                 inputs = ((segment, _live(fs, directory, segment)) for segment in part.inputs)
-                fast_check.prove(part, result, inputs, lambda output: _output(fs, job, names, output))
+                column_check.prove(part, result, inputs, lambda output: _output(fs, job, names, output))
                 return
-        except (RefusedError, fast_check.NotProvenError):
-            pass  # the long way finds the words
+        except (RefusedError, column_check.NotProvenError):
+            pass  # the check below decides, and finds the reason
     check_partition(fs, job, directory, part, result, against_inputs=True)
 
 
@@ -175,7 +167,7 @@ def _begins_as_planned(fs: FileSystem, directory: Path, part: PartitionPlan) -> 
 
 
 def _live(fs: FileSystem, directory: Path, segment: InputSegment) -> bytes:
-    """The bytes of an input. LateError unless they are those that were planned."""
+    """Return the bytes of an input. LateError unless they are those that were planned."""
     data = read_whole(fs, directory / segment.name)
     if len(data) != segment.size_bytes or hashlib.sha256(data).hexdigest() != segment.sha256:
         raise LateError(f"{directory / segment.name} is not the segment that was planned any more")
@@ -183,9 +175,9 @@ def _live(fs: FileSystem, directory: Path, segment: InputSegment) -> bytes:
 
 
 def _output(fs: FileSystem, job: JobDir, names: Container[str], output: OutputSegment) -> bytes:
-    """The bytes of an output. RefusedError unless they are those that the manifest names."""
+    """Return the bytes of an output. RefusedError unless they are those that the manifest names."""
     if output.name not in names:
-        raise RefusedError(f"the output {output.file} has not the name of an input")
+        raise RefusedError(f"the output {output.file} does not have the name of an input")
     path = job.output(output)
     if not fs.exists(path):
         raise RefusedError(f"the output {output.file} does not exist")
@@ -198,7 +190,7 @@ def _output(fs: FileSystem, job: JobDir, names: Container[str], output: OutputSe
 def _outputs(
     fs: FileSystem, job: JobDir, part: PartitionPlan, result: PartitionResult
 ) -> Iterator[tuple[OutputSegment, BatchHeader, bytes]]:
-    """Each batch of the outputs, checked: each file is the one that the manifest names, and a sound segment."""
+    """Yield each batch of the outputs. RefusedError unless each is the file of the manifest, and a sound segment."""
     names = {segment.name for segment in part.inputs}
     ends = [*(output.base_offset for output in result.outputs), part.clean_up_to][1:]
     for output, end in zip(result.outputs, ends, strict=True):
@@ -224,7 +216,7 @@ def _outputs(
 
 
 def _walk(data: bytes, name: str) -> Iterator[tuple[int, int, int, int]]:
-    """(position, size, base offset, attributes) of each batch; RefusedError where the bytes are no whole batch."""
+    """Yield (position, size, base offset, attributes) of each batch; RefusedError where there is no whole batch."""
     position, end = 0, len(data)
     unpack = _FRONT.unpack_from
     while position < end:
@@ -242,7 +234,7 @@ def _walk(data: bytes, name: str) -> Iterator[tuple[int, int, int, int]]:
 
 
 def _note_transaction(open_since: dict[int, int], number: int, data: bytes, position: int, name: str) -> None:
-    """Keep account of which producers have an open transaction, and of the segment in which it begins."""
+    """Note which producers have an open transaction, and the segment in which it begins."""
     header = read_header(data, position)
     if not header.is_control:
         open_since.setdefault(header.producer_id, number)
@@ -259,10 +251,10 @@ def _add_segments(
     into: Replay, fs: FileSystem, part: PartitionPlan, segments: list[tuple[InputSegment, bytes]]
 ) -> None:
     """Replay neighbouring inputs, and empty the list."""
-    fast_replay = _fast(fs, part, "fast_replay")
-    if fast_replay is not None and segments:
+    column_replay = _column_module(fs, part, "column_replay")
+    if column_replay is not None and segments:
         try:
-            fast_replay.add_segments(into, b"".join([data for _, data in segments]), segments[0][0].name)
+            column_replay.add_segments(into, b"".join([data for _, data in segments]), segments[0][0].name)
         except ProtocolError as error:
             raise RefusedError(f"partition {part.partition}: {error}") from None
     else:
@@ -281,9 +273,9 @@ def _add_plainly(into: Replay, segment: InputSegment, data: bytes) -> None:
         _add_batch(into, header, data[position : position + size], segment.name)
 
 
-def _fast(fs: FileSystem, part: PartitionPlan, name: str) -> Any:
-    """A module that works in columns, where it is worth it and numpy is there; the daemon does without."""
-    if not isinstance(fs, RealFileSystem) or sum(one.size_bytes for one in part.inputs) < FAST_FROM_BYTES:
+def _column_module(fs: FileSystem, part: PartitionPlan, name: str) -> Any:
+    """Import a module that works in columns, if the inputs are large and numpy is installed; else None."""
+    if not isinstance(fs, RealFileSystem) or sum(one.size_bytes for one in part.inputs) < COLUMNS_FROM_BYTES:
         return None
     try:
         return importlib.import_module(f"coordinator.compaction.{name}")
@@ -299,7 +291,7 @@ def _add_batch(into: Replay, header: BatchHeader, batch: bytes, name: str) -> No
 
 
 def difference(before: Replay, after: Replay) -> str | None:
-    """The first thing that two logs leave differently in memory, as a clause; None if nothing."""
+    """Return the first difference in the memory that two logs leave, as a clause; None if there is none."""
     return (
         _first_difference("the newest offset", before.offsets, after.offsets)
         or _first_difference("the newest record of the group", before.groups, after.groups)

@@ -1,1 +1,1 @@
-"""The Spark session and the Spark data source; shared by compaction and history."""
+"""The Spark session and the Spark data source, shared by compaction and history."""

@@ -1,12 +1,12 @@
-"""One place that starts Spark: where it runs, what its workers can import, what a person sees of it.
+"""Starts Spark: sets its master, the module path of its workers, and where its messages go.
 
-The master is the one asked for, else what `spark-submit` was told, else all cores of this machine. A Spark of our own
-stays on the loopback interface, keeps quiet on the terminal (its messages go to a file) and tries a task that died
-four times, as a cluster would; on one machine Spark's own default is to give up at once. Workers start with an empty
-module path, so they are told where these packages are; to another machine the packages are sent.
+The master is that of the settings, else that of `spark-submit`, else all cores of this machine. A Spark started here
+uses the loopback interface, writes its messages to a file, and tries a task that failed four times, as a cluster does;
+Spark's default on one machine is to give up at once. Workers start with an empty module path, so they are told where
+these packages are; to another machine the packages are sent.
 
-What is missing (the extra, Java) is said in one sentence before Spark gets to say it in sixty. Only DataFrames are
-used on what this returns: no RDD, so a session over Spark Connect would do as well.
+A missing requirement (the extra, Java) raises one sentence before Spark starts. Callers use only DataFrames of the
+session, no RDD, so a session over Spark Connect works as well.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEFAULT_DRIVER_MEMORY: Final = "2g"
 LOOPBACK: Final = "127.0.0.1"
 
 _PACKAGES: Final = ("coordinator", "protocol")
-_NEEDED: Final = ("pyspark", "pandas", "pyarrow", "numpy")  # pandas: mapInArrow asks for it and uses nothing of it
+_NEEDED: Final = ("pyspark", "pandas", "pyarrow", "numpy")  # pandas: mapInArrow imports it and does not use it
 _LOCAL: Final = re.compile(r"local(?:\[(?P<threads>\d+|\*)\])?")
 _LOOPBACK_CLUSTER: Final = re.compile(r"spark://(127\.0\.0\.1|localhost)(:\d+)?")
 _JAVA_VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
@@ -47,7 +47,7 @@ _SENTENCE: Final = re.compile(r"^(?:[\w.]+\.)?\w*(?:Error|Exception): (\S.*)$", 
 _THROWN: Final = re.compile(r"^: (?:[\w.$]+: )?(\S.*)$", re.MULTILINE)
 _MEMORY: Final = re.compile(r"\d{1,6}[kmgt]b?", re.IGNORECASE)
 
-# Sooner ready and smaller: most of the work is done in Python workers, and the JVM only moves their columns.
+# Start faster and use less memory: Python workers do most of the work, and the JVM only moves their columns.
 _JVM_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
@@ -57,34 +57,34 @@ class SparkUnavailableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SessionSettings:
-    """How to start Spark."""
+    """Settings of a Spark session."""
 
     master: str | None = None  # None: what spark-submit was told, else OWN_MASTER
     driver_memory: str = DEFAULT_DRIVER_MEMORY  # of the JVM; the log's bytes are in the Python workers
     name: str = "coordinator"
     log: Path | None = None  # where the JVM's messages go; None: to stderr
-    conf: Mapping[str, str] = field(default_factory=dict)  # anything else, and stronger than what is set here
+    conf: Mapping[str, str] = field(default_factory=dict)  # other settings; they override those made here
 
 
 def under_spark_submit() -> bool:
-    """Whether this program was started by `spark-submit`, which then has the say in where it runs."""
+    """Return whether this program was started by `spark-submit`, which then decides where Spark runs."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
 
 
 def is_running() -> bool:
-    """Whether this process has a session already. Only where Spark's packages are known to be there."""
+    """Return whether this process has a session already. Call it only if Spark's packages are installed."""
     from pyspark.sql import SparkSession
 
     return SparkSession.getActiveSession() is not None
 
 
 def is_local(master: str | None) -> bool:
-    """Whether tasks run in processes of this machine, and see its files."""
+    """Return whether tasks run in processes of this machine, and see its files."""
     return master is None or master.startswith("local") or _LOOPBACK_CLUSTER.fullmatch(master) is not None
 
 
 def with_retries(master: str) -> str:
-    """`local[N]` with as many attempts for a task as a cluster gives it; any other master as it is."""
+    """Return `local[N]` with as many attempts for a task as a cluster allows; any other master unchanged."""
     found = _LOCAL.fullmatch(master)
     return master if found is None else f"local[{found['threads'] or 1},{TASK_ATTEMPTS}]"
 
@@ -92,14 +92,14 @@ def with_retries(master: str) -> str:
 def open_session(settings: SessionSettings) -> SparkSession:
     """A session, the one that runs in this process if there is one. SparkUnavailableError: something is missing."""
     check_available(settings)
-    # Spark 4 says of itself that it knows pandas 3 only in part. It is imported here, and not used.
+    # Spark 4 warns that it supports pandas 3 only in part. pandas is imported here, and not used.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark.errors import PySparkException, PySparkRuntimeError
     from pyspark.sql import SparkSession
 
     if (running := SparkSession.getActiveSession()) is not None:
         return running
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # what it logs it also raises
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)  # it raises whatever it logs
     conf = session_conf(settings)
     _prepare_environment(settings)
     builder = SparkSession.builder.appName(settings.name)
@@ -120,7 +120,7 @@ def open_session(settings: SessionSettings) -> SparkSession:
 
 
 def session_conf(settings: SessionSettings) -> dict[str, str]:
-    """Spark's settings for this session, as text."""
+    """Return Spark's settings for this session, as text."""
     conf = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",  # the command draws its own
@@ -132,7 +132,7 @@ def session_conf(settings: SessionSettings) -> dict[str, str]:
         conf["spark.master"] = with_retries(settings.master or OWN_MASTER)
     if not under_spark_submit():
         if not _MEMORY.fullmatch(settings.driver_memory):
-            raise SparkUnavailableError(f"a memory of {settings.driver_memory!r} means nothing; say for example 2g")
+            raise SparkUnavailableError(f"the driver memory {settings.driver_memory!r} is no size; set for example 2g")
         properties = Path(__file__).with_name("log4j2.properties")
         logging = (f"-Dlog4j2.configurationFile={properties.as_uri()}",) if properties.exists() else ()
         conf["spark.driver.memory"] = settings.driver_memory
@@ -143,7 +143,7 @@ def session_conf(settings: SessionSettings) -> dict[str, str]:
 
 
 def check_available(settings: SessionSettings) -> None:
-    """SparkUnavailableError with the sentence for what is not there; nothing is started."""
+    """Raise SparkUnavailableError if a requirement is missing. Starts nothing."""
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise SparkUnavailableError(
@@ -151,7 +151,7 @@ def check_available(settings: SessionSettings) -> None:
             "install them with: pip install 'kafka-group-coordinator[spark]'"
         )
     if under_spark_submit() or (settings.master or "").startswith("sc://"):
-        return  # a JVM is there already
+        return  # a JVM is running already
     version = java_version()
     if version is None or version < LEAST_JAVA:
         found = "none was found" if version is None else f"the one found is version {version}"
@@ -162,7 +162,7 @@ def check_available(settings: SessionSettings) -> None:
 
 
 def java_version() -> int | None:
-    """The major version of the Java that Spark would start; None if there is none."""
+    """Return the major version of the Java that Spark would start; None if there is none."""
     home = os.environ.get("JAVA_HOME")
     program = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     if program is None:
@@ -176,16 +176,16 @@ def java_version() -> int | None:
 
 
 def send_packages(session: SparkSession) -> None:
-    """Give the workers of a cluster this very version of our packages, installed there or not."""
+    """Send the workers of a cluster these packages, so that they use this version whatever is installed there."""
     session.addArtifacts(str(_packed()), pyfile=True)
 
 
 @cache
 def _packed() -> Path:
-    """The zip of our packages, which stays until this process ends.
+    """Write the zip of these packages, which is kept until this process ends.
 
-    The driver serves the file itself, not a copy of it, and each executor fetches it before its first task: the last
-    one may be started long after the session was.
+    The driver serves the file itself, not a copy of it, and each executor fetches it before its first task: an executor
+    may start long after the session.
     """
     directory = Path(tempfile.mkdtemp(prefix="coordinator-packages-"))
     atexit.register(shutil.rmtree, directory, ignore_errors=True)
@@ -195,9 +195,9 @@ def _packed() -> Path:
 
 
 def write_packages(target: Path) -> None:
-    """Our packages as one zip, as `--py-files` wants them."""
+    """Write these packages into one zip, for `--py-files`."""
     root = Path(_root())
-    if root.is_file():  # they came as a zip themselves
+    if root.is_file():  # this module was imported from such a zip
         shutil.copyfile(root, target)
         return
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -207,12 +207,12 @@ def write_packages(target: Path) -> None:
 
 
 def _root() -> str:
-    """The directory (or zip) that holds our packages."""
+    """Return the directory (or zip) that holds these packages."""
     return str(Path(__file__).parents[2])
 
 
 def _prepare_environment(settings: SessionSettings) -> None:
-    """What the JVM, and through it its workers, take from the environment of this process."""
+    """Set the environment variables that the JVM and its workers inherit from this process."""
     if under_spark_submit() or not is_local(settings.master):
         return
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers run whatever python3 the PATH has
@@ -221,7 +221,7 @@ def _prepare_environment(settings: SessionSettings) -> None:
 
 @contextmanager
 def _stderr_to(log: Path | None) -> Iterator[None]:
-    """The JVM inherits stderr when it starts: hand it a file, and keep the terminal."""
+    """Redirect stderr to a file while the JVM starts, because it inherits it; then restore the terminal."""
     if log is None or under_spark_submit():
         yield
         return
@@ -240,7 +240,7 @@ def _stderr_to(log: Path | None) -> Iterator[None]:
 
 
 def reason_of(error: Exception) -> str:
-    """Why Spark failed, in one sentence: the last one that a task's Python said, else what the JVM threw."""
+    """Return why Spark failed, in one sentence: the last error of a task's Python, else the JVM's exception."""
     text = str(error)
     sentences = _SENTENCE.findall(text)
     thrown = _THROWN.search(text)

@@ -1,17 +1,14 @@
 """`spark.read.format("kafka-log")`: the records of a log's files as a DataFrame, once or as a stream.
 
-    register(spark)
     spark.read.format("kafka-log").load("/var/lib/coordinator")            # the offsets log of a data directory
     spark.readStream.format("kafka-log").option("partitions", "0-3,7").load(directory)
 
-Reads our data directories and those of a Kafka, whether a daemon runs on them or not. A task reads one segment; columns
-go to Spark as Arrow batches (`columns.SCHEMA`, times as timestamps). A schema that names some of the columns gives
-only these.
+It reads data directories of this coordinator and of Kafka, while a daemon runs on them or not. A task reads one
+segment; columns go to Spark as Arrow batches (`columns.SCHEMA`, times as timestamps), all or those that a schema names.
 
-A stream's offsets are log offsets, one per log partition, each behind a whole batch. So a compaction may rewrite the
-files between micro-batches, and a checkpoint stays true. What a compaction removed before it was read is not seen,
-like by any late reader of a compacted log. From a running daemon's newest segment records may be read a moment before
-they are flushed; those that a crash of the machine then takes back have been seen nevertheless.
+A stream's offsets are log offsets, one per log partition, each behind a whole batch, so checkpoints stay valid when a
+compaction rewrites the files. Records that a compaction removed before they were read are not seen. The newest records
+of a running daemon may be read before they are flushed, and may then be lost in a crash of the machine.
 """
 
 from __future__ import annotations
@@ -71,7 +68,7 @@ SCHEMA: Final = pa.schema(
     [pa.field(_NAMED[each.name], _TIMESTAMP) if each.name in _NAMED else each for each in COLUMNS]
 )
 
-_log = logging.getLogger(__name__)
+LOG: Final = logging.getLogger("coordinator.spark.spark_source")
 
 
 def register(spark: SparkSession) -> None:
@@ -98,7 +95,7 @@ class KafkaLog(DataSource):
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """What was asked for. ValueError, one sentence, if that makes no sense."""
+    """The options of a reader. ValueError, one sentence, if one is not valid."""
 
     paths: tuple[Path, ...]  # `path`: a data directory, or directories of partitions
     topic: str = OFFSETS_TOPIC  # another topic's records are not decoded
@@ -129,7 +126,7 @@ class SourceOptions:
         )
 
     def found(self) -> list[LogPartition]:
-        """LogNotFoundError if there are none."""
+        """Return the log partitions. LogNotFoundError if there are none."""
         return find_partitions(self.paths, self.topic, self.partitions)
 
 
@@ -151,7 +148,7 @@ def _numbers(text: str) -> frozenset[int]:
 
 
 def _wanted(schema: StructType) -> pa.Schema:
-    """The columns asked for, as Arrow has them."""
+    """Return the Arrow schema of the requested columns. ValueError if one is unknown or has another type."""
     unknown = [name for name in schema.names if name not in SCHEMA.names]
     if unknown:
         raise ValueError(f"{NAME} has no column {unknown[0]!r}; its columns are {', '.join(SCHEMA.names)}")
@@ -163,7 +160,7 @@ def _wanted(schema: StructType) -> pa.Schema:
 
 
 class _Range(InputPartition):
-    """Some offsets of a log partition: those of one segment as it was when this was planned."""
+    """Some offsets of a log partition: those of one segment at the time of planning."""
 
     def __init__(self, source: LogPartition, start: int, end: int | None, known: FilePosition | None = None) -> None:
         super().__init__(None)
@@ -174,7 +171,7 @@ class _Range(InputPartition):
 
 
 def _ranges(source: LogPartition, start: int, end: int | None, known: FilePosition | None = None) -> Iterator[_Range]:
-    """A range for each segment that has some of these offsets."""
+    """Yield a range for each segment that has some of these offsets."""
     bases = [each.base_offset for each in segments(source.directory)]
     inside = [base for base in bases[1:] if base > start and (end is None or base < end)]
     edges = [start, *inside, end]
@@ -184,13 +181,13 @@ def _ranges(source: LogPartition, start: int, end: int | None, known: FilePositi
 
 
 def _batches(part: InputPartition, options: SourceOptions, wanted: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The records of a range, as Spark takes them."""
+    """Yield the records of a range as Arrow batches for Spark."""
     if not isinstance(part, _Range):
         return  # Spark's stand-in for a source without partitions
     directory = part.source.directory
     for piece in read_range(directory, part.start, part.end, options.reading, part.known):
         for damage in piece.damages:
-            _log.warning("%s: left out %d bytes at %d: %s", directory, damage.size, damage.position, damage.reason)
+            LOG.warning("%s: left out %d bytes at %d: %s", directory, damage.size, damage.position, damage.reason)
         table = offsets_table(
             piece.batches,
             piece.records,
@@ -207,7 +204,7 @@ def _batches(part: InputPartition, options: SourceOptions, wanted: pa.Schema) ->
 
 
 def _timestamps(column: pa.ChunkedArray) -> pa.Array:
-    """Milliseconds as Spark's timestamps; null for what is no time (-1: none)."""
+    """Convert milliseconds to Spark's timestamps; null where there is no valid time (-1: none)."""
     times = column.combine_chunks()
     numbers = times.fill_null(_LEAST_MS - 1).to_numpy()
     is_none = (numbers < _LEAST_MS) | (numbers > _MOST_MS) | (numbers == -1)
@@ -230,14 +227,13 @@ _AvailableNow: Any = limits.SupportsTriggerAvailableNow if limits is not None el
 
 
 class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc]
-    """Offsets are {log partition: the log offset to go on with}. Lives in the driver's process for planning, and in
-    the workers for `read` alone."""
+    """Reader of a stream. Offsets are {log partition: next log offset}. The driver plans; workers only call `read`."""
 
     def __init__(self, options: SourceOptions, wanted: pa.Schema) -> None:
         self._options = options
         self._wanted = wanted
         self._places: dict[int, list[FilePosition]] = {}  # where recent ends were found, by log partition
-        self._target: dict[str, int] | None = None  # of a trigger that takes what is there now, and stops
+        self._target: dict[str, int] | None = None  # the ends for a trigger that reads what exists now, and stops
 
     def initialOffset(self) -> dict[str, int]:  # noqa: N802 - Spark's names, from here on
         if self._options.starting == LATEST:
@@ -247,7 +243,7 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
     def latestOffset(self, start: dict[str, int] | None = None, limit: Any = None) -> dict[str, int]:  # noqa: N802
         ends = self._target or self._ends()
         begun = start or {}
-        # Never behind what was read, not even if the log was cut: a stream's offsets only grow.
+        # Never before what was read, even if the log was truncated: a stream's offsets only grow.
         latest = begun | {number: max(end, begun.get(number, 0)) for number, end in ends.items()}
         most = self._options.most_offsets
         if limit is not None:
@@ -289,7 +285,7 @@ class _StreamReader(DataSourceStreamReader, _AvailableNow):  # type: ignore[misc
         return ends
 
     def _limited(self, start: dict[str, int], latest: dict[str, int], most: int) -> dict[str, int]:
-        """Not much more than a number of offsets: up to the last segment that begins within, but at least one."""
+        """Limit a micro-batch to about `most` offsets: up to the last segment that begins within, at least one."""
         waiting = sum(end > start.get(number, 0) for number, end in latest.items())
         share = max(most // max(waiting, 1), 1)
         limited = {}

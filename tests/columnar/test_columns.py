@@ -1,4 +1,4 @@
-"""The table says of each record what the plain decoders say of it, whatever its key and value are."""
+"""The table has the fields that the plain decoders return, whatever key and value a record has."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def table_of(data: bytes, **options: bool) -> pa.Table:
 
 
 def plain_row(record: Record, is_control: bool) -> dict[str, Any]:
-    """What the table should say, by the plain decoders; columns that are null are left out."""
+    """Return the expected row by the plain decoders, without columns that are null."""
     facts: dict[str, Any] = {"tombstone": record.value is None and not is_control}
     if is_control:
         return facts | {"kind": "marker", "marker": control_type(record).name.lower()}
@@ -152,7 +152,7 @@ _unsound = st.tuples(st.none() | _anything, st.none() | _anything)
 
 @st.composite
 def _damaged(draw: st.DrawFn) -> tuple[bytes | None, bytes | None]:
-    """Cut short, made longer, or with a byte changed: in the key, in the value."""
+    """Records with a key or value that is cut short, made longer, or has a byte changed."""
     pair = []
     for part in draw(_sound):
         if part and draw(st.booleans()):
@@ -167,7 +167,7 @@ _pairs = _sound | _sound | _damaged() | _unsound
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pairs=st.lists(_pairs, max_size=12), others=st.lists(_pairs, max_size=3))
-def test_every_record_is_told_as_the_plain_decoders_tell_it(
+def test_every_record_is_decoded_as_by_the_plain_decoders(
     pairs: list[tuple[bytes | None, bytes | None]], others: list[tuple[bytes | None, bytes | None]]
 ) -> None:
     marker = BatchOf([RecordOf(b"\0\0\0\1", b"\0\0\0\0\0\0")], attributes=TRANSACTIONAL | CONTROL, producer=(1, 0, -1))
@@ -176,7 +176,7 @@ def test_every_record_is_told_as_the_plain_decoders_tell_it(
 
 
 def broken_in_every_way(data: bytes) -> list[bytes]:
-    """Cut at each byte, longer by one, and with each byte changed to what lengths are afraid of."""
+    """Return the bytes cut at each position, one byte longer, and with each byte changed to extreme values."""
     cut = [data[:at] for at in range(len(data))]
     changed = [
         data[:at] + new + data[at + 1 :] for at in range(len(data)) for new in (b"\0", b"\x01", b"\x7f", b"\xff")
@@ -186,7 +186,7 @@ def broken_in_every_way(data: bytes) -> list[bytes]:
 
 
 @pytest.mark.parametrize("version", range(5))
-def test_keys_and_values_broken_in_every_way_are_told_as_the_plain_decoders_tell_them(version: int) -> None:
+def test_broken_keys_and_values_are_decoded_as_by_the_plain_decoders(version: int) -> None:
     offset_key, group_key = encode_offset_key("grp", "top", 5), encode_group_key("grp")
     offset = ENCODE_OFFSET_VALUE[version](OffsetValue(7, 3, "note", 5, 6))
     bare = ENCODE_OFFSET_VALUE[version](OffsetValue(7, 3, "", 5, 6))
@@ -204,7 +204,7 @@ def test_keys_and_values_broken_in_every_way_are_told_as_the_plain_decoders_tell
 
 
 def without_names(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Of what cannot be decoded the table also tells the part that could be."""
+    """Remove the fields that the table has of an undecodable record, which the plain decoders do not return."""
     names = ("group", "topic", "partition")
     return [
         {name: value for name, value in row.items() if row["kind"] != "undecodable" or name not in names}
@@ -258,7 +258,7 @@ def test_members_have_their_topics_and_their_partitions() -> None:
     assert third["assignment"] is None
 
 
-def test_what_another_protocol_assigned_is_not_guessed_at() -> None:
+def test_assignments_of_another_protocol_are_null() -> None:
     member = MemberValue(
         member_id="a",
         group_instance_id=None,
@@ -290,6 +290,6 @@ def test_no_records_make_an_empty_table_of_the_same_schema() -> None:
 
 
 @pytest.mark.parametrize("path", sorted(KEPT_LOG.glob("*/*.log")), ids=lambda path: path.name)
-def test_a_log_that_kafka_wrote_is_told_as_the_plain_decoders_tell_it(path: Path) -> None:
+def test_a_log_that_kafka_wrote_is_decoded_as_by_the_plain_decoders(path: Path) -> None:
     batches, records, _ = read_segment(path)
     assert rows_of(offsets_table(batches, records, log_partition=0)) == expected_rows(path.read_bytes())

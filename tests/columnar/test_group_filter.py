@@ -45,7 +45,7 @@ _batches = st.builds(BatchOf, _records, attributes=st.sampled_from((0, 0, TRANSA
 
 
 def dumps(segment: Path, group: str, patch: pytest.MonkeyPatch) -> list[list[tuple[str, bool]]]:
-    """By the plain reader, and by the kernel if it takes it."""
+    """Print with the plain reader, and with the kernel."""
     found = []
     for threshold in (NEVER, 0):
         patch.setattr(log, "KERNEL_FROM_BYTES", threshold)
@@ -91,7 +91,7 @@ def test_the_kernel_is_asked_only_for_a_group_and_only_where_it_pays(
     assert asked == ["orders"]
 
 
-def test_without_the_extra_the_plain_reader_does_it(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_plain_reader_is_used(segment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "KERNEL_FROM_BYTES", 0)
     with_it = list(log.dumped(segment, group="orders"))
     monkeypatch.setitem(sys.modules, "coordinator.columnar.group_filter", None)

@@ -1,4 +1,4 @@
-"""The kernel reads what the plain reader reads, record by record, and refuses what that refuses; never worse."""
+"""The kernel reads the records that the plain reader reads, and refuses the batches that it refuses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LOCK_STEP_ONLY, ONE_BY_ONE_ONLY = 0, 10**9
 
 
 def as_plain(batches: Batches, records: Records) -> list[tuple[tuple[int, ...], list[Record]]]:
-    """Columns as the plain reader would have given them; headers of records are not kept."""
+    """Return the columns as records of the plain reader, without headers."""
     found: list[tuple[tuple[int, ...], list[Record]]] = [(facts, []) for facts in facts_of(batches)]
     columns = zip(
         records.batch.tolist(),
@@ -93,7 +93,7 @@ def read(data: bytes, **options: bool) -> list[tuple[tuple[int, ...], list[Recor
 
 
 def small_segment() -> bytes:
-    """A bit of everything, small enough to break at every bit."""
+    """Return a small segment with every kind of batch, to be damaged at every bit."""
     batches = [
         BatchOf([RecordOf(b"k1", b"v1"), RecordOf(b"k2", None, delay_ms=70, headers=(("h", b"x"),))]),
         BatchOf([RecordOf(b"k", b"v" * 40, gap=2)] * 2, codec=Codec.GZIP),
@@ -219,8 +219,8 @@ def test_a_segment_cut_at_any_byte_is_refused_and_of_one_that_grows_the_whole_ba
         assert [each.position + each.size for each in damages] == [cut]
 
 
-def test_a_flipped_bit_is_refused_or_changes_nothing_but_what_the_plain_reader_sees_changed() -> None:
-    """The checksum does not cover base offset and leader epoch: there, and without a checksum, all is possible."""
+def test_a_flipped_bit_is_refused_or_changes_what_the_plain_reader_reads_too() -> None:
+    """The checksum does not cover base offset and leader epoch, so a change there may go unnoticed."""
     data = small_segment()
     unchanged = 0
     for checked in (True, False):
@@ -234,9 +234,7 @@ def test_a_flipped_bit_is_refused_or_changes_nothing_but_what_the_plain_reader_s
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(batches=random_batches(max_size=3), seed=st.integers(0, 2**32))
 @example(batches=[BatchOf([RecordOf(b"k", b"v")] * 30)], seed=1)
-def test_damage_that_no_checksum_would_find_never_causes_anything_but_a_refusal(
-    batches: list[BatchOf], seed: int
-) -> None:
+def test_damage_under_a_right_checksum_is_refused(batches: list[BatchOf], seed: int) -> None:
     chance = random.Random(seed)
     data = bytearray(segment_of(batches).data)
     for _ in range(1 + chance.randrange(4)):
@@ -250,7 +248,7 @@ def test_damage_that_no_checksum_would_find_never_causes_anything_but_a_refusal(
 
 
 def _both_read(data: bytes, *, checked: bool) -> bool:
-    """Whether the kernel reads it: it must, if the plain reader does and nothing contradicts the format."""
+    """Return whether the kernel reads it. It must if the plain reader does and nothing contradicts the format."""
     try:
         expected = plain(data, checked=checked)
         is_sound = in_order(plainly_read(data, checked=checked)) and sum(facts[1] for facts, _ in expected) == len(data)
@@ -309,7 +307,7 @@ def test_offsets_that_do_not_grow_within_a_batch_are_refused(deltas: bytes) -> N
         read(with_payload(BatchOf([]), 0, 1, records, 2))
 
 
-def test_positions_of_nulls_mean_nothing() -> None:
+def test_positions_of_nulls_are_ignored() -> None:
     data = segment_of([BatchOf([RecordOf(b"a", b"b"), RecordOf(b"c", b"d")])]).data
     batches, _ = read_batches(data, path=HERE)
     records = read_records(data, batches, path=HERE)
@@ -318,7 +316,7 @@ def test_positions_of_nulls_mean_nothing() -> None:
 
 
 @pytest.mark.parametrize("codec", [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD])
-def test_what_does_not_decompress_or_expands_beyond_the_limit_is_refused(
+def test_batches_that_do_not_decompress_or_expand_beyond_the_limit_are_refused(
     codec: Codec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     garbage = with_payload(BatchOf([], codec=codec), 0, 0, b"no such stream" * 3, 1)
@@ -353,7 +351,7 @@ def kept(data: bytes, **options: bool) -> tuple[list[int], list[tuple[int, int]]
     return [int(each) // 3 for each in batches.base_offset], [(each.position, each.size) for each in damages]
 
 
-def test_told_to_skip_it_leaves_out_what_is_damaged_and_says_where() -> None:
+def test_damaged_batches_are_skipped_and_reported_if_asked() -> None:
     data, starts = seven()
     size = starts[1]
     assert kept(data) == ([0, 1, 2, 3, 4, 5, 6], [])
@@ -364,7 +362,7 @@ def test_told_to_skip_it_leaves_out_what_is_damaged_and_says_where() -> None:
 
 
 @pytest.mark.parametrize("length", [0, -1, 48, 60, 100, 500, 2**31 - 1])
-def test_a_length_that_lies_costs_its_own_batch_only(length: int) -> None:
+def test_a_wrong_length_costs_its_own_batch_only(length: int) -> None:
     data, starts = seven()
     broken = bytearray(data)
     struct.pack_into(">i", broken, starts[2] + 8, length)
@@ -374,7 +372,7 @@ def test_a_length_that_lies_costs_its_own_batch_only(length: int) -> None:
     assert refused.value.position == starts[2]
 
 
-def test_behind_a_length_that_lies_the_order_of_offsets_still_holds() -> None:
+def test_behind_a_wrong_length_the_order_of_offsets_still_holds() -> None:
     data, starts = seven()
     broken = bytearray(data)
     struct.pack_into(">i", broken, starts[2] + 8, 0)
@@ -383,7 +381,7 @@ def test_behind_a_length_that_lies_the_order_of_offsets_still_holds() -> None:
 
 
 @pytest.mark.parametrize("offset", [0, 2, 2**40])
-def test_a_base_offset_that_lies_costs_its_own_batch_only(offset: int) -> None:
+def test_a_wrong_base_offset_costs_its_own_batch_only(offset: int) -> None:
     data, starts = seven()
     broken = bytearray(data)
     struct.pack_into(">q", broken, starts[4], offset)

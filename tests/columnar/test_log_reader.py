@@ -1,4 +1,4 @@
-"""Ranges of a log are read by offset, whatever happens to its files between one look and the next."""
+"""Ranges of a log are read by offset, whatever happens to its files between listing and reading."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def write(directory: Path, base: int, offsets: list[int], suffix: str = ".log") 
 
 
 def swap(directory: Path) -> None:
-    """As a compaction does: 0 and 30 become one segment, of which every second record is left."""
+    """Compact: the segments 0 and 30 become one, with every second record left."""
     write(directory, 0, list(range(0, 60, 2)), ".log.cleaned")
     (directory / name(0, ".log.cleaned")).rename(directory / name(0))
     (directory / name(30)).unlink(missing_ok=True)
@@ -97,7 +97,7 @@ def test_an_empty_directory_has_no_records(tmp_path: Path) -> None:
 
 
 def change_after_look(monkeypatch: pytest.MonkeyPatch, change: Callable[[], None], looks: int = 1) -> None:
-    """Make the change between the look at the directory and the opening of what was seen."""
+    """Make a change between the listing of the directory and the opening of a file."""
     real = log_reader.segments
     left = [looks]
 
@@ -121,7 +121,7 @@ def test_a_swap_while_a_range_is_read_neither_repeats_nor_loses_a_record(
     assert offsets(log) == expected
 
 
-def test_ranges_planned_before_a_swap_are_read_from_what_it_made(log: Path) -> None:
+def test_ranges_planned_before_a_swap_are_read_from_the_new_segments(log: Path) -> None:
     planned = [(0, 30), (30, 60), (60, 90)]
     swap(log)
     assert [offsets(log, *each) for each in planned] == [
@@ -139,14 +139,14 @@ def test_files_that_kafkas_cleaner_is_about_to_rename_count_as_segments(log: Pat
     assert offsets(log) == [*range(0, 60, 3), *range(60, 90)]
 
 
-def test_a_look_that_saw_half_of_a_renaming_is_not_believed(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listing_during_a_renaming_is_repeated(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = log_reader._names
     looks = iter([{name(60)}, {name(30), name(60)}])
     monkeypatch.setattr(log_reader, "_names", lambda directory: next(looks, None) or real(directory))
     assert [each.base_offset for each in segments(log)] == [0, 30, 60]
 
 
-def test_a_directory_that_never_stands_still_is_given_up(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_directory_that_keeps_changing_raises_an_error(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_reader, "segments", lambda directory: [SegmentFile(0, directory / "gone.log")])
     with pytest.raises(LogNotFoundError, match="changes faster"):
         offsets(log)
@@ -172,7 +172,7 @@ def test_the_end_is_behind_the_last_whole_batch(log: Path) -> None:
     assert log_end(log, STRICT).offset == 90
 
 
-def test_from_a_known_place_only_what_is_new_is_read(log: Path) -> None:
+def test_reading_starts_at_a_known_position(log: Path) -> None:
     path = log / name(60)
     known = log_end(log, STRICT)
     more = segment_of([BatchOf([RecordOf(b"90", b"v")])], 90).data
@@ -189,7 +189,7 @@ def test_from_a_known_place_only_what_is_new_is_read(log: Path) -> None:
         log_end(log, STRICT)
 
 
-def test_a_place_in_a_file_that_was_cut_or_replaced_means_nothing(log: Path) -> None:
+def test_a_known_position_in_a_truncated_or_replaced_file_is_ignored(log: Path) -> None:
     path = log / name(60)
     known = log_end(log, STRICT)
     cut = segment_of([BatchOf([RecordOf(b"60", b"another" * 500)])], 60).data
@@ -243,7 +243,7 @@ def test_damage_is_named_with_file_and_byte_or_skipped_and_reported(log: Path) -
     assert offsets(log, reading=Reading(verify_crc=False)) == list(range(90))
 
 
-def test_records_that_make_no_sense_are_skipped_though_their_checksum_is_right(log: Path) -> None:
+def test_malformed_records_with_a_right_checksum_are_skipped(log: Path) -> None:
     bad = with_payload(BatchOf([]), 90, 0, b"\x0c\0\0\0\x0c\x01\0", 1)
     known = log_end(log, STRICT)
     with (log / name(60)).open("ab") as file:
@@ -278,7 +278,7 @@ def test_partitions_are_found_in_a_data_directory_and_by_their_own_name(log: Pat
     assert [each.number for each in find_partitions([data_dir], numbers=frozenset({12}))] == [12]
 
 
-def test_what_is_not_there_is_said_in_a_sentence(log: Path, tmp_path: Path) -> None:
+def test_a_missing_log_is_reported_in_a_sentence(log: Path, tmp_path: Path) -> None:
     with pytest.raises(LogNotFoundError, match=r"no partition 3 of __consumer_offsets in .*; give a data directory"):
         find_partitions([log.parent], numbers=frozenset({3, 4}))
     with pytest.raises(LogNotFoundError, match="no partition of"):

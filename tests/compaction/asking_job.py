@@ -1,4 +1,4 @@
-"""A whole `coordinator compact` without Spark: asks for a plan, does the job, waits for what becomes of it."""
+"""A whole `coordinator compact` without Spark: asks for a plan, runs the job, waits for the outcome."""
 
 from __future__ import annotations
 

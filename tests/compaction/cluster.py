@@ -55,7 +55,7 @@ class Cluster:
         return self.directory / f"work-{worker}"
 
     def executor_logs(self, worker: str) -> list[Path]:
-        """What each executor of a worker has written to stderr."""
+        """Return the stderr of each executor of a worker."""
         return list(self.work_dir(worker).glob("app-*/*/stderr"))
 
     def _master_url(self) -> str:

@@ -1,7 +1,7 @@
-"""`coordinator compact`, of which something is killed in the middle: `... dying_compact driver|worker ARGUMENTS`.
+"""`coordinator compact` with a process that is killed meanwhile: `... dying_compact driver|worker ARGUMENTS`.
 
-`driver`: this very process, when all outputs are written and the manifest is not. `worker`: the Python workers of the
-first attempt of every task, when they have done their work; Spark is to try those tasks again.
+`driver`: this process, when all outputs are written and the manifest is not. `worker`: the Python workers of the first
+attempt of every task, when they have done their work; Spark repeats those tasks.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from coordinator.__main__ import main
 from coordinator.compaction import spark_compact, spark_tasks
-from coordinator.compaction.spark_tasks import clean as real_clean
+from coordinator.compaction.spark_tasks import compact as real_compact
 from coordinator.compaction.spark_tasks import rewrite as real_rewrite
 
 
@@ -22,12 +22,12 @@ def kill_this_process(*_: Any) -> None:
 
 
 class DyingTasks:
-    """`spark_tasks` whose first attempts end with their workers. An object: it is sent to the workers as it is here."""
+    """`spark_tasks` whose first attempts kill their workers. An object, because objects are sent by value."""
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        real = {"clean": real_clean, "rewrite": real_rewrite}.get(name)
+        real = {"compact": real_compact, "rewrite": real_rewrite}.get(name)
         if real is None:
             return getattr(spark_tasks, name)
 

@@ -1,4 +1,4 @@
-"""Commits that are old already when they come: of version 1, with a retention of their own."""
+"""Commits that expire at once: requests of version 2 with a retention time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.wire import call
 
 
 def commit_expired(port: int, group: str, topic: str, partitions: int) -> None:
-    """Offsets that nobody is to keep for longer than a millisecond."""
+    """Commit offsets that expire after a millisecond."""
     entries = [
         OffsetCommitRequestPartition(partition_index=index, committed_offset=1, committed_metadata="")
         for index in range(partitions)

@@ -1,9 +1,9 @@
-"""Lives of a coordinator that end with SIGKILL: a small server that forks one process for each.
+"""Runs of a coordinator that end with SIGKILL: a small server that forks one process for each.
 
-A line of JSON on stdin names a data directory and, for each life, the number of the step at which it is killed (null:
-it may live); also a mutant, if the code is to leave a precaution out. A line on stdout says how each life ended, and
-which steps the last one took. Forking from a process that has everything loaded, and has done the job once, makes a
-life cost milliseconds; this process has one thread.
+A line of JSON on stdin names a data directory and, for each run, the number of the step at which it is killed (null:
+none); also a mutant, if the code is to leave a precaution out. A line on stdout says how each run ended, and which
+steps the last one took. Forking from a process that has everything loaded makes a run cost milliseconds; this process
+has one thread.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Killer:
 
 
 def without_intent(fs: FileSystem, directory: Path, at_step: swap.AtStep = swap.no_step) -> None:
-    """A mutant: straight to the renames, as if a crash could not come between them."""
+    """A mutant that renames without a commit point, so that a crash may come between the renames."""
     fs.unlink(directory / swap.DRAFT_NAME)
 
 
 def live(data_dir: Path, kill_at: int | None, mutant: str | None) -> dict[str, Any]:
-    """One life; how it ended, and what it did if it was not killed."""
+    """Run a coordinator once; return how it ended, and its messages if it was not killed."""
     reader, writer = os.pipe()
     pid = os.fork()
     if not pid:

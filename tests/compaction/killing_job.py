@@ -1,6 +1,6 @@
 """A job whose executor is killed in the middle: `python -m tests.compaction.killing_job MASTER JOB_DIR MODE`.
 
-The task that is the first to have done its work kills the JVM that it belongs to, once. Prints the manifest.
+The first task that has done its work kills its executor's JVM, once. Prints the manifest.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from coordinator.compaction.plan import JobDir
 from coordinator.compaction.spark_compact import Mode, run_job
 from coordinator.spark.spark_session import SessionSettings, open_session
 
-TASKS = {Mode.PARTITION: "clean", Mode.DISTRIBUTED: "rewrite"}
+TASKS = {Mode.PARTITION: "compact", Mode.DISTRIBUTED: "rewrite"}
 
 
 class KillingTasks:
-    """`spark_tasks`, but for the task that kills. An object, so that it is sent to the workers as it is here."""
+    """`spark_tasks` with a task that kills. An object, because objects are sent to the workers by value."""
 
     def __init__(self, name: str, witness: Path) -> None:
         self.name = name
@@ -44,7 +44,7 @@ class KillingTasks:
             forking_daemon = os.getppid()
             executor = int(Path(f"/proc/{forking_daemon}/stat").read_text().rpartition(")")[2].split()[1])
             os.kill(executor, signal.SIGKILL)
-            time.sleep(60)  # until whoever watches over this process notices
+            time.sleep(60)  # until the process that watches this one notices
             return text
 
         return run

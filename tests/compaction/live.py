@@ -1,7 +1,7 @@
-"""A real daemon that compacts: asking it for a plan, doing the job, waiting for what becomes of it.
+"""A real daemon that compacts: helpers to ask it for a plan, run the job, and wait for the outcome.
 
-`SteppingDaemon` is the real daemon too, started by a few lines (`stepping_daemon.py`) that look for requests ten times
-as often, and that can end the daemon with SIGKILL at a named step of the hand-over, in whatever process that step is.
+`SteppingDaemon` is the real daemon too, started by `stepping_daemon.py`, which scans for requests ten times as often
+and can end the daemon with SIGKILL at a named step of the swap, in whatever process that step runs.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class SteppingDaemon(Daemon):
 
     def __init__(self, directory: Path, **settings: Any) -> None:
         super().__init__(directory, **settings)
-        self.full_disk = directory / "free-bytes"  # if it exists: how many bytes are free, for whoever stages
+        self.full_disk = directory / "free-bytes"  # if it exists: the number of free bytes that staging sees
         self._environment |= {"FREE_BYTES_FILE": str(self.full_disk)}
         self.die_at("")
 
     def die_at(self, step: str, number: int = 0, by: signal.Signals = signal.SIGKILL) -> None:
-        """From the next start on."""
+        """Set the step at which the daemon is killed, from its next start on."""
         self._environment |= {"STEP_TO_DIE_AT": step, "STEP_NUMBER": str(number), "STEP_SIGNAL": by.name}
 
     def command(self) -> list[str]:
@@ -51,7 +51,7 @@ class SteppingDaemon(Daemon):
         return self.process.poll() is not None
 
     def children(self, act: str) -> list[int]:
-        """Pids of the children that `act` just now: "plan", "check" or "run"."""
+        """Return the pids of the running children of one kind: "plan", "check" or "run"."""
         found = []
         for task in Path(f"/proc/{self.pid}/task").iterdir():
             with contextlib.suppress(FileNotFoundError):
@@ -67,7 +67,7 @@ class Died(Exception):  # noqa: N818 - what happened, and not always an error
 
 
 def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
-    """The id of a plan of all that there is; fails if none is made. Raises Died."""
+    """Ask for a plan of everything and return its id. Fails if none is made; raises Died."""
 
     def sleep(seconds: float) -> None:
         if daemon.process.poll() is not None:
@@ -86,7 +86,7 @@ def ask(daemon: Daemon, *, roll: bool = True, ratio: float | None = 0.0) -> str:
 
 
 def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> PlanOutcome:
-    """What became of a plan, as soon as it is known."""
+    """Wait for the outcome of a plan."""
     job = JobDir.of(daemon.data_dir, plan_id)
     try:
         return eventually(lambda: outcome_of(job), f"the plan {plan_id} is settled", within_s=within_s)
@@ -95,7 +95,7 @@ def outcome(daemon: Daemon, plan_id: str, within_s: float = 60.0) -> PlanOutcome
 
 
 def compact(daemon: Daemon, job: Callable[[Path, str], Manifest] = do_job) -> Manifest:
-    """One whole round. It must succeed, and make the log smaller."""
+    """Run one whole round, which must succeed and make the log smaller."""
     plan_id = ask(daemon)
     manifest = job(daemon.data_dir, plan_id)
     found = outcome(daemon, plan_id)
@@ -107,24 +107,24 @@ def compact(daemon: Daemon, job: Callable[[Path, str], Manifest] = do_job) -> Ma
 
 
 def stalls(daemon: Daemon) -> list[tuple[float, float, float]]:
-    """Of each swap, in ms: the longest delay of the event loop meanwhile, the longest just before, the writer's."""
+    """Return, for each swap in ms, the longest delay of the event loop during and before it, and the writer's time."""
     found = [_SWAPPED.search(line) for line in daemon.log_lines()]
     return [(float(one[1]), float(one[2]), float(one[3])) for one in found if one]
 
 
 def report_stalls(daemon: Daemon, what: str, swaps: int = 1) -> None:
-    """For the output of the test, when so many swaps have been told."""
-    eventually(lambda: len(stalls(daemon)) >= swaps, "the daemon has told of its last swap")
+    """Print the stalls, once so many swaps have been logged."""
+    eventually(lambda: len(stalls(daemon)) >= swaps, "the daemon has logged its last swap")
     found = stalls(daemon)
     during, before, writer = (max(each) for each in zip(*found, strict=True))
     print(
         f"{what}: {len(found)} swaps; the event loop was late by {during:.1f} ms at most meanwhile, by {before:.1f} ms "
-        f"at most just before; the writer thread was kept for {writer:.1f} ms at most"
+        f"at most just before; the writer thread was occupied for {writer:.1f} ms at most"
     )
 
 
 class SimpleCommitter:
-    """Commits rising offsets for groups without members, over raw connections, whatever happens to the daemon."""
+    """Commits rising offsets for groups without members, over raw connections, and reconnects to the daemon."""
 
     def __init__(self, daemon: Daemon, groups: Sequence[str], topic: str, partitions: int) -> None:
         self.count = 0  # acknowledged commits
@@ -164,7 +164,7 @@ GROUPS = [f"group-{number}" for number in range(6)]
 
 @contextlib.contextmanager
 def starting(directory: Path) -> Iterator[Callable[..., SteppingDaemon]]:
-    """Starts daemons, with more settings as they are given; they are stopped in the end."""
+    """Yield a function that starts daemons with additional settings; they are stopped at the end."""
     running: list[SteppingDaemon] = []
     always = (SMALL_SEGMENTS, "offsets.topic.num.partitions=2", "log.cleaner.delete.retention.ms=0")
 
@@ -180,20 +180,20 @@ def starting(directory: Path) -> Iterator[Callable[..., SteppingDaemon]]:
 
 
 def fill(daemon: SteppingDaemon, first: int = 0) -> None:
-    """Some hundred commits: three partitions of each group, up to `first` + 39."""
+    """Commit some hundred offsets: three partitions of each group, up to `first` + 39."""
     for number in range(first, first + 40):
         for group in GROUPS:
             commit_offsets(daemon.port, group, {("t", partition): number for partition in range(3)})
 
 
 def expect(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
-    """That this is what each of these groups has committed for each partition."""
+    """Assert that each of these groups has committed this for each partition."""
     for group in groups:
         assert committed_offsets(daemon.port, group) == {("t", partition): offset for partition in range(3)}
 
 
 def expect_for_good(daemon: SteppingDaemon, offset: int, groups: list[str] = GROUPS) -> None:
-    """Now, and after a restart."""
+    """Assert the committed offsets now, and after a restart."""
     expect(daemon, offset, groups)
     daemon.restart()
     expect(daemon, offset, groups)

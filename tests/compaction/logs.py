@@ -1,11 +1,12 @@
-"""Random offsets logs for everything that compaction must get right: a seed, or hypothesis, gives the operations.
+"""Random offsets logs for the tests of compaction, made of operations from a seed or from hypothesis.
 
 A log is written by operations: a batch of records (commits, groups, tombstones, records without a key; any codec; with
 a producer, in a transaction or not), a marker, a new segment, a gap, an empty batch, a control batch of another kind.
-`LogWriter` makes sound batches of them, in an encoding of its own, and can go on after a compaction. Two kinds of logs:
-`ANYTHING`, and `OFFSETS` for what the coordinator itself must be able to load.
+`LogWriter` makes sound batches of them, in an encoding of its own, and can continue after a compaction. There are two
+kinds of logs: `ANYTHING`, and `OFFSETS` for logs that the coordinator must be able to load.
 
-`replayed` is the smallest reading of such a log, independent of the rules: what a consumer of committed records sees.
+`replayed` is the smallest reader of such a log, independent of the rules: it sees what a consumer of committed records
+sees.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class Empty:
-    """A batch that an earlier cleaning emptied."""
+    """A batch that an earlier compaction emptied."""
 
     producer_id: int
     count: int = 1
@@ -393,9 +394,9 @@ def _bytes(data: bytes | None) -> bytes:
     return zigzag(-1) if data is None else zigzag(len(data)) + data
 
 
-# --- cleaning and reading ---------------------------------------------------------------------------------------------
+# --- compacting and reading -------------------------------------------------------------------------------------------
 
-Clean: TypeAlias = Callable[[Plan, PartitionPlan, Path, Path], PartitionResult]
+Compact: TypeAlias = Callable[[Plan, PartitionPlan, Path, Path], PartitionResult]
 
 
 def plan_for(
@@ -408,7 +409,7 @@ def plan_for(
     segment_bytes: int = 1 << 20,
     partition: int = 0,
 ) -> tuple[Plan, PartitionPlan]:
-    """Put the segments down in `directory` as a job finds them, and the plan for them."""
+    """Write the segments into `directory` as a job finds them; return the plan for them."""
     directory.mkdir(parents=True, exist_ok=True)
     inputs = []
     for segment in segments:
@@ -420,8 +421,8 @@ def plan_for(
     return plan, part
 
 
-def cleaned(
-    clean: Clean,
+def compacted(
+    compact: Compact,
     segments: Sequence[Segment],
     clean_up_to: int,
     now_ms: int,
@@ -429,7 +430,7 @@ def cleaned(
     delete_retention_ms: int = DAY_MS,
     segment_bytes: int = 1 << 20,
 ) -> tuple[list[Segment], PartitionResult]:
-    """One round, in a directory that is gone afterwards."""
+    """Run one round in a temporary directory; return the outputs and the result."""
     with tempfile.TemporaryDirectory() as name:
         in_dir, out_dir = Path(name, "in", "0"), Path(name, "out", "0")
         plan, part = plan_for(
@@ -440,12 +441,12 @@ def cleaned(
             delete_retention_ms=delete_retention_ms,
             segment_bytes=segment_bytes,
         )
-        result = clean(plan, part, in_dir, out_dir)
+        result = compact(plan, part, in_dir, out_dir)
         return outputs_of(result, out_dir), result
 
 
 def outputs_of(result: PartitionResult, out_dir: Path) -> list[Segment]:
-    """What a cleaning wrote, each file held against what the result says of it."""
+    """Return the outputs of a compaction, each compared with the facts in the result."""
     assert result.error is None, result.error
     made = []
     for output in result.outputs:
@@ -460,7 +461,7 @@ Pending: TypeAlias = set[tuple[int, bytes, bytes | None, int]]
 
 
 def replayed(segments: Iterable[Segment], *, then_commit: bool = False) -> tuple[State, Pending]:
-    """The newest committed value of every key, and what open transactions hold. Checks every batch on the way.
+    """Return the newest committed value of every key, and the records of open transactions. Checks every batch.
 
     With `then_commit`, as if the transactions that are open at the end were committed next.
     """

@@ -1,9 +1,9 @@
-"""Record batches of every shape that the format allows, also those that no builder of ours makes.
+"""Record batches of every shape that the format allows, also those that this program does not write.
 
 `protocol.record_batch` writes what a coordinator needs: one timestamp a batch, offsets without gaps. A log that was
 compacted, or that producers wrote, has more: deltas, gaps, append times, delete horizons, headers. Here each of these
-is a field, and `random_batches` are hypothesis' way to combine them. `plainly_read` is what a segment holds according
-to the plain reader: the judge of everything that is read in columns.
+is a field, and `random_batches` lets hypothesis combine them. `plainly_read` reads a segment with the plain reader,
+which defines what columns must hold.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def encoded_batch(batch: BatchOf, base_offset: int) -> tuple[bytes, int]:
 
 
 def with_payload(batch: BatchOf, base_offset: int, last_delta: int, payload: bytes, count: int) -> bytes:
-    """A batch with the right checksum around whatever its payload is."""
+    """Return a batch with any payload, and the right checksum."""
     checked = CHECKED.pack(
         batch.attributes | batch.codec,
         last_delta,
@@ -112,7 +112,7 @@ def _bytes(data: bytes | None, padded: bool) -> bytes:
 
 
 def plainly_read(data: bytes, *, checked: bool = True) -> list[tuple[BatchHeader, list[Record]]]:
-    """What the plain reader finds; CorruptBatchError of `protocol` where it finds damage."""
+    """Return the records by the plain reader; CorruptBatchError of `protocol` where it finds damage."""
     found = []
     for position, header in iter_batches(data):
         if checked:
@@ -122,8 +122,7 @@ def plainly_read(data: bytes, *, checked: bool = True) -> list[tuple[BatchHeader
 
 
 def in_order(found: list[tuple[BatchHeader, list[Record]]]) -> bool:
-    """Whether offsets grow from record to record and lie within their batches; the plain reader does not look at
-    these, nor at the format if it is not told to verify."""
+    """Return whether offsets grow from record to record within their batches, which the plain reader does not check."""
     if any(each.magic != 2 or not 0 <= each.base_offset <= each.last_offset < 2**63 for each, _ in found):
         return False
     if any(first.last_offset >= second.base_offset for (first, _), (second, _) in pairwise(found)):

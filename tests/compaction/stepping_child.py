@@ -1,4 +1,4 @@
-"""The daemon's child, whose steps end the daemon, and whose disk is as full as a file says. See `live.py`."""
+"""The daemon's child with steps that kill the daemon, and free space that a file tells. `live.py` uses it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The daemon, told at which step of the hand-over it is to die, and looking for requests ten times as often.
+"""The daemon with a step of the swap at which it is killed, and ten times as many scans for requests.
 
-The steps of planning and staging are taken by a child process (`stepping_child.py`); there, it is the daemon that is
-killed all the same, and the child has to notice. SIGUSR1 makes the daemon load all partitions of the offsets log anew,
-as it does when it finds an invariant broken; SIGUSR2 makes it say where its threads stand. See `live.py`.
+The steps of planning and staging run in a child process (`stepping_child.py`); there the daemon is killed too, and the
+child has to notice. SIGUSR1 makes the daemon load all partitions of the offsets log anew, as after a broken invariant;
+SIGUSR2 makes it print the stacks of its threads.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def killer(pid: int) -> Callable[[str], None]:
 
 
 def runtime(config: Any, loop: asyncio.AbstractEventLoop, *arguments: Any, **settings: Any) -> Runtime:
-    """The real one, which can be told to load everything anew."""
+    """The real server, with a signal that makes it load everything anew."""
     made = Runtime(config, loop, *arguments, **settings)
 
     def reload_all() -> None:
@@ -63,7 +63,7 @@ if __name__ == "__main__":
     patches: dict[Any, dict[str, Any]] = {
         server: {"Runtime": runtime},
         swap_protocol: {"recover": partial(swap_protocol.recover, at_step=at_step)},
-        compactor: {"LOOK_S": 0.1, "Compactor": partial(compactor.Compactor, at_step=at_step, child=child)},
+        compactor: {"SCAN_S": 0.1, "Compactor": partial(compactor.Compactor, at_step=at_step, child=child)},
         segment_swapper: {"COMPARED_S": 0.05},
         plans: {"FIRST_RETRY_MS": 200},
     }

@@ -1,9 +1,9 @@
-"""A data directory of the offsets log, and everything that happens to it in a compaction, on any file system.
+"""A data directory of the offsets log, and a whole compaction of it, on any file system.
 
-`build` writes two log partitions with what such logs hold: commits of several groups, group records, tombstones, one
+`build` writes two log partitions with all kinds of records: commits of several groups, group records, tombstones, one
 transaction committed, one aborted, one undecided; `write_tail` adds what clients do while a job runs. `compact` is one
-life of a coordinator, offline: start, plan, job, hand-over, stop. `state_of` reads a directory record by record, as a
-start does, and says what groups and offsets would be: that must never change, whatever is killed when.
+run of a coordinator, offline: start, plan, job, swap, stop. `state_of` reads a directory record by record, as a start
+does, and returns the groups and offsets: they must never change, whatever is killed when.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from coordinator.compaction import plain
+from msgspec.structs import replace
+
 from coordinator.compaction.eligibility import Lags
 from coordinator.compaction.jobs import read_plan
 from coordinator.compaction.offline import Offline
@@ -37,6 +37,7 @@ from protocol.offsets_records import (
     encode_offset_value,
 )
 from protocol.record_batch import ControlType, build_batch, build_control_batch, iter_batches, read_records, verify
+from tests.compaction import oracle
 
 NOW_MS = 1_800_000_000_000
 DAY_MS = 86_400_000
@@ -49,7 +50,7 @@ State = dict[int, tuple[Any, ...]]
 
 
 class Writer:
-    """Appends to a log what a coordinator would."""
+    """Appends the records of a coordinator to a log."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -102,7 +103,7 @@ class Writer:
 
 
 def build(fs: FileSystem, data_dir: Path) -> None:
-    """The data directory before anything is compacted."""
+    """Make the data directory before any compaction."""
     fs.mkdir(data_dir)
     fs.fsync_dir(data_dir.parent)
     for partition in PARTITIONS:
@@ -127,7 +128,7 @@ def build(fs: FileSystem, data_dir: Path) -> None:
 
 
 def write_tail(log: Log, *, commits: int = 2) -> None:
-    """What goes on meanwhile: commits, a deletion, the end of the open transaction."""
+    """Append commits, a deletion, and the end of the open transaction."""
     writer = Writer(log)
     for number in range(commits):
         writer.commit("billing", number % 3, 2000 + number)
@@ -137,7 +138,7 @@ def write_tail(log: Log, *, commits: int = 2) -> None:
 
 
 def state_of(fs: FileSystem, data_dir: Path) -> State:
-    """Partition -> what a start makes of its log: offsets, groups, and open transactions. Nothing is repaired."""
+    """Return, by partition, what a start loads from its log: offsets, groups and open transactions. Repairs nothing."""
     states = {}
     for partition in PARTITIONS:
         directory = offsets_log_dir(data_dir, partition)
@@ -171,7 +172,7 @@ _contents: dict[str, bytes] = {}
 
 
 def run_job(fs: FileSystem, data_dir: Path, plan_id: str, at_step: AtStep = no_step) -> Manifest:
-    """What `coordinator compact` does, on any file system: check, clean, sync the outputs, the manifest last."""
+    """Do the job of `coordinator compact` on any file system: check, compact, sync the outputs, write the manifest."""
     job = JobDir.of(data_dir, plan_id)
     plan = read_plan(fs, job)
     if fs.exists(job.manifest):
@@ -197,7 +198,7 @@ def run_job(fs: FileSystem, data_dir: Path, plan_id: str, at_step: AtStep = no_s
 
 
 def _cleaned(fs: FileSystem, job: JobDir, plan: Plan, part: PartitionPlan) -> PartitionResult:
-    """By the plain implementation. Cleaning is a function of plan and inputs, so what was made once is remembered."""
+    """Compact with the oracle. The outputs are a function of plan and inputs, so they are cached."""
     data = {one.name: read_whole(fs, job.in_dir(part.partition) / one.name) for one in part.inputs}
     facts = replace(plan, id="x", epoch="x", partitions=(part,)).to_bytes()
     key = hashlib.sha256(facts + b"".join(data.values())).hexdigest()
@@ -208,7 +209,7 @@ def _cleaned(fs: FileSystem, job: JobDir, plan: Plan, part: PartitionPlan) -> Pa
             for name, content in data.items():
                 (directory / "in" / name).write_bytes(content)
             out = directory / str(part.partition)
-            result = plain.clean_partition(plan, part, directory / "in", out)
+            result = oracle.compact_partition(plan, part, directory / "in", out)
             assert result.error is None, result.error
             for output in result.outputs:
                 _contents[output.sha256] = (directory / output.file).read_bytes()
@@ -243,7 +244,7 @@ def compact(
     job: Callable[..., Manifest] = run_job,
     during: Callable[[Offline], None] = lambda _: None,
 ) -> list[str]:
-    """Start, compact what is due, stop. What became of it, in sentences."""
+    """Start, compact what is due, stop. Return the messages."""
     opened = Offline.open(fs, data_dir, CONFIG, now_ms=NOW_MS, at_step=at_step)
     said = list(opened.messages)
     planned = opened.plan(OPTIONS, now_ms=NOW_MS)
@@ -252,12 +253,12 @@ def compact(
     else:
         job(fs, data_dir, planned.plan.id, at_step)
         during(opened)
-        said.append(opened.hand_over(planned.plan.id, now_ms=NOW_MS + 1000))
+        said.append(opened.swap(planned.plan.id, now_ms=NOW_MS + 1000))
     opened.close()
     return said
 
 
 def forged(result: PartitionResult, **changes: Any) -> PartitionResult:
-    """The same with other facts of its first output."""
+    """Return the result with other facts of its first output."""
     first = replace(result.outputs[0], **changes)
     return replace(result, outputs=(first, *result.outputs[1:]))

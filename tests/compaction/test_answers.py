@@ -1,4 +1,4 @@
-"""What the daemon says to one request, again and again while it works and then for good, reaches the file in order."""
+"""The daemon's preliminary answers to a request, and the final one, are written in order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from coordinator.storage.log.fs import RealFileSystem
 from tests.support.eventually import eventually
 
 
-async def test_a_slow_disk_does_not_let_an_older_answer_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_answers_are_written_in_order_on_a_slow_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     at_work = []
 
     def slowly(data_dir: Path, reply: Answer) -> None:
@@ -39,14 +39,12 @@ async def test_a_slow_disk_does_not_let_an_older_answer_win(tmp_path: Path, monk
     daemon._tell(request, ("a-plan",), "it is made")
     await daemon.close()
     (said,) = compaction_dir(tmp_path).glob("answer-*.json")
-    assert Answer.from_json(read_json(said)).plan_ids == ("a-plan",)
+    assert read_json(said, Answer).plan_ids == ("a-plan",)
     assert not at_work
 
 
-async def test_a_request_while_the_daemon_loads_hears_that_it_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(compactor, "LOOK_S", 0.01)
+async def test_a_request_while_the_daemon_loads_is_answered_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compactor, "SCAN_S", 0.01)
     loop = asyncio.get_running_loop()
     nobody = cast("Any", None)
     daemon = compactor.Compactor(
@@ -58,7 +56,7 @@ async def test_a_request_while_the_daemon_loads_hears_that_it_does(
     path = compaction_dir(tmp_path) / f"answer-{request.nonce}.json"
     await asyncio.to_thread(eventually, path.exists, "an answer")
     assert daemon_facts(tmp_path) is not None
-    said = Answer.from_json(read_json(path))
+    said = read_json(path, Answer)
     assert not said.is_final
     assert said.reason == "the daemon is loading its groups and offsets; it plans when it is ready"
     await daemon.close()

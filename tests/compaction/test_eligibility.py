@@ -1,4 +1,4 @@
-"""When a log partition is due, how far it may be cleaned, and which comes first: as Kafka's LogCleanerManager."""
+"""Log partitions are due, limited and ordered as by Kafka's LogCleanerManager."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ def parts(one: Cleanable) -> tuple[int, int, int, int]:
     return one.first_dirty_offset, one.clean_up_to, one.clean_bytes, one.dirty_bytes
 
 
-def test_a_log_that_was_never_cleaned_is_dirty_up_to_its_active_segment() -> None:
+def test_a_log_that_was_never_compacted_is_dirty_up_to_its_active_segment() -> None:
     assert parts(found()) == (0, 40, 0, 400)
     assert found().ratio == 1.0
 
 
-def test_what_lies_below_the_checkpoint_is_clean() -> None:
+def test_segments_below_the_checkpoint_are_clean() -> None:
     assert parts(found(checkpoint=20)) == (20, 40, 200, 200)
     assert found(checkpoint=20).ratio == 0.5
     assert parts(found(checkpoint=40)) == (40, 40, 400, 0), "all of it"
     assert parts(found(checkpoint=25)) == (25, 40, 300, 200), "a segment that is half clean counts for both"
 
 
-def test_a_checkpoint_that_cannot_be_right_counts_as_none() -> None:
+def test_an_impossible_checkpoint_is_ignored() -> None:
     assert parts(found(checkpoint=41)) == (0, 40, 0, 400)
     later = cleanable(SEGMENTS[2:], active_base_offset=40, checkpoint=5, lags=Lags(), now_ms=NOW_MS)
     assert parts(later) == (20, 40, 0, 200), "below the start of the log"
@@ -61,7 +61,7 @@ def test_the_segment_that_holds_the_limit_ends_the_round() -> None:
     assert [found(not_beyond=limit).clean_up_to for limit in (0, 19, 20, 39, 40, 99)] == [0, 10, 20, 30, 40, 40]
 
 
-def test_an_empty_log_has_nothing_to_clean() -> None:
+def test_an_empty_log_has_nothing_to_compact() -> None:
     one = cleanable((), active_base_offset=7, checkpoint=None, lags=Lags(), now_ms=NOW_MS)
     assert parts(one) == (7, 7, 0, 0)
     assert one.ratio == 0.0
@@ -81,7 +81,7 @@ def test_a_log_is_due_when_its_oldest_dirty_batch_is_older_than_the_maximum_lag(
     assert late.is_due(Lags(min_cleanable_dirty_ratio=1))
     assert not found(checkpoint=40, max_lag_ms=0).is_due(Lags(min_cleanable_dirty_ratio=1)), "nothing is dirty"
     young = found(checkpoint=30, max_lag_ms=1, min_lag_ms=2000)
-    assert not young.is_due(Lags()), "late, but it may not be cleaned yet"
+    assert not young.is_due(Lags()), "late, but it may not be compacted yet"
 
 
 def test_a_segment_without_a_timestamp_is_never_late() -> None:
@@ -90,7 +90,7 @@ def test_a_segment_without_a_timestamp_is_never_late() -> None:
     assert one.delay_ms == 0
 
 
-def test_the_dirtiest_goes_first_and_what_is_not_due_not_at_all() -> None:
+def test_the_dirtiest_partition_comes_first_and_those_not_due_are_left_out() -> None:
     made = [(number, Cleanable(0, 10, 100 - dirty, dirty, 0)) for number, dirty in enumerate((60, 90, 50, 90, 0))]
     assert [number for number, _ in dirtiest_first(made, Lags())] == [1, 3, 0]
 
@@ -130,7 +130,7 @@ def cuts(max_dirty_bytes: int, *due: tuple[int, Cleanable]) -> tuple[list[tuple[
     return [(number, one.clean_up_to, one.dirty_bytes) for number, one in taken], left
 
 
-def test_a_plan_takes_whole_segments_up_to_its_bound_and_says_what_is_left() -> None:
+def test_a_plan_takes_whole_segments_up_to_its_bound_and_counts_the_rest() -> None:
     assert cuts(1000, (1, found()), (2, found())) == ([(1, 40, 400), (2, 40, 400)], 0)
     assert cuts(500, (1, found()), (2, found())) == ([(1, 40, 400), (2, 10, 100)], 300)
     assert cuts(250, (1, found()), (2, found())) == ([(1, 20, 200)], 600), "of the second none fits"
@@ -140,7 +140,7 @@ def test_a_plan_takes_at_least_one_segment_however_large() -> None:
     assert cuts(1, (1, found()), (2, found())) == ([(1, 10, 100)], 700)
 
 
-def test_what_is_clean_already_does_not_count_for_the_bound() -> None:
+def test_clean_bytes_do_not_count_for_the_bound() -> None:
     assert cuts(100, (1, found(checkpoint=20))) == ([(1, 30, 100)], 100)
     assert cuts(1, (1, found(checkpoint=25))) == ([(1, 30, 100)], 100), "a segment that is half clean is dirty"
 

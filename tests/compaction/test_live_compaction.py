@@ -71,7 +71,7 @@ def go_on(*committers: Committer | SimpleCommitter, more: int = COMMITS_IN_A_ROU
     """Wait until each has had so many more commits acknowledged."""
     counts = [partial(getattr, each, "count") for each in committers]
     already = [count() for count in counts]
-    eventually(lambda: have_more(counts, already, more), "everybody commits", within_s=60)
+    eventually(lambda: have_more(counts, already, more), "all committers have committed", within_s=60)
 
 
 @pytest.fixture
@@ -150,8 +150,8 @@ class OffsetsReader:
         self._consumer.close()
 
 
-def test_consumers_of_the_offsets_topic_notice_nothing_of_compactions(daemon: SteppingDaemon) -> None:
-    """One keeps up, one lags behind and meets segments that are gone, one begins when all is over."""
+def test_consumers_of_the_offsets_topic_read_on_during_compactions(daemon: SteppingDaemon) -> None:
+    """One consumer keeps up, one lags and finds segments removed, one starts after the compactions."""
     stopping = threading.Event()
     readers = [OffsetsReader(daemon, 4), OffsetsReader(daemon, 4, slowly=0.5)]
     with ThreadPoolExecutor(len(readers)) as threads:
@@ -202,7 +202,7 @@ def fill_segments(daemon: SteppingDaemon) -> None:
 
 
 def die_at(daemon: SteppingDaemon, step: str, number: int, *, at_start: bool) -> None:
-    """Restart it so that it dies at that step, and have it come there."""
+    """Restart the daemon so that it is killed at a step, and make it reach that step."""
     daemon.kill()
     daemon.die_at(step, number)
     if at_start:
@@ -222,14 +222,14 @@ def die_at(daemon: SteppingDaemon, step: str, number: int, *, at_start: bool) ->
 
 @pytest.mark.timeout(900)
 def test_a_daemon_that_is_killed_at_any_step_of_a_compaction_loses_nothing(daemon: SteppingDaemon) -> None:
-    """One directory goes through all of it."""
+    """All steps use one directory."""
     reached = set()
     with SimpleCommitter(daemon, [f"group-{number}" for number in range(12)], "t", 6) as simple:
         for step, number, before in WALK:
             go_on(simple, more=100)
             if (
                 before and number
-            ):  # at a start one partition's exchange is redone: of several segments, for a second step
+            ):  # a start repeats the swap of one partition, which needs several segments for a second step
                 fill_segments(daemon)
             for earlier in before:
                 die_at(daemon, earlier, 0, at_start=False)

@@ -1,7 +1,7 @@
-"""What may come in the way of a compaction while a daemon serves: wrong results, killed helpers, full disks.
+"""Failures of a compaction while a daemon serves: wrong results, killed helpers, full disks.
 
-Each time the daemon goes on serving, nothing is lost, what is wrong is refused and kept, what is only in the way is
-tried again, and the next compaction succeeds.
+In each case the daemon continues to serve, nothing is lost, wrong results are refused and kept, other failures are
+retried, and the next compaction succeeds.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from coordinator.compaction.jobs import JobStep, read_plan
 from coordinator.compaction.plan import JobDir, Manifest
@@ -29,28 +29,12 @@ from tests.compaction.live import (
     expect_for_good,
     fill,
     outcome,
-    starting,
 )
 from tests.compaction.plain_job import do_job
 from tests.support.eventually import eventually
 from tests.support.questions import commit_offsets
 
 pytestmark = pytest.mark.integration
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., SteppingDaemon]]:
-    """Starts a daemon with these settings; it is stopped in the end."""
-    with starting(tmp_path / "daemon") as starter:
-        yield starter
-
-
-@pytest.fixture
-def daemon(start: Callable[..., SteppingDaemon]) -> SteppingDaemon:
-    """One with some hundred commits in its log."""
-    made = start()
-    fill(made)
-    return made
 
 
 # --- wrong results ----------------------------------------------------------------------------------------------------
@@ -99,8 +83,8 @@ def test_a_wrong_result_is_refused_and_kept_and_nothing_changes(daemon: Stepping
     expect_for_good(daemon, 39)
 
 
-def test_a_manifest_that_nobody_asked_for_is_refused_and_kept(daemon: SteppingDaemon) -> None:
-    """Even if it is perfect but for that: the directory of a job that was done, under another name."""
+def test_a_manifest_without_a_plan_is_refused_and_kept(daemon: SteppingDaemon) -> None:
+    """The manifest is right otherwise: the directory is a copy of a finished job under another name."""
     compact(daemon)
     fill(daemon, 40)
     plan_id = ask(daemon)
@@ -128,7 +112,7 @@ def test_a_plan_of_an_earlier_run_is_given_up_and_its_late_result_changes_nothin
     expect_for_good(daemon, 39)
 
 
-def test_a_job_that_is_done_twice_does_nothing_the_second_time(daemon: SteppingDaemon) -> None:
+def test_a_second_run_of_a_job_changes_nothing(daemon: SteppingDaemon) -> None:
     plan_id = ask(daemon)
     do_job(daemon.data_dir, plan_id)
     first = outcome(daemon, plan_id)
@@ -141,7 +125,7 @@ def test_a_job_that_is_done_twice_does_nothing_the_second_time(daemon: SteppingD
     expect_for_good(daemon, 79)
 
 
-def test_whoever_asks_while_a_plan_is_open_is_told_of_that_one(daemon: SteppingDaemon) -> None:
+def test_a_request_while_a_plan_is_open_is_answered_with_that_plan(daemon: SteppingDaemon) -> None:
     plan_id = ask(daemon)
     answer = wait_for_answer(daemon.data_dir, Request.new(roll=True))
     assert answer.plan_ids == (plan_id,)
@@ -151,7 +135,7 @@ def test_whoever_asks_while_a_plan_is_open_is_told_of_that_one(daemon: SteppingD
     assert "nothing to compact" in wait_for_answer(daemon.data_dir, Request.new()).reason
 
 
-def test_a_plan_whose_job_gets_on_does_not_expire(start: Callable[..., SteppingDaemon]) -> None:
+def test_a_plan_does_not_expire_while_its_job_makes_progress(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start("compaction.plan.expiration.ms=3000")
     fill(daemon)
     plan_id = ask(daemon)
@@ -165,12 +149,12 @@ def test_a_plan_whose_job_gets_on_does_not_expire(start: Callable[..., SteppingD
     expect_for_good(daemon, 39)
 
 
-def test_a_plan_whose_job_never_comes_expires(start: Callable[..., SteppingDaemon]) -> None:
+def test_a_plan_without_a_result_expires(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start("compaction.plan.expiration.ms=1000")
     fill(daemon)
     plan_id = ask(daemon)
     found = outcome(daemon, plan_id)
-    assert "expired before a result was in place" in found.sentence
+    assert "expired before a result was swapped in" in found.sentence
     pins = JobDir.of(daemon.data_dir, plan_id).pins
     eventually(lambda: not pins.exists(), "the space of its inputs comes back")
     assert ask(daemon) != plan_id
@@ -179,7 +163,7 @@ def test_a_plan_whose_job_never_comes_expires(start: Callable[..., SteppingDaemo
 # --- helpers that die, and disks that are full ------------------------------------------------------------------------
 
 
-def test_a_check_that_is_killed_is_made_again(daemon: SteppingDaemon) -> None:
+def test_a_killed_check_is_repeated(daemon: SteppingDaemon) -> None:
     plan_id = ask(daemon)
     do_job(daemon.data_dir, plan_id)
     (pid, *_) = eventually(lambda: daemon.children("check"), "the result is being checked")
@@ -189,7 +173,7 @@ def test_a_check_that_is_killed_is_made_again(daemon: SteppingDaemon) -> None:
     expect_for_good(daemon, 39)
 
 
-def test_a_planner_that_is_killed_leaves_nothing_and_whoever_asked_hears_of_it(daemon: SteppingDaemon) -> None:
+def test_a_killed_planner_leaves_nothing_and_the_request_is_answered(daemon: SteppingDaemon) -> None:
     def kill() -> None:
         (pid, *_) = eventually(lambda: daemon.children("plan"), "a plan is being made")
         os.kill(pid, signal.SIGKILL)
@@ -205,7 +189,7 @@ def test_a_planner_that_is_killed_leaves_nothing_and_whoever_asked_hears_of_it(d
     expect_for_good(daemon, 39)
 
 
-def test_a_full_disk_is_waited_for(daemon: SteppingDaemon) -> None:
+def test_a_swap_is_repeated_when_a_full_disk_has_space_again(daemon: SteppingDaemon) -> None:
     plan_id = ask(daemon)
     daemon.full_disk.write_text("10")
     do_job(daemon.data_dir, plan_id)
@@ -213,7 +197,7 @@ def test_a_full_disk_is_waited_for(daemon: SteppingDaemon) -> None:
     assert outcome_of(JobDir.of(daemon.data_dir, plan_id)) is None
     answer = wait_for_answer(daemon.data_dir, Request.new())
     assert answer.plan_ids == ()
-    assert "is not in place yet, it is tried again" in answer.reason
+    assert "is not swapped in yet, it is tried again" in answer.reason
     commit_offsets(daemon.port, "later", {("t", 0): 1})
     daemon.full_disk.unlink()
     assert outcome(daemon, plan_id).is_done
@@ -222,7 +206,7 @@ def test_a_full_disk_is_waited_for(daemon: SteppingDaemon) -> None:
 
 
 @pytest.mark.parametrize("act", ["plan", "check"])
-def test_a_daemon_that_is_stopped_meanwhile_stops_at_once_and_the_next_one_goes_on(
+def test_a_daemon_stops_at_once_during_a_compaction_and_the_next_one_continues(
     daemon: SteppingDaemon, act: str
 ) -> None:
     if act == "plan":
@@ -244,9 +228,7 @@ def test_a_daemon_that_is_stopped_meanwhile_stops_at_once_and_the_next_one_goes_
 @pytest.mark.parametrize(
     "step", [SwapStep.COMMIT_RENAME, SwapStep.APPLY_RENAME, SwapStep.FINISH_REMOVE, JobStep.SETTLE]
 )
-def test_an_exchange_that_has_begun_is_finished_before_a_daemon_that_is_stopped_ends(
-    daemon: SteppingDaemon, step: str
-) -> None:
+def test_a_swap_that_has_begun_is_finished_before_the_daemon_stops(daemon: SteppingDaemon, step: str) -> None:
     daemon.stop()
     daemon.die_at(step, by=signal.SIGTERM)
     daemon.start()
@@ -269,7 +251,7 @@ def _ignoring_errors(act: Callable[..., object], *arguments: object) -> None:
         return
 
 
-def test_a_daemon_that_is_killed_takes_its_children_along(daemon: SteppingDaemon) -> None:
+def test_the_children_of_a_killed_daemon_end(daemon: SteppingDaemon) -> None:
     do_job(daemon.data_dir, ask(daemon))
     pids = eventually(lambda: daemon.children("check"), "the result is being checked")
     daemon.kill()

@@ -1,6 +1,6 @@
-"""A daemon that compacts while other things happen to its log, and that is told to do it by itself.
+"""A daemon that compacts while its log changes, and on its own schedule.
 
-Deletions, retention, partitions that are loaded anew; the schedule, jobs that the daemon starts and ends, figures.
+Deletions, retention, partitions that are loaded anew; the schedule, jobs that the daemon starts and ends, metrics.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +33,6 @@ from tests.compaction.live import (
     expect_for_good,
     fill,
     outcome,
-    starting,
 )
 from tests.compaction.plain_job import do_job
 from tests.support.eventually import eventually
@@ -43,26 +42,11 @@ from tests.support.wire import call
 pytestmark = pytest.mark.integration
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., SteppingDaemon]]:
-    """Starts a daemon with these settings; it is stopped in the end."""
-    with starting(tmp_path / "daemon") as starter:
-        yield starter
-
-
-@pytest.fixture
-def daemon(start: Callable[..., SteppingDaemon]) -> SteppingDaemon:
-    """One with some hundred commits in its log."""
-    made = start()
-    fill(made)
-    return made
-
-
 # --- changes ----------------------------------------------------------------------------------------------------------
 
 
-def test_what_is_deleted_while_a_plan_is_open_stays_deleted(daemon: SteppingDaemon) -> None:
-    """By name, by group, and by retention: the tombstones stand behind what the plan compacts."""
+def test_offsets_deleted_while_a_plan_is_open_stay_deleted(daemon: SteppingDaemon) -> None:
+    """Deletions by name, by group and by retention write their tombstones behind the part that the plan compacts."""
     plan_id = ask(daemon)
     deleted = call(daemon.port, DeleteGroupsRequest(groups_names=[GROUPS[0]]), 2)
     assert [each.error_code for each in deleted.results] == [0]
@@ -81,7 +65,7 @@ def test_what_is_deleted_while_a_plan_is_open_stays_deleted(daemon: SteppingDaem
         compact(daemon)
 
 
-def test_what_expires_while_a_plan_is_open_stays_expired(start: Callable[..., SteppingDaemon]) -> None:
+def test_offsets_that_expire_while_a_plan_is_open_stay_expired(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start("offsets.retention.minutes=1", "offsets.retention.check.interval.ms=100")
     fill(daemon)
     plan_id = ask(daemon)
@@ -98,7 +82,7 @@ def test_what_expires_while_a_plan_is_open_stays_expired(start: Callable[..., St
 
 
 def test_partitions_that_are_loaded_anew_during_compactions_lose_nothing(daemon: SteppingDaemon) -> None:
-    """As after a broken invariant: the log is read while its segments are exchanged."""
+    """The log is loaded as after a broken invariant, while its segments are swapped."""
     stopping = threading.Event()
 
     def reload_again_and_again() -> None:
@@ -122,7 +106,7 @@ def test_partitions_that_are_loaded_anew_during_compactions_lose_nothing(daemon:
 
 
 def _compacted(daemon: SteppingDaemon) -> bool:
-    """What is being loaded is in no plan, which may be all there is."""
+    """Plan until a partition is due; those that are being loaded are in no plan."""
     try:
         compact(daemon)
     except AssertionError as failure:
@@ -133,7 +117,7 @@ def _compacted(daemon: SteppingDaemon) -> bool:
 
 
 def _loaded(daemon: SteppingDaemon, group: str) -> dict[Any, int]:
-    """What a group has, once its partition has been loaded."""
+    """Return the offsets of a group, once its partition has been loaded."""
 
     def ask_again() -> dict[Any, int] | None:
         try:
@@ -144,7 +128,7 @@ def _loaded(daemon: SteppingDaemon, group: str) -> dict[Any, int]:
     return eventually(ask_again, "the partition is loaded")
 
 
-def test_what_was_done_can_be_read_as_figures(start: Callable[..., SteppingDaemon]) -> None:
+def test_compactions_are_counted_in_the_metrics(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start(arguments=("--http", "127.0.0.1:0"))
     fill(daemon)
     compact(daemon)
@@ -155,7 +139,7 @@ def test_what_was_done_can_be_read_as_figures(start: Callable[..., SteppingDaemo
             lines = answer.read().decode().splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if line[:1] not in ("", "#")}
 
-    eventually(lambda: figures()["coordinator_compaction_swaps_total"] == 2, "both partitions were exchanged")
+    eventually(lambda: figures()["coordinator_compaction_swaps_total"] == 2, "both partitions were swapped")
     found = figures()
     assert found["coordinator_compaction_plans_total"] == 1
     assert found["coordinator_compaction_before_records_total"] == 720
@@ -183,7 +167,7 @@ def test_a_daemon_with_an_interval_plans_by_itself(start: Callable[..., Stepping
 JOB = f"{sys.executable} -m tests.compaction.asking_job {{data.dir}}"
 
 
-def test_a_daemon_that_is_told_to_starts_the_job_itself(start: Callable[..., SteppingDaemon]) -> None:
+def test_a_daemon_starts_the_job_if_it_is_configured_to(start: Callable[..., SteppingDaemon]) -> None:
     daemon = start("compaction.interval.ms=300", "compaction.start.job=true", f"compaction.command={JOB}")
     fill(daemon)
     eventually(lambda: "compaction job ended code=0" in daemon.log_text(), "the job has ended", within_s=60)
@@ -192,7 +176,7 @@ def test_a_daemon_that_is_told_to_starts_the_job_itself(start: Callable[..., Ste
     expect_for_good(daemon, 39)
 
 
-def test_a_job_that_fails_is_one_line_and_comes_again(start: Callable[..., SteppingDaemon]) -> None:
+def test_a_failed_job_is_logged_in_one_line_and_repeated(start: Callable[..., SteppingDaemon]) -> None:
     command = f"{sys.executable} -c \"print('no such plan'); raise SystemExit(3)\""
     daemon = start("compaction.interval.ms=300", "compaction.start.job=true", f"compaction.command={command}")
     fill(daemon)

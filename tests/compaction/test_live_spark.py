@@ -1,4 +1,4 @@
-"""Real Spark beside a real daemon under real clients: rounds of a watch, and SIGKILL of what Spark consists of."""
+"""Real Spark beside a real daemon with real clients: rounds of a watch, and SIGKILL of driver and workers."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def daemon(tmp_path: Path) -> Iterator[SteppingDaemon]:
 
 @pytest.fixture
 def simple(daemon: SteppingDaemon) -> Iterator[SimpleCommitter]:
-    """Commits to ten groups, from the first to the last moment; all of it is there in the end, and after a restart."""
+    """Commits to ten groups throughout the test; every commit is there at the end, and after a restart."""
     committer = SimpleCommitter(daemon, [f"group-{number}" for number in range(10)], "t", 6)
     with committer:
         yield committer
@@ -68,7 +68,7 @@ def simple(daemon: SteppingDaemon) -> Iterator[SimpleCommitter]:
 
 
 def start_compact(daemon: SteppingDaemon, *words: str, module: str = "coordinator compact") -> subprocess.Popen[bytes]:
-    """The command, its output beside the daemon's log."""
+    """Start the command, with its output beside the daemon's log."""
     command = [sys.executable, "-m", *module.split(), "--data-dir", str(daemon.data_dir)]
     command += ["--roll", "--min-cleanable-dirty-ratio", "0"]
     if "single" not in words:
@@ -82,7 +82,7 @@ def said(daemon: SteppingDaemon) -> str:
 
 
 def open_job(daemon: SteppingDaemon) -> JobDir | None:
-    """The job that waits for its result."""
+    """Return the job that has no result yet."""
     found = [
         JobDir(path) for path in (daemon.data_dir / "compaction" / "jobs").glob("*") if (path / "plan.json").exists()
     ]
@@ -133,9 +133,7 @@ def test_a_driver_that_is_killed_before_its_manifest_is_followed_by_another(
 
 
 @pytest.mark.parametrize("mode", ["partition", "distributed"])
-def test_workers_of_spark_that_are_killed_cost_nothing_but_time(
-    daemon: SteppingDaemon, simple: SimpleCommitter, mode: str
-) -> None:
+def test_tasks_of_killed_spark_workers_are_repeated(daemon: SteppingDaemon, simple: SimpleCommitter, mode: str) -> None:
     eventually(lambda: simple.count > 300, "commits come in", within_s=60)
     process = start_compact(daemon, "--mode", mode, module="tests.compaction.dying_compact worker")
     assert process.wait(300) == 0, said(daemon)

@@ -1,6 +1,6 @@
-"""A compacted log held against memory: what must be found different, and what must not.
+"""The comparison of a compacted log with memory finds every difference.
 
-The other direction, that nothing is found where nothing is, is held by the random groups (tests/group).
+That it finds none in equal states is tested with random groups (tests/core/group/test_random_groups.py).
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ SAME = {
     "a group": ([group(5)], [("g", 5)], []),
     "a group with a newer record": ([group(5)], [], [group(CUT)]),
     "a group deleted": ([group(5)], [], [group(CUT, None)]),
-    "a record of a kind that is not ours": ([batch(5, b"\0\7what", b"x")], [], []),
+    "a record of an unknown kind": ([batch(5, b"\0\7what", b"x")], [], []),
 }
 
 DIFFERENT = {
@@ -122,7 +122,7 @@ DIFFERENT = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_the_same_is_found_to_be_the_same(name: str) -> None:
+def test_equal_states_have_no_difference(name: str) -> None:
     compacted, rows, tail = SAME[name]
     assert difference(compacted, rows, tail) is None  # type: ignore[arg-type]
 
@@ -135,7 +135,7 @@ def test_a_difference_is_named(name: str) -> None:
     assert clause in found
 
 
-def test_the_first_difference_is_the_one_that_is_told() -> None:
+def test_the_first_difference_is_reported() -> None:
     assert "log offset 5 " in (difference([], [row(5), ("g", 6)]) or "")
 
 

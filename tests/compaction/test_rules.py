@@ -1,7 +1,7 @@
-"""What survives a compaction: the rules, held by the plain implementation to readings that know nothing of them.
+"""The rules of compaction, applied by the oracle, against readers that are independent of them.
 
-First any log at all: whoever reads it sees the same before and after each of several rounds, with the log growing in
-between; a dozen lines here say which records stay, and must agree. Then the rules one by one, on logs made for them.
+First, on any log: a reader sees the same before and after each of several rounds, with the log growing in between, and
+a dozen lines here compute which records stay. Then the rules one by one, on logs made for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from coordinator.compaction.plain import clean_partition
 from coordinator.compaction.rules import (
     PRODUCER_ID_EXPIRATION_MS,
     empty_batch,
@@ -52,11 +51,12 @@ from tests.compaction.logs import (
     Roll,
     Segment,
     Write,
-    cleaned,
+    compacted,
     operations,
     replayed,
     seeded,
 )
+from tests.compaction.oracle import compact_partition
 
 ANY_LOG = settings(max_examples=80, deadline=None)
 Pause = st.sampled_from((0, 1, DAY_MS // 2, DAY_MS, 3 * DAY_MS))
@@ -83,13 +83,13 @@ def markers(segments: list[Segment]) -> list[str]:
 def clean(
     segments: list[Segment], clean_up_to: int | None = None, now_ms: int = START_MS + 1000, **more: int
 ) -> list[Segment]:
-    """One round over all of these."""
+    """Run one round over all of these segments."""
     end = segments[-1].next_offset if clean_up_to is None else clean_up_to
-    return cleaned(clean_partition, segments, end, now_ms, **more)[0]
+    return compacted(compact_partition, segments, end, now_ms, **more)[0]
 
 
 def expected_offsets(segments: list[Segment], now_ms: int) -> set[int]:
-    """Which data records stay, from the records alone."""
+    """Return the data records that stay, from the records alone."""
     outcome: dict[int, list[str]] = {}  # base offset of a batch -> one entry, shared by its transaction
     open_: dict[int, list[str]] = {}
     for header, records, _ in batches(segments):
@@ -130,7 +130,7 @@ def expected_offsets(segments: list[Segment], now_ms: int) -> set[int]:
     ),
     SEGMENT_BYTES,
 )
-def test_round_after_round_a_reader_sees_what_the_whole_log_says(
+def test_a_reader_sees_the_state_of_the_whole_log_after_each_round(
     parts: list[tuple[list[Op], int]], segment_bytes: int
 ) -> None:
     writer, whole = LogWriter(), LogWriter()
@@ -142,7 +142,7 @@ def test_round_after_round_a_reader_sees_what_the_whole_log_says(
         if not before:
             continue
         end = writer.active.base_offset
-        made, result = cleaned(clean_partition, before, end, writer.now_ms, segment_bytes=segment_bytes)
+        made, result = compacted(compact_partition, before, end, writer.now_ms, segment_bytes=segment_bytes)
         for then_commit in (False, True):
             assert replayed(made, then_commit=then_commit) == replayed(whole.closed, then_commit=then_commit)
         assert {record.offset for record in data_records(made)} == expected_offsets(before, writer.now_ms)
@@ -194,7 +194,7 @@ def loaded(segments: list[Segment]) -> tuple[Any, ...]:
 
 @ANY_LOG
 @given(operations(max_size=50), Pause)
-def test_what_stays_of_a_batch_keeps_its_place_its_producer_and_its_records(ops: list[Op], pause_ms: int) -> None:
+def test_surviving_records_keep_their_offsets_producer_and_content(ops: list[Op], pause_ms: int) -> None:
     writer = LogWriter().write(ops).roll()
     if not writer.closed:
         return
@@ -230,7 +230,7 @@ def test_what_stays_of_a_batch_keeps_its_place_its_producer_and_its_records(ops:
 @ANY_LOG
 @given(operations(max_size=50))
 def test_a_log_that_is_clean_does_not_change_any_more(ops: list[Op]) -> None:
-    """The second round gives the markers their horizons; from then on nothing happens until those are reached."""
+    """The second round gives the markers their horizons; later rounds change nothing until those are reached."""
     writer = LogWriter().write(ops).roll()
     if not writer.closed:
         return
@@ -261,7 +261,7 @@ def test_long_logs_read_the_same_after_many_rounds(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_coordinators_own_validation_finds_no_difference(seed: int) -> None:
-    """Offsets, groups, and what transactions that are open hold: also where a round ends within them."""
+    """Offsets, groups and open transactions stay the same, also where a round ends within a transaction."""
     writer = LogWriter()
     for number in range(3):
         writer.write(seeded(seed * 10 + number, 80, OFFSETS)[:80]).roll()
@@ -303,7 +303,7 @@ def test_the_newest_record_of_a_key_stays_whatever_the_codec(codec: Codec) -> No
 def test_a_compressed_batch_that_loses_nothing_stays_as_its_writer_compressed_it() -> None:
     (segment,) = log(commit(0, 1))
     header = read_header(segment.data)
-    body = bytes(cramjam.snappy.compress_raw(segment.data[61:]))  # a block; we would write a stream
+    body = bytes(cramjam.snappy.compress_raw(segment.data[61:]))  # a block; this program writes a stream
     checked = struct.pack(">h", Codec.SNAPPY) + segment.data[23:61] + body
     prefix = struct.pack(">qiibI", 0, 49 + len(body), header.partition_leader_epoch, 2, google_crc32c.value(checked))
     segment = Segment(0, prefix + checked)
@@ -339,7 +339,7 @@ def test_timestamps_count_from_the_first_record_that_stays() -> None:
     assert [record.timestamp_ms for record in records] == [first + 500, first + 90]
 
 
-def test_where_the_logs_time_counts_it_stays() -> None:
+def test_log_append_time_stays() -> None:
     ops = Write((Rec(0), Rec(1, late_ms=500), Rec(2, late_ms=90)), append_time=True), commit(0)
     (header, records, _), _ = batches(clean(log(*ops)))
     first = START_MS + 10
@@ -363,7 +363,7 @@ def test_a_tombstone_gets_its_horizon_in_the_first_round_and_goes_exactly_when_i
     assert offsets(clean(early, now_ms=now_ms + 5000, delete_retention_ms=5000)) == [2]
 
 
-def test_a_tombstone_that_was_replaced_goes_at_once() -> None:
+def test_a_superseded_tombstone_goes_at_once() -> None:
     assert offsets(clean(log(delete(0), commit(0), END))) == [1, 2]
 
 
@@ -375,11 +375,11 @@ def test_other_records_of_a_tombstones_batch_stay_beyond_its_horizon() -> None:
     assert horizon_of(header) == START_MS + 1000, "the horizon of a batch stays when its tombstone is gone"
 
 
-def test_the_round_counts_what_it_did_to_tombstones() -> None:
+def test_the_round_counts_kept_and_dropped_tombstones() -> None:
     segments = log(commit(0), delete(0, 1), delete(1), END)
-    made, result = cleaned(clean_partition, segments, 5, START_MS + 1000, delete_retention_ms=0)
+    made, result = compacted(compact_partition, segments, 5, START_MS + 1000, delete_retention_ms=0)
     assert (result.stats.tombstones_kept, result.stats.tombstones_dropped, result.stats.keys) == (2, 0, 3)
-    _, result = cleaned(clean_partition, made, 5, START_MS + 1000)
+    _, result = compacted(compact_partition, made, 5, START_MS + 1000)
     assert (result.stats.tombstones_kept, result.stats.tombstones_dropped) == (0, 2)
 
 
@@ -392,7 +392,7 @@ def in_txn(*keys: int, producer_id: int = 1) -> Write:
 
 def test_an_aborted_transaction_goes_and_its_keys_count_for_nothing() -> None:
     segments = log(commit(0), in_txn(0, 1), in_txn(5, producer_id=2), Roll(), End(1, commit=False), in_txn(6), END)
-    made, result = cleaned(clean_partition, segments, segments[-1].next_offset, START_MS + 1000)
+    made, result = compacted(compact_partition, segments, segments[-1].next_offset, START_MS + 1000)
     assert offsets(made) == [0, 3, 5, 6]
     assert result.stats.aborted_dropped == 2
     assert result.stats.markers_kept == 1
@@ -427,7 +427,7 @@ def test_a_marker_stays_as_long_as_one_record_of_its_transaction() -> None:
     assert offsets(segments) == [0, 2, 3]
 
 
-def test_an_undecided_transaction_stays_as_it_is_and_replaces_nothing() -> None:
+def test_an_undecided_transaction_stays_as_it_is_and_supersedes_nothing() -> None:
     segments = log(commit(0, 1), in_txn(0, 0), commit(1), END)
     made = clean(segments)
     assert offsets(made) == [0, 2, 3, 4, 5]
@@ -452,7 +452,7 @@ def test_a_markers_key_replaces_no_records_key() -> None:
     writer = LogWriter()
     writer._append([(START_MS, struct.pack(">hh", 0, ControlType.COMMIT), b"a record's", ())], -1)
     segments = writer.write([in_txn(0), End(1, commit=True), END]).roll().closed
-    made, result = cleaned(clean_partition, segments, writer.next_offset, START_MS + 1000)
+    made, result = compacted(compact_partition, segments, writer.next_offset, START_MS + 1000)
     assert offsets(made) == [0, 1, 3]
     assert result.stats.keys == 3
 
@@ -515,7 +515,7 @@ def test_an_aborted_last_batch_leaves_a_header_and_keeps_its_marker() -> None:
     assert markers(segments) == ["ABORT"]
 
 
-def test_an_empty_batch_of_nobodys_interest_goes() -> None:
+def test_an_empty_batch_without_a_producer_goes() -> None:
     assert headers_of(clean(log(Empty(11, 2), commit(0, producer_id=11), END)), 11) == [(2, 2, 1)]
     assert len(batches(clean(log(Empty(-1), END)))) == 1
 

@@ -1,22 +1,23 @@
-"""The implementation in columns gives the files of the plain one, byte for byte, and says the same of them.
+"""The compaction in columns gives the files of the oracle, byte for byte, and says the same of them.
 
-On any log, over rounds that each begin with what the last one made. The plain one is right by test_rules.py, and by
+On any log, over rounds that each begin with what the last one made. The oracle is right by test_rules.py, and by
 what Kafka's own cleaner makes of such logs (tests/conformance/live_cleaner.py).
 """
 
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from coordinator.compaction import cleaner, plain
+from coordinator.compaction import column_compaction
 from coordinator.compaction.plan import PartitionResult
 from protocol.record_batch import iter_batches
+from tests.compaction import oracle
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -27,7 +28,7 @@ from tests.compaction.logs import (
     Op,
     Segment,
     Style,
-    cleaned,
+    compacted,
     operations,
     outputs_of,
     plan_for,
@@ -36,8 +37,9 @@ from tests.compaction.logs import (
 
 
 def said(result: PartitionResult) -> PartitionResult:
-    """Without the names of the attempts, which are random."""
-    return replace(result, outputs=tuple(replace(output, file="") for output in result.outputs))
+    """Return a result without the names of the attempts, which are random."""
+    outputs = [replace(output, file=f"{result.partition}/{output.name}.x") for output in result.outputs]
+    return replace(result, outputs=tuple(outputs))
 
 
 def same(
@@ -48,7 +50,7 @@ def same(
     delete_retention_ms: int = DAY_MS,
     segment_bytes: int = 1 << 20,
 ) -> list[Segment]:
-    """One round by both, from the same files; what they made."""
+    """Run one round by both, from the same files; return their outputs."""
     with tempfile.TemporaryDirectory() as name:
         in_dir, outs = Path(name, "in", "3"), (Path(name, "a", "3"), Path(name, "b", "3"))
         plan, part = plan_for(
@@ -60,8 +62,8 @@ def same(
             segment_bytes=segment_bytes,
             partition=3,
         )
-        one = plain.clean_partition(plan, part, in_dir, outs[0])
-        other = cleaner.clean_partition(plan, part, in_dir, outs[1])
+        one = oracle.compact_partition(plan, part, in_dir, outs[0])
+        other = column_compaction.compact_partition(plan, part, in_dir, outs[1])
         assert said(one) == said(other)
         made = outputs_of(one, outs[0])
         assert outputs_of(other, outs[1]) == made
@@ -121,8 +123,8 @@ def test_a_round_that_ends_within_transactions_gives_the_same_files(seed: int) -
 def test_a_job_that_is_done_again_gives_the_same_files() -> None:
     segments = LogWriter().write(seeded(5, 200)).roll().closed
     end = segments[-1].next_offset
-    first = cleaned(cleaner.clean_partition, segments, end, START_MS)
-    second = cleaned(cleaner.clean_partition, segments, end, START_MS)
+    first = compacted(column_compaction.compact_partition, segments, end, START_MS)
+    second = compacted(column_compaction.compact_partition, segments, end, START_MS)
     assert first[0] == second[0]
     assert said(first[1]) == said(second[1])
 
@@ -151,8 +153,8 @@ def test_batches_out_of_order_are_refused_by_both(tmp_path: Path) -> None:
 def refused(data: bytes, tmp_path: Path) -> None:
     segment = Segment(0, data)
     planned = plan_for([segment], tmp_path / "in" / "0", clean_up_to=1000, now_ms=START_MS)
-    for each in (plain, cleaner):
-        result = each.clean_partition(*planned, tmp_path / "in" / "0", tmp_path / "out" / "0")
+    for each in (oracle, column_compaction):
+        result = each.compact_partition(*planned, tmp_path / "in" / "0", tmp_path / "out" / "0")
         assert result.error is not None
         assert segment.name in result.error
         assert result.outputs == ()

@@ -40,7 +40,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 def submit(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run spark-submit in a directory from which nothing of ours can be imported."""
+    """Run spark-submit in a directory from which these packages cannot be imported."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     return subprocess.run(

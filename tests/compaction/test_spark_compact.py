@@ -1,8 +1,7 @@
-"""coordinator/compaction/spark_compact.py: on Spark, in both modes, the very bytes of the plain implementation."""
+"""The job on Spark writes the bytes of the oracle in both modes."""
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import os
 import signal
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
-from coordinator.compaction import plain, spark_tasks
+from coordinator.compaction import spark_tasks
 from coordinator.compaction.plan import InputSegment, JobDir, Manifest, PartitionPlan, Plan
 from coordinator.compaction.spark_compact import (
     PARTITION_MODE_BYTES,
@@ -22,6 +22,7 @@ from coordinator.compaction.spark_compact import (
     choose_mode,
     run_job,
 )
+from tests.compaction import oracle
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -71,7 +72,7 @@ def some_logs(style: str = ANYTHING, count: int = 3, ops: int = 150) -> list[Log
 
 
 def written(job: JobDir, manifest: Manifest) -> dict[tuple[int, str], bytes]:
-    """The outputs by partition and name, each held against what the manifest says of it."""
+    """Return the outputs by partition and name, each compared with the facts in the manifest."""
     found = {}
     for result in manifest.partitions:
         assert result.error is None
@@ -87,10 +88,13 @@ def same_as_plain(job: JobDir, manifest: Manifest, tmp_path: Path) -> None:
     expected = {}
     for part, result in zip(plan.partitions, manifest.partitions, strict=True):
         out_dir = tmp_path / "plain" / str(part.partition)
-        plainly = plain.clean_partition(plan, part, job.in_dir(part.partition), out_dir)
+        plainly = oracle.compact_partition(plan, part, job.in_dir(part.partition), out_dir)
         assert plainly.stats == result.stats
         assert plainly.inputs == result.inputs
-        described = [[dataclasses.replace(output, file="") for output in each.outputs] for each in (plainly, result)]
+        described = [
+            [replace(output, file=f"{each.partition}/{output.name}.x") for output in each.outputs]
+            for each in (plainly, result)
+        ]
         assert described[0] == described[1]
         for output in plainly.outputs:
             expected[part.partition, output.name] = (out_dir.parent / output.file).read_bytes()
@@ -99,7 +103,7 @@ def same_as_plain(job: JobDir, manifest: Manifest, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("mode", [Mode.SINGLE, *MODES])
 @pytest.mark.parametrize("style", [ANYTHING, OFFSETS, PLAIN])
-def test_each_mode_writes_the_bytes_of_the_plain_implementation(
+def test_each_mode_writes_the_bytes_of_the_oracle(
     request: pytest.FixtureRequest, tmp_path: Path, mode: Mode, style: str
 ) -> None:
     spark = None if mode is Mode.SINGLE else request.getfixturevalue("spark")
@@ -114,7 +118,7 @@ def test_each_mode_writes_the_bytes_of_the_plain_implementation(
 @pytest.mark.integration
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(4))
-def test_the_distributed_mode_agrees_whatever_crosses_the_edges_of_segments(
+def test_the_distributed_mode_agrees_for_transactions_across_segments(
     spark: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     ops: list[Op] = []
@@ -127,7 +131,7 @@ def test_the_distributed_mode_agrees_whatever_crosses_the_edges_of_segments(
 
 @pytest.mark.integration
 @pytest.mark.spark
-def test_offsets_too_far_apart_for_a_code_are_cleaned_all_the_same(spark: SparkSession, tmp_path: Path) -> None:
+def test_offsets_too_far_apart_for_a_code_are_compacted_in_one_task(spark: SparkSession, tmp_path: Path) -> None:
     far: list[Op] = [Write((Rec(0), Rec(1))), Gap(2**33), Write((Rec(1), Rec(2))), Roll(), Write((Rec(2),))]
     job = job_of(tmp_path / "data", [LogWriter().write(far), *some_logs(PLAIN, 1)])
     report = run_job(job, mode=Mode.DISTRIBUTED, spark=spark, now_ms=NOW_MS)
@@ -165,16 +169,16 @@ def files_below(path: Path) -> dict[Path, tuple[int, int]]:
 
 def test_of_two_runs_at_once_the_first_manifest_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 1))
-    cleaned = spark_tasks.clean
+    compacted = spark_tasks.compact
     runs: list[Report] = []
 
     def overtaken(*given: Any) -> str:
-        text = cleaned(*given)
-        monkeypatch.setattr(spark_tasks, "clean", cleaned)
+        text = compacted(*given)
+        monkeypatch.setattr(spark_tasks, "compact", compacted)
         runs.append(run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS))
         return text
 
-    monkeypatch.setattr(spark_tasks, "clean", overtaken)
+    monkeypatch.setattr(spark_tasks, "compact", overtaken)
     late = run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS)
     assert late.was_done_before
     assert late.manifest == runs[0].manifest
@@ -197,12 +201,12 @@ def test_a_settled_plan_is_not_begun(tmp_path: Path, name: str) -> None:
         run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS)
 
 
-def test_a_directory_without_a_plan_is_said_to_be_one(tmp_path: Path) -> None:
+def test_a_directory_without_a_plan_is_reported(tmp_path: Path) -> None:
     with pytest.raises(JobError, match=r"holds no work: .* has no plan\.json"):
         run_job(JobDir.of(tmp_path, "nothing"), mode=Mode.SINGLE, spark=None, now_ms=NOW_MS)
 
 
-def test_the_spark_modes_without_a_session_say_so(tmp_path: Path) -> None:
+def test_the_spark_modes_need_a_session(tmp_path: Path) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 1))
     with pytest.raises(JobError, match="need a Spark session"):
         run_job(job, mode=Mode.PARTITION, spark=None, now_ms=NOW_MS)
@@ -212,7 +216,7 @@ def test_the_spark_modes_without_a_session_say_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", [Mode.SINGLE, *MODES])
-def test_a_partition_that_cannot_be_cleaned_does_not_stop_the_others(
+def test_a_partition_that_cannot_be_compacted_does_not_stop_the_others(
     request: pytest.FixtureRequest, tmp_path: Path, mode: Mode
 ) -> None:
     spark = None if mode is Mode.SINGLE else request.getfixturevalue("spark")
@@ -230,7 +234,7 @@ def test_a_partition_that_cannot_be_cleaned_does_not_stop_the_others(
 
 
 def _dies(task: Callable[..., str]) -> Callable[..., str]:
-    """The first attempt of the first six tasks ends with their workers killed, after they have done their work."""
+    """Kill the workers of the first six tasks on their first attempt, after they have done their work."""
 
     def run(*given: Any) -> str:
         from pyspark import TaskContext
@@ -248,9 +252,9 @@ def _dies(task: Callable[..., str]) -> Callable[..., str]:
 @pytest.mark.integration
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("mode", "task"), [(Mode.PARTITION, "clean"), (Mode.DISTRIBUTED, "scan"), (Mode.DISTRIBUTED, "rewrite")]
+    ("mode", "task"), [(Mode.PARTITION, "compact"), (Mode.DISTRIBUTED, "scan"), (Mode.DISTRIBUTED, "rewrite")]
 )
-def test_workers_that_are_killed_are_replaced_and_leave_only_files_that_nobody_names(
+def test_killed_workers_are_replaced_and_leave_only_files_that_no_manifest_names(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: Mode, task: str
 ) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 2))
@@ -264,7 +268,7 @@ def test_workers_that_are_killed_are_replaced_and_leave_only_files_that_nobody_n
 
 
 def _sent_by_value(monkeypatch: pytest.MonkeyPatch, task: str) -> Any:
-    """Workers import our modules for themselves: a change must be sent along with the function that makes it."""
+    """Send a changed module to the workers by value, because they import modules from disk."""
     from contextlib import contextmanager
 
     from coordinator.compaction import spark_compact
@@ -280,7 +284,7 @@ def _sent_by_value(monkeypatch: pytest.MonkeyPatch, task: str) -> Any:
 
 
 class _Tasks:
-    """`spark_tasks` with one function replaced; survives being sent to a worker."""
+    """`spark_tasks` with one function replaced; can be sent to a worker."""
 
     def __init__(self, name: str, function: Callable[..., str]) -> None:
         self._name = name
@@ -298,32 +302,30 @@ class _Tasks:
         self._name, self._function = state
 
 
-def test_outputs_that_are_not_to_be_seen_here_are_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_outputs_that_are_not_visible_here_fail_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     job = job_of(tmp_path / "data", some_logs(PLAIN, 1))
-    cleaned = spark_tasks.clean
+    compacted = spark_tasks.compact
 
     def elsewhere(*given: Any) -> str:
-        text = cleaned(*given)
+        text = compacted(*given)
         for path in job.out_dir(0).iterdir():
             path.unlink()
         return text
 
-    monkeypatch.setattr(spark_tasks, "clean", elsewhere)
+    monkeypatch.setattr(spark_tasks, "compact", elsewhere)
     with pytest.raises(JobError, match="put the data directory on storage that all executors"):
         run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS)
     assert not job.manifest.exists()
 
 
-def test_a_mistake_of_ours_is_one_partitions_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_fails_only_its_partition(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def mistaken(*_: Any) -> Any:
         raise ZeroDivisionError("by zero")
 
-    monkeypatch.setattr(spark_tasks, "clean_partition", mistaken)
+    monkeypatch.setattr(spark_tasks, "compact_partition", mistaken)
     job = job_of(tmp_path / "data", some_logs(PLAIN, 1))
     report = run_job(job, mode=Mode.SINGLE, spark=None, now_ms=NOW_MS)
-    assert report.manifest.partitions[0].error == (
-        "partition 0: an error that should not be: ZeroDivisionError: by zero"
-    )
+    assert report.manifest.partitions[0].error == ("partition 0: an unexpected error: ZeroDivisionError: by zero")
 
 
 # --- which mode -------------------------------------------------------------------------------------------------------

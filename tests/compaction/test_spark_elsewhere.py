@@ -1,8 +1,7 @@
-"""Commands with `--master` on a cluster that is not at 127.0.0.1, whose executors have not installed our packages.
+"""Commands with `--master` on a cluster that is not at 127.0.0.1, whose executors have not installed these packages.
 
-The cluster is at another loopback address of this machine, which our code and Spark treat as another machine's: what
-executors need is fetched from the driver. Their Python has the dependencies and nothing of ours, and the path of the
-driver's packages means nothing to them.
+The cluster is at another loopback address of this machine, which this code and Spark treat as another machine's:
+executors fetch the packages from the driver. Their Python has the dependencies only, and cannot use the driver's paths.
 """
 
 from __future__ import annotations
@@ -49,11 +48,11 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A Python with everything that is installed here, and nothing of ours."""
+    """A Python with everything that is installed here, except these packages."""
     directory = tmp_path_factory.mktemp("bare")
     venv.EnvBuilder(symlinks=True).create(directory)
     (packages,) = directory.glob("lib/python*/site-packages")
-    # A .pth names plain directories: the ones inside those, by which our packages are installed, are not read.
+    # A .pth names directories only: .pth files inside those, by which these packages are installed, are not read.
     others = [each for each in sys.path if each.endswith("site-packages")]
     (packages / "theirs.pth").write_text("".join(f"{each}\n" for each in others))
     python = str(directory / "bin" / "python")
@@ -63,7 +62,7 @@ def bare_python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def run(cluster: Cluster, python: str, *words: str) -> subprocess.CompletedProcess[str]:
-    """A command of ours, whose executors run `python`."""
+    """Run a command whose executors run `python`."""
     return subprocess.run(
         [sys.executable, "-m", "coordinator", *words, "--master", cluster.url],
         env=environment(HOST, python),

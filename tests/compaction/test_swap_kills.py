@@ -1,8 +1,8 @@
-"""SIGKILL at every named step of a compaction, and again during the recovery: the log never says anything else.
+"""SIGKILL at every named step of a compaction, and again during the recovery, never changes the state in the log.
 
-Real processes, real files. The steps are taken from a run that nobody kills, so none can be forgotten. After the kills
-one more life runs to its end; then the directory must be, byte for byte, the one that the unkilled run left, and what
-a start reads from it what it read before anything was compacted.
+Real processes, real files. The steps are recorded in an undisturbed run, so none can be forgotten. After the kills one
+more run goes to its end; then the directory must be, byte for byte, the one that the undisturbed run left, and a start
+must load from it what it loaded before the compaction.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Runner:
 
 @pytest.fixture(scope="module")
 def place() -> Iterator[Path]:
-    """A fast place: nothing here depends on what is synced, only on who is killed."""
+    """Return a directory in memory: these tests depend on kills, not on syncs."""
     parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=parent) as directory:
         yield Path(directory)
@@ -80,7 +80,7 @@ def runners() -> Iterator[list[Runner]]:
 
 
 class Trial:
-    """A directory before its compaction, and how it should look afterwards."""
+    """A directory before its compaction, and its expected state afterwards."""
 
     def __init__(self, place: Path, runner: Runner) -> None:
         self.place = place
@@ -99,7 +99,7 @@ class Trial:
         self.kills = 0
 
     def broken(self, runner: Runner, case: tuple[int, ...], mutant: str | None = None) -> str | None:
-        """Lives killed at these steps, then one that may live: what does not hold, if anything."""
+        """Run and kill at these steps, then run to the end; return the first violation, if any."""
         data_dir = self.place / f"case-{id(runner)}"
         shutil.copytree(self.template, data_dir)
         try:
@@ -123,7 +123,7 @@ class Trial:
             shutil.rmtree(data_dir)
 
     def cases(self) -> list[tuple[int, ...]]:
-        """Every step once; with a second kill the first and the last of each name, in the deep run every one."""
+        """Return the kills: every step once, then pairs with the first and last step of each name (deep run: all)."""
         first = {step: number for number, step in reversed(list(enumerate(self.steps)))}
         last = {step: number for number, step in enumerate(self.steps)}
         count = len(self.steps)
@@ -136,7 +136,7 @@ def trial(place: Path, runners: list[Runner]) -> Trial:
     return Trial(place, runners[0])
 
 
-def test_killed_at_any_step_and_again_during_recovery_the_directory_ends_as_if_nothing_had_happened(
+def test_kills_at_any_step_and_again_during_recovery_do_not_change_the_end_state(
     trial: Trial, runners: list[Runner]
 ) -> None:
     cases = trial.cases()
@@ -155,7 +155,7 @@ def test_killed_at_any_step_and_again_during_recovery_the_directory_ends_as_if_n
     print(f"{len(trial.steps)} steps, {len(cases)} cases, {trial.kills} kills")
 
 
-def test_a_hand_over_without_its_commit_point_is_caught(trial: Trial, runners: list[Runner]) -> None:
+def test_a_swap_without_its_commit_point_is_caught(trial: Trial, runners: list[Runner]) -> None:
     during = [
         number for number, step in enumerate(trial.steps) if step in (SwapStep.APPLY_RENAME, SwapStep.APPLY_REMOVE)
     ]
@@ -165,7 +165,7 @@ def test_a_hand_over_without_its_commit_point_is_caught(trial: Trial, runners: l
 
 
 def state_of_a_start(data_dir: Path) -> Any:
-    """What a start would find right after the kill, on a copy: nothing may be repaired by looking."""
+    """Return the state that a start would load right after the kill, from a copy, because reading may repair files."""
     from coordinator.storage.log import redo
 
     copy = data_dir.with_name(data_dir.name + "-look")

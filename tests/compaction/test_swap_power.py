@@ -1,8 +1,8 @@
-"""A compaction on a file system that forgets: power cuts at any operation, failing operations, a full disk, mutants.
+"""A compaction on a file system that loses unsynced data: power cuts at any operation, errors, a full disk, mutants.
 
-Bytes are safe once their file was synced, names once their directory was; what was not may be there in any part and any
-order. After a cut the machine starts again, the compaction is repeated, and the directory must end as if nothing had
-happened. The plan's job is part of it: its outputs and its manifest are forgotten like everything else.
+Bytes are durable once their file was synced, names once their directory was; of the rest any part may survive. After a
+cut the machine starts again, the compaction is repeated, and the directory must end as without the cut. The job is part
+of it: its outputs and its manifest may be lost too.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ DATA_DIR = DATA / "logs"
 
 
 class Machine:
-    """A disk with a data directory, and how that should look after its compaction."""
+    """A disk with a data directory, and its expected state after the compaction."""
 
     def __init__(self) -> None:
         fs = LossyFileSystem(reorders_names=True)
@@ -56,13 +56,13 @@ class Machine:
         assert state_of(fs, DATA_DIR) == self.before
 
     def fresh(self) -> LossyFileSystem:
-        """The disk as it was before the compaction, everything on it durable."""
+        """Return the disk before the compaction, with everything on it durable."""
         survivor = self.template.crash(None)
         self.template.is_off = False
         return survivor
 
     def broken(self, operation: int, seed: int) -> str | None:
-        """Cut the power there, start again, repeat: what does not hold, if anything."""
+        """Cut the power at an operation, start again, repeat; return the first violation, if any."""
         rng = random.Random(seed)
         fs = self.fresh()
         fs.crash_after(operation)
@@ -94,7 +94,7 @@ def machine() -> Machine:
     return Machine()
 
 
-def test_a_power_cut_at_any_operation_leaves_a_directory_that_ends_as_if_nothing_had_happened(
+def test_a_power_cut_at_any_operation_does_not_change_the_end_state(
     machine: Machine,
 ) -> None:
     dense = machine.marks[swap.SwapStep.STAGE_COPY]
@@ -126,7 +126,7 @@ OPERATIONS = (
 
 
 def test_any_operation_that_fails_leaves_the_log_as_it_was_or_as_it_should_be(machine: Machine) -> None:
-    """The disk refuses once or twice, the coordinator gives up and stops; the next start repeats it all."""
+    """Operations fail once or twice, the coordinator gives up and stops; the next start repeats the compaction."""
     failures = 0
     for operation in OPERATIONS:
         fs = machine.fresh()
@@ -149,9 +149,7 @@ def test_any_operation_that_fails_leaves_the_log_as_it_was_or_as_it_should_be(ma
 
 
 @pytest.mark.parametrize("room", [0, 400, 1500, 3500])
-def test_a_disk_that_is_full_while_staging_leaves_nothing_behind_and_the_job_may_be_handed_over_later(
-    machine: Machine, room: int
-) -> None:
+def test_a_full_disk_while_staging_leaves_nothing_and_the_swap_can_be_repeated(machine: Machine, room: int) -> None:
     fs = machine.fresh()
 
     def during(opened: Any) -> None:
@@ -159,7 +157,7 @@ def test_a_disk_that_is_full_while_staging_leaves_nothing_behind_and_the_job_may
         fs.capacity = -fs.free_bytes(DATA_DIR) + room
         plan_id = fs.listdir(DATA_DIR / "compaction" / "jobs")[0]
         with pytest.raises(OSError, match=r"free|no space") as caught:
-            opened.hand_over(plan_id, now_ms=NOW_MS + 1)
+            opened.swap(plan_id, now_ms=NOW_MS + 1)
         assert caught.value.errno == errno.ENOSPC
         for name in fs.listdir(DATA_DIR):
             assert not fs.is_dir(DATA_DIR / name) or not swap.leftovers(fs.listdir(DATA_DIR / name))
@@ -218,7 +216,7 @@ def _without_index_sync(real: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("mutant", MUTANTS)
-def test_a_hand_over_that_leaves_out_one_precaution_is_caught(
+def test_a_swap_that_leaves_out_one_precaution_is_caught(
     machine: Machine, mutant: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, name, make = MUTANTS[mutant]

@@ -1,23 +1,24 @@
-"""The hand-over of a compaction: what is planned, accepted, refused and kept, and what goes on meanwhile."""
+"""The swap protocol: plans, accepted and refused results, evidence, and changes of the log meanwhile."""
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from coordinator.compaction import jobs, plain, swap_protocol
-from coordinator.compaction.eligibility import Lags
+from coordinator.compaction import jobs, swap_protocol
+from coordinator.compaction.eligibility import Lags, facts_of
 from coordinator.compaction.jobs import EVIDENCE, sweep, tidy
 from coordinator.compaction.offline import Offline, raise_first, verdict_on
 from coordinator.compaction.plan import JobDir, Manifest, PartitionResult, Plan, jobs_dir
-from coordinator.compaction.planning import PlanningError, make_plan, view_of
+from coordinator.compaction.planning import PlanningError, make_plan
 from coordinator.compaction.swap_protocol import AlreadySettledError
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.storage.cleaner_checkpoint import read_checkpoint, write_checkpoint
@@ -25,6 +26,7 @@ from coordinator.storage.file_names import CLEANER_CHECKPOINT_NAME, offsets_log_
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
 from coordinator.storage.log.log import Log
 from protocol.record_batch import HEADER_BYTES, ControlType, build_batch, iter_batches, read_records
+from tests.compaction import oracle
 from tests.compaction.swap_protocol_world import (
     CONFIG,
     DAY_MS,
@@ -69,7 +71,7 @@ def planned(opened: Offline) -> tuple[Plan, JobDir]:
 
 
 def rewritten(job: JobDir, change: Callable[[Manifest], Manifest]) -> None:
-    """The manifest as somebody else left it."""
+    """Change the manifest on the disk."""
     write_atomically(FS, job.manifest, change(jobs.read_manifest(FS, job)).to_bytes())
 
 
@@ -98,33 +100,33 @@ def test_a_partition_has_one_open_plan_at_a_time(opened: Offline) -> None:
     assert later.plan is not None, "one that has expired counts no more"
 
 
-def test_one_that_was_refused_makes_room_for_the_next(opened: Offline) -> None:
+def test_a_refused_plan_makes_room_for_the_next(opened: Offline) -> None:
     plan, _ = planned(opened)
     swap_protocol.refuse(FS, opened.data_dir, plan.id, RefusedError("no"))
     assert opened.plan(OPTIONS, now_ms=NOW_MS + 1).plan is not None
 
 
-def test_compaction_does_not_pass_what_the_history_has_extracted(opened: Offline) -> None:
+def test_compaction_ends_at_the_mark_of_the_history(opened: Offline) -> None:
     second = opened.logs[0].segments[1].base_offset
-    options = replace(OPTIONS, not_beyond={0: second + 1, 3: 0})
+    options = dataclasses.replace(OPTIONS, not_beyond={0: second + 1, 3: 0})
     made = opened.plan(options, now_ms=NOW_MS)
     assert made.plan is not None
     assert [(part.partition, part.clean_up_to) for part in made.plan.partitions] == [(0, second)]
     assert made.reasons == {3: "the history has not been extracted yet"}
 
 
-def test_what_is_not_settled_is_not_planned(opened: Offline) -> None:
+def test_records_that_are_not_durable_are_not_planned(opened: Offline) -> None:
     log = opened.logs[0]
     third = log.segments[2]
     log.high_watermark = third.base_offset + 1
-    view = view_of(0, log)
+    view = facts_of(0, log)
     assert view.active_base_offset == third.base_offset
     assert [one.base_offset for one in view.closed] == [one.base_offset for one in log.segments[:2]]
     log.high_watermark = log.log_end_offset
-    assert view_of(0, log).active_base_offset == log.segments[-1].base_offset
+    assert facts_of(0, log).active_base_offset == log.segments[-1].base_offset
 
 
-def test_a_log_without_a_closed_segment_says_what_would_help(tmp_path: Path) -> None:
+def test_planning_without_a_closed_segment_suggests_a_roll(tmp_path: Path) -> None:
     log = Log.open(offsets_log_dir(tmp_path, 0), CONFIG)
     Writer(log).commit("billing", 0, 1)
     log.close()
@@ -134,16 +136,16 @@ def test_a_log_without_a_closed_segment_says_what_would_help(tmp_path: Path) -> 
     offline.close()
 
 
-def test_only_what_is_dirty_enough_is_planned(opened: Offline) -> None:
+def test_only_partitions_that_are_dirty_enough_are_planned(opened: Offline) -> None:
     write_checkpoint(FS, opened.data_dir, {0: opened.logs[0].segments[-2].base_offset})
-    made = opened.plan(replace(OPTIONS, lags=Lags(min_cleanable_dirty_ratio=0.5)), now_ms=NOW_MS)
+    made = opened.plan(dataclasses.replace(OPTIONS, lags=Lags(min_cleanable_dirty_ratio=0.5)), now_ms=NOW_MS)
     assert made.plan is not None
     assert [part.partition for part in made.plan.partitions] == [3]
     assert made.reasons == {0: "the dirty part is not above 0.5 of it"}
 
 
 @pytest.mark.parametrize("number", [errno.EPERM, errno.EXDEV, errno.EOPNOTSUPP])
-def test_without_hard_links_there_is_a_sentence_and_nothing_left(
+def test_without_hard_links_planning_fails_and_leaves_nothing(
     opened: Offline, number: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -155,12 +157,12 @@ def test_without_hard_links_there_is_a_sentence_and_nothing_left(
     assert not list(jobs_dir(opened.data_dir).iterdir())
 
 
-def test_a_segment_that_is_not_what_the_log_says_is_not_planned(opened: Offline) -> None:
-    view = view_of(0, opened.logs[0])
-    wrong = replace(view, closed=(replace(view.closed[0], size_bytes=7), *view.closed[1:]))
+def test_a_segment_that_differs_from_the_facts_of_its_log_is_not_planned(opened: Offline) -> None:
+    view = facts_of(0, opened.logs[0])
+    wrong = view._replace(closed=(view.closed[0]._replace(size_bytes=7), *view.closed[1:]))
     with pytest.raises(PlanningError, match="ask for a new plan"):
         make_plan(FS, opened.data_dir, [wrong], epoch="e", now_ms=NOW_MS, options=OPTIONS)
-    gone = replace(view, closed=(replace(view.closed[0], base_offset=1), *view.closed[1:]))
+    gone = view._replace(closed=(view.closed[0]._replace(base_offset=1), *view.closed[1:]))
     with pytest.raises(PlanningError, match="is gone"):
         make_plan(FS, opened.data_dir, [gone], epoch="e", now_ms=NOW_MS, options=OPTIONS)
     assert not list(jobs_dir(opened.data_dir).iterdir())
@@ -169,11 +171,11 @@ def test_a_segment_that_is_not_what_the_log_says_is_not_planned(opened: Offline)
 # what is accepted
 
 
-def test_an_accepted_result_is_swapped_in_and_says_the_same(opened: Offline) -> None:
+def test_an_accepted_result_is_swapped_in_and_keeps_the_state(opened: Offline) -> None:
     before = state_of(FS, opened.data_dir)
     plan, job = planned(opened)
     manifest = run_job(FS, opened.data_dir, plan.id)
-    said = opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+    said = opened.swap(plan.id, now_ms=NOW_MS + 1)
     assert said.startswith("compacted 2 partitions: ")
     assert state_of(FS, opened.data_dir) == before
     for result in manifest.partitions:
@@ -186,7 +188,7 @@ def test_an_accepted_result_is_swapped_in_and_says_the_same(opened: Offline) -> 
     assert read_checkpoint(FS, opened.data_dir) == {part.partition: part.clean_up_to for part in plan.partitions}
 
 
-def test_a_second_round_drops_tombstones_when_their_time_has_come_and_says_the_same(data_dir: Path) -> None:
+def test_a_second_round_drops_due_tombstones_and_keeps_the_state(data_dir: Path) -> None:
     before = state_of(FS, data_dir)
     compact(FS, data_dir)
     (data_dir / CLEANER_CHECKPOINT_NAME).unlink()
@@ -195,28 +197,28 @@ def test_a_second_round_drops_tombstones_when_their_time_has_come_and_says_the_s
     assert made.plan is not None
     manifest = run_job(FS, data_dir, made.plan.id)
     assert sum(result.stats.tombstones_dropped for result in manifest.partitions) > 0
-    offline.hand_over(made.plan.id, now_ms=NOW_MS + 3 * DAY_MS + 1)
+    offline.swap(made.plan.id, now_ms=NOW_MS + 3 * DAY_MS + 1)
     offline.close()
     assert state_of(FS, data_dir) == before
 
 
-def test_a_job_that_runs_twice_does_nothing_the_second_time_and_a_second_hand_over_neither(opened: Offline) -> None:
+def test_a_second_run_of_a_job_and_a_second_swap_do_nothing(opened: Offline) -> None:
     plan, job = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     bytes_of_manifest = job.manifest.read_bytes()
     run_job(FS, opened.data_dir, plan.id)
     assert job.manifest.read_bytes() == bytes_of_manifest
-    opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+    opened.swap(plan.id, now_ms=NOW_MS + 1)
     files = files_of(FS, opened.data_dir)
     done = job.done.read_bytes()
     write_atomically(FS, job.manifest, bytes_of_manifest)  # it comes again
     with pytest.raises(AlreadySettledError, match="settled already"):
-        opened.hand_over(plan.id, now_ms=NOW_MS + 2)
+        opened.swap(plan.id, now_ms=NOW_MS + 2)
     assert files_of(FS, opened.data_dir) == files
     assert job.done.read_bytes() == done
 
 
-def test_a_partition_that_the_job_could_not_clean_does_not_stop_the_others(opened: Offline) -> None:
+def test_a_partition_that_failed_in_the_job_does_not_stop_the_others(opened: Offline) -> None:
     before = {name: data for name, data in files_of(FS, opened.data_dir).items() if "offsets-3/" in name}
     plan, job = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
@@ -226,14 +228,14 @@ def test_a_partition_that_the_job_could_not_clean_does_not_stop_the_others(opene
         return replace(manifest, partitions=(good, replace(bad, outputs=(), error="a batch is damaged")))
 
     rewritten(job, failed)
-    said = opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+    said = opened.swap(plan.id, now_ms=NOW_MS + 1)
     assert said.startswith("compacted 1 partition: ")
     assert said.endswith("; partition 3 was left as it is: a batch is damaged")
     assert {name: data for name, data in files_of(FS, opened.data_dir).items() if "offsets-3/" in name} == before
     assert read_checkpoint(FS, opened.data_dir).keys() == {0}
 
 
-def test_if_no_partition_could_be_cleaned_the_plan_is_refused_but_no_evidence(opened: Offline) -> None:
+def test_a_plan_with_only_failed_partitions_is_refused_without_evidence(opened: Offline) -> None:
     plan, job = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     rewritten(
@@ -242,7 +244,7 @@ def test_if_no_partition_could_be_cleaned_the_plan_is_refused_but_no_evidence(op
             manifest, partitions=tuple(replace(one, outputs=(), error="no memory") for one in manifest.partitions)
         ),
     )
-    assert "no memory" in opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+    assert "no memory" in opened.swap(plan.id, now_ms=NOW_MS + 1)
     assert "no memory" in job.refused.read_text()
     assert not (job.path / EVIDENCE).exists()
 
@@ -311,7 +313,7 @@ def other_inputs(job: JobDir, manifest: Manifest) -> None:
 
 
 def content(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[JobDir, Manifest], None]:
-    """An output with other batches than the job made, in a manifest that says so correctly: a job gone wrong."""
+    """Replace an output by one with other batches, in a manifest that describes it correctly: a defective job."""
 
     def act(job: JobDir, manifest: Manifest) -> None:
         first, *rest = manifest.partitions
@@ -320,7 +322,7 @@ def content(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[JobDir, M
         data = path.read_bytes()
         batches = [data[position : position + header.size_bytes] for position, header in iter_batches(data)]
         path.unlink()
-        made = plain._write(path.parent, first.partition, output.name, change(batches))
+        made = oracle._write(path.parent, first.partition, output.name, change(batches))
         result = replace(first, outputs=(made, *first.outputs[1:]))
         rewritten(job, lambda _: replace(manifest, partitions=(result, *rest)))
 
@@ -328,7 +330,7 @@ def content(change: Callable[[list[bytes]], list[bytes]]) -> Callable[[JobDir, M
 
 
 def rebuilt(batch: bytes, **changes: Any) -> bytes:
-    """The same batch but for this, with the right checksum."""
+    """Return the batch with one change, and the right checksum."""
     ((_, header),) = iter_batches(batch)
     records = read_records(batch, 0, header)
     facts: dict[str, Any] = {
@@ -360,9 +362,9 @@ REFUSED = {
     "a byte was flipped": (flip_a_byte, "not the file that the manifest names"),
     "an output is missing": (remove_an_output, "does not exist"),
     "an output is short": (cut_an_output, "not the file that the manifest names"),
-    "the manifest is short": (cut_the_manifest, "Manifest is not JSON"),
+    "the manifest is short": (cut_the_manifest, "it is no Manifest"),
     "the manifest is gone": (remove_the_manifest, r"has no manifest\.json"),
-    "the plan is damaged": (damage_the_plan, "Plan has no field"),
+    "the plan is damaged": (damage_the_plan, "it is no Plan: .* required field `id`"),
     "the plan was changed": (change_the_plan, "another version of the plan"),
     "another plan": (manifest_with(plan_id="other"), "for the plan other"),
     "another epoch": (manifest_with(epoch="forged"), "another run of the coordinator"),
@@ -377,7 +379,10 @@ REFUSED = {
     "another timestamp": (output_with(max_timestamp_ms=1), "other batches than the manifest says"),
     "a wrong checksum": (content(with_last(wrong_checksum)), "checksum does not match"),
     "batches twice": (content(lambda batches: [*batches, batches[-1]]), r"where \d+ or more is due"),
-    "out of order": (content(lambda batches: [batches[-1], *batches[:-1]]), r"holds the offsets \d+\.\.\d+"),
+    "out of order": (
+        content(lambda batches: [batches[0], batches[2], batches[1], *batches[3:]]),
+        r"where \d+ or more is due",
+    ),
     "a commit is lost": (content(lambda batches: batches[1:]), "the newest offset"),
     "everything is lost": (result_with(outputs=()), "the newest offset"),
     "a value was changed": (
@@ -405,16 +410,16 @@ def test_a_result_that_is_not_right_is_refused_and_kept_as_evidence(opened: Offl
     act(job, run_job(FS, opened.data_dir, plan.id))
     kept = {path.name for path in job.path.rglob("*") if path.is_file()}
     with pytest.raises(RefusedError, match=said) as refusal:
-        opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+        opened.swap(plan.id, now_ms=NOW_MS + 1)
     assert files_of(FS, opened.data_dir) == files, "the live directories were not touched"
     assert job.refused.read_text() == f"{refusal.value}\n"
     assert {path.name for path in job.path.rglob("*") if path.is_file()} == kept | {"REFUSED", EVIDENCE}
     with pytest.raises(AlreadySettledError):
-        opened.hand_over(plan.id, now_ms=NOW_MS + 2)
+        opened.swap(plan.id, now_ms=NOW_MS + 2)
 
 
-def test_a_pin_that_was_replaced_does_not_make_a_result_right(opened: Offline) -> None:
-    """Pins are within reach of the job; what counts is what is live."""
+def test_a_result_made_from_a_replaced_pin_is_refused(opened: Offline) -> None:
+    """The job could change the pins, so results are compared with the live files."""
     plan, job = planned(opened)
     part = plan.partitions[0]
     pin = job.in_dir(part.partition) / part.inputs[0].name
@@ -425,11 +430,11 @@ def test_a_pin_that_was_replaced_does_not_make_a_result_right(opened: Offline) -
     manifest = run_job_on_pins(opened.data_dir, plan)
     assert manifest.partitions[0].error is None
     with pytest.raises(RefusedError, match="the newest"):
-        opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+        opened.swap(plan.id, now_ms=NOW_MS + 1)
 
 
 def run_job_on_pins(data_dir: Path, plan: Plan) -> Manifest:
-    """A job that believes its pins, whatever the plan says of them."""
+    """Run a job that does not compare its pins with the plan."""
     job = JobDir.of(data_dir, plan.id)
     results: list[PartitionResult] = []
     for part in plan.partitions:
@@ -437,8 +442,8 @@ def run_job_on_pins(data_dir: Path, plan: Plan) -> Manifest:
             replace(one, size_bytes=(job.in_dir(part.partition) / one.name).stat().st_size) for one in part.inputs
         )
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(plain, "_check", lambda *_: None)
-            result = plain.clean_partition(
+            patch.setattr(oracle, "_check", lambda *_: None)
+            result = oracle.compact_partition(
                 plan, replace(part, inputs=found), job.in_dir(part.partition), job.out_dir(part.partition)
             )
         results.append(replace(result, inputs=part.inputs))
@@ -462,7 +467,7 @@ def test_a_result_that_comes_too_late_is_refused_without_evidence(opened: Offlin
     act(opened, plan)
     files = files_of(FS, opened.data_dir)
     with pytest.raises(LateError):
-        opened.hand_over(plan.id, now_ms=NOW_MS + after_ms)
+        opened.swap(plan.id, now_ms=NOW_MS + after_ms)
     assert files_of(FS, opened.data_dir) == files
     assert job.refused.exists()
     assert not job.pins.exists()
@@ -475,7 +480,7 @@ def test_a_manifest_for_an_older_plan_does_not_pass_for_the_newer_one(opened: Of
     new, new_job = planned(opened)
     shutil.copy(old_job.manifest, new_job.manifest)
     with pytest.raises(RefusedError, match=f"for the plan {old.id}"):
-        opened.hand_over(new.id, now_ms=NOW_MS + 1)
+        opened.swap(new.id, now_ms=NOW_MS + 1)
 
 
 def test_an_id_that_leads_elsewhere_is_refused(opened: Offline) -> None:
@@ -485,7 +490,7 @@ def test_an_id_that_leads_elsewhere_is_refused(opened: Offline) -> None:
         swap_protocol.accept(FS, opened.data_dir, "unknown", epoch=opened.epoch, now_ms=NOW_MS)
 
 
-def test_a_check_in_another_process_says_what_it_found(opened: Offline) -> None:
+def test_a_check_in_another_process_returns_its_error(opened: Offline) -> None:
     plan, job = planned(opened)
     manifest = run_job(FS, opened.data_dir, plan.id)
     accepted = swap_protocol.read_result(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
@@ -505,7 +510,7 @@ def test_a_check_in_another_process_says_what_it_found(opened: Offline) -> None:
         raise_first([verdict()])
 
 
-def test_an_output_that_changes_behind_the_validation_is_not_staged(opened: Offline) -> None:
+def test_an_output_that_changes_after_the_check_is_not_staged(opened: Offline) -> None:
     files = files_of(FS, opened.data_dir)
     plan, job = planned(opened)
     manifest = run_job(FS, opened.data_dir, plan.id)
@@ -519,7 +524,7 @@ def test_an_output_that_changes_behind_the_validation_is_not_staged(opened: Offl
 # what goes on meanwhile
 
 
-def test_commits_rolls_deletions_and_decisions_during_the_job_are_all_there_afterwards(data_dir: Path) -> None:
+def test_commits_rolls_deletions_and_markers_during_the_job_survive_the_swap(data_dir: Path) -> None:
     uncompacted = data_dir.with_name("uncompacted")
     shutil.copytree(data_dir, uncompacted)
 
@@ -548,14 +553,14 @@ def test_a_reader_that_holds_an_old_segment_open_reads_on_and_the_log_reads_the_
     before = [batch for _, batch in log.batches()]
     reader = log.batches()
     first = next(reader)[1]
-    opened.hand_over(plan.id, now_ms=NOW_MS + 1)
+    opened.swap(plan.id, now_ms=NOW_MS + 1)
     assert [first, *(batch for _, batch in reader)] == before
     after = [batch for _, batch in log.batches()]
     assert len(after) < len(before)
     assert log.read(0, 1 << 20).startswith(after[0])
 
 
-def test_the_writers_methods_are_called_by_the_writer_alone(opened: Offline) -> None:
+def test_only_the_writer_thread_calls_the_writers_methods(opened: Offline) -> None:
     plan, _ = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     accepted = swap_protocol.accept(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
@@ -589,7 +594,7 @@ def test_the_writers_methods_are_called_by_the_writer_alone(opened: Offline) -> 
     assert swap_protocol.ProtocolStep.CHECKPOINT in taken
 
 
-def test_a_partition_that_is_not_served_here_any_more_is_left_alone(opened: Offline) -> None:
+def test_a_partition_that_is_not_served_any_more_is_not_swapped(opened: Offline) -> None:
     plan, _ = planned(opened)
     run_job(FS, opened.data_dir, plan.id)
     accepted = swap_protocol.accept(FS, opened.data_dir, plan.id, epoch=opened.epoch, now_ms=NOW_MS)
@@ -668,7 +673,7 @@ def test_the_checkpoint_has_kafkas_format_and_keeps_the_lines_of_others(tmp_path
 
 
 @pytest.mark.parametrize("text", ["", "1\n0\n", "0\n2\na 1 2\n", "0\n1\na b c\n", "0\n1\na 1\n", "\xff"])
-def test_a_checkpoint_that_cannot_be_read_counts_as_none(tmp_path: Path, text: str) -> None:
+def test_an_unreadable_checkpoint_is_ignored(tmp_path: Path, text: str) -> None:
     (tmp_path / CLEANER_CHECKPOINT_NAME).write_bytes(text.encode("latin-1"))
     assert read_checkpoint(FS, tmp_path) == {}
     write_checkpoint(FS, tmp_path, {1: 2})

@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coordinator.compaction.plain import clean_partition
 from coordinator.compaction.rules import horizon_of
 from protocol.compression import Codec
 from protocol.record_batch import ControlType, control_type
@@ -33,11 +32,12 @@ from tests.compaction.logs import (
     Style,
     Wait,
     Write,
-    cleaned,
+    compacted,
     operations,
     replayed,
     seeded,
 )
+from tests.compaction.oracle import compact_partition
 from tests.conformance.cleaner import KafkaCleaner, Seen, keys, read_segments, seen
 from tests.conformance.exchange import KEPT_LOG, PARTITION, commit, fill, told
 from tests.conformance.kafka import Kafka, dump_log
@@ -82,8 +82,8 @@ def compare_rounds(
             delete_retention_ms=delete_retention_ms,
             segment_bytes=segment_bytes,
         )
-        ours, _ = cleaned(
-            clean_partition,
+        ours, _ = compacted(
+            compact_partition,
             writer.closed,
             end,
             now_ms,
@@ -136,7 +136,7 @@ def test_the_same_on_a_log_that_kafka_wrote(kafka: KafkaCleaner) -> None:
     for number in range(4):
         now_ms += number
         theirs = kafka.clean(segments, Segment(end), now_ms=now_ms, delete_retention_ms=1)
-        ours, _ = cleaned(clean_partition, segments, end, now_ms, delete_retention_ms=1)
+        ours, _ = compacted(compact_partition, segments, end, now_ms, delete_retention_ms=1)
         assert seen(ours) == seen(theirs)
         assert replayed(ours) == replayed(segments)
         segments = ours
@@ -160,7 +160,7 @@ def test_what_kafka_knows_of_transactions_that_end_behind_the_round_we_leave_for
     active = Segment(active.base_offset, b"".join(each.data for each in writer.segments[number:]))
     now_ms = writer.now_ms
     theirs = kafka.clean(closed, active, now_ms=now_ms)
-    ours, _ = cleaned(clean_partition, closed, active.base_offset, now_ms)
+    ours, _ = compacted(compact_partition, closed, active.base_offset, now_ms)
     assert keys(ours) >= keys(theirs)
     assert replayed([*ours, active]) == replayed([*theirs, active]) == replayed(writer.segments)
 
@@ -169,7 +169,7 @@ def test_a_producers_last_batch_stays_until_we_see_the_next(kafka: KafkaCleaner)
     ops = [offsets_of(0, producer_id=11), offsets_of(0), Roll(), offsets_of(1, producer_id=11)]
     writer = LogWriter().write(ops)
     theirs = kafka.clean(writer.closed, writer.active, now_ms=START_MS + 100)
-    ours, _ = cleaned(clean_partition, writer.closed, 2, START_MS + 100)
+    ours, _ = compacted(compact_partition, writer.closed, 2, START_MS + 100)
     assert [batch.header.record_count for _, batch in seen(theirs)] == [1]
     assert [batch.header.record_count for _, batch in seen(ours)] == [0, 1]
 
@@ -178,7 +178,7 @@ def test_since_4_4_kafka_keeps_the_end_of_a_round_only_where_nothing_follows(kaf
     """KAFKA-20452. We cannot see what follows, and keep one header more until the next round, as Kafka 4.0 to 4.3."""
     writer = LogWriter().write([offsets_of(0), Write((Rec(None),)), Roll(), offsets_of(1)])
     theirs = kafka.clean(writer.closed, writer.active, now_ms=START_MS, high_watermark=3)
-    ours, _ = cleaned(clean_partition, writer.closed, 2, START_MS)
+    ours, _ = compacted(compact_partition, writer.closed, 2, START_MS)
     assert [batch.header.base_offset for _, batch in seen(theirs)] == [0]
     assert [batch.header.base_offset for _, batch in seen(ours)] == [0, 1]
 
@@ -186,20 +186,22 @@ def test_since_4_4_kafka_keeps_the_end_of_a_round_only_where_nothing_follows(kaf
 # --- Kafka reads what we compacted ------------------------------------------------------------------------------------
 
 
-def compacted(style: Style, *, now_ms: int = START_MS, rounds: int = 4) -> LogWriter:
-    """A log that was written to and cleaned in turns: horizons, markers, emptied batches, every codec."""
+def compacted_log(style: Style, *, now_ms: int = START_MS, rounds: int = 4) -> LogWriter:
+    """A log that was written to and compacted in turns: horizons, markers, emptied batches, every codec."""
     writer = LogWriter(now_ms=now_ms, leader_epoch=0)
     for number in range(rounds):
         writer.write(seeded(number, 150, style))
         writer.write(all_ended(writer)).roll()
-        made, _ = cleaned(clean_partition, writer.closed, writer.active.base_offset, writer.now_ms, segment_bytes=8000)
+        made, _ = compacted(
+            compact_partition, writer.closed, writer.active.base_offset, writer.now_ms, segment_bytes=8000
+        )
         writer.segments = [*made, writer.active]
     return writer
 
 
 @pytest.mark.parametrize("style", [OFFSETS, ANYTHING])
 def test_kafkas_dump_tool_reads_compacted_segments(style: Style, tmp_path: Path) -> None:
-    closed = compacted(style).closed
+    closed = compacted_log(style).closed
     for segment in closed:
         (tmp_path / segment.name).write_bytes(segment.data)
     printed = dump_log(*(tmp_path / segment.name for segment in closed), offsets=style == OFFSETS)
@@ -226,7 +228,7 @@ def test_a_kafka_serves_the_groups_and_offsets_of_a_compacted_log_of_ours(tmp_pa
         expected = told(daemon.port)
     whole = read_segments(daemon.data_dir / PARTITION, 1 << 40)
     end = whole[-1].next_offset
-    ours, result = cleaned(clean_partition, whole, end, int(time.time() * 1000))
+    ours, result = compacted(compact_partition, whole, end, int(time.time() * 1000))
     assert result.stats.records_after < result.stats.records_before - 39
     kafka = Kafka(tmp_path / "kafka")
     with kafka:
@@ -282,7 +284,7 @@ def test_a_real_brokers_cleaner_and_ours_keep_the_same_over_three_rounds(tmp_pat
             theirs = read_segments(directory, end)
             active = (directory / writer.active.name).read_bytes()
         now_ms = int(time.time() * 1000)
-        ours, _ = cleaned(clean_partition, writer.closed, end, now_ms, delete_retention_ms=1, segment_bytes=1 << 30)
+        ours, _ = compacted(compact_partition, writer.closed, end, now_ms, delete_retention_ms=1, segment_bytes=1 << 30)
         assert without_clock(ours, end) == without_clock(theirs, end)
         assert keys(ours) == keys(theirs)
         assert active == writer.active.data

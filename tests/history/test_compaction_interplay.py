@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from coordinator.compaction.cleaner import clean_partition
+from coordinator.compaction.column_compaction import compact_partition
 from coordinator.history.commits import Cut, standing
 from coordinator.history.extract import extract
 from coordinator.history.rebalances import changes
@@ -24,7 +24,7 @@ COLUMNS = ("log_offset", "timestamp_ms", "offset", "is_tombstone", "committed_ms
 def compacted(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
     """Clean all closed segments, as one round of compaction does."""
     made, _ = cleaned(
-        clean_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
+        compact_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
     )
     return [*made, segments[-1]]
 

@@ -1,4 +1,4 @@
-"""coordinator/spark/spark_session.py: where Spark runs, and what is said when it cannot."""
+"""The settings of the Spark session, and the errors when Spark cannot start."""
 
 from __future__ import annotations
 
@@ -56,36 +56,36 @@ def test_without_a_master_all_cores_of_this_machine_are_used_on_its_loopback_int
     assert conf["spark.driver.bindAddress"] == conf["spark.driver.host"] == "127.0.0.1"
 
 
-def test_the_drivers_address_is_left_alone_where_executors_of_other_machines_must_reach_it() -> None:
+def test_the_drivers_address_is_not_set_if_executors_run_on_other_machines() -> None:
     conf = session_conf(SessionSettings(master="spark://head.example:7077"))
     assert conf["spark.master"] == "spark://head.example:7077"
     assert not {"spark.driver.bindAddress", "spark.driver.host", "spark.executorEnv.PYTHONPATH"} & conf.keys()
 
 
-def test_what_spark_submit_was_told_stands(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_master_of_spark_submit_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
     conf = session_conf(SessionSettings())
     assert not {"spark.master", "spark.driver.memory", "spark.driver.extraJavaOptions"} & conf.keys()
     assert session_conf(SessionSettings(master="local[2]"))["spark.master"] == "local[2,4]"
 
 
-def test_settings_given_by_hand_are_the_strongest() -> None:
+def test_settings_given_by_the_caller_override_the_defaults() -> None:
     assert session_conf(SessionSettings(conf={"spark.driver.memory": "5g"}))["spark.driver.memory"] == "5g"
 
 
-def test_a_memory_that_means_nothing_is_refused_before_java_hears_of_it() -> None:
-    with pytest.raises(SparkUnavailableError, match="a memory of 'much' means nothing; say for example 2g"):
+def test_a_malformed_memory_size_is_refused_before_java_starts() -> None:
+    with pytest.raises(SparkUnavailableError, match="the driver memory 'much' is no size; set for example 2g"):
         session_conf(SessionSettings(driver_memory="much"))
 
 
 @pytest.mark.parametrize("master", [None, "local[3]", "spark://127.0.0.1:7077", "spark://localhost"])
-def test_local_is_what_sees_the_files_of_this_machine(master: str | None) -> None:
+def test_a_master_is_local_if_its_workers_see_the_files_of_this_machine(master: str | None) -> None:
     assert is_local(master)
     assert not is_local("spark://head.example:7077")
     assert not is_local("yarn")
 
 
-def test_a_missing_extra_is_one_sentence_that_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_raises_a_sentence_with_the_install_command(monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "pyspark" else found(name, *rest)
@@ -94,7 +94,7 @@ def test_a_missing_extra_is_one_sentence_that_says_what_to_install(monkeypatch: 
         check_available(SessionSettings())
 
 
-def test_a_missing_java_is_one_sentence_that_says_what_to_install(
+def test_a_missing_java_raises_a_sentence_with_the_install_command(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -163,7 +163,7 @@ coordinator.columnar.batches.CorruptBatchError: the checksum is wrong
         ("[SOMETHING] is wrong.\nDetails", "[SOMETHING] is wrong."),
     ],
 )
-def test_a_failure_is_told_by_its_reason_and_not_by_the_first_line_of_py4j(text: str, reason: str) -> None:
+def test_a_failure_is_reported_by_its_reason_and_not_by_the_first_line_of_py4j(text: str, reason: str) -> None:
     assert reason_of(Exception(text)) == reason
 
 
@@ -181,7 +181,7 @@ def test_the_packages_that_are_sent_stay_until_the_process_ends() -> None:
 
 
 def _ids(batches: Iterator[Any]) -> Iterator[Any]:
-    import coordinator.compaction.plan  # noqa: F401 - the workers find our packages
+    import coordinator.compaction.plan  # noqa: F401 - the workers find these packages
 
     yield from batches
 
@@ -198,7 +198,7 @@ def _killed_at_first(batches: Iterator[Any]) -> Iterator[Any]:
 
 @pytest.mark.integration
 @pytest.mark.spark
-def test_workers_find_our_packages_whatever_directory_they_start_in(spark: SparkSession) -> None:
+def test_workers_find_these_packages_whatever_directory_they_start_in(spark: SparkSession) -> None:
     assert spark.range(0, 4, 1, 2).mapInArrow(_ids, "id long").toArrow().num_rows == 4
 
 

@@ -41,7 +41,7 @@ def commit(offset: int, **facts: Any) -> RecordOf:
 
 
 def write(directory: Path, base: int, count: int = 30, every: int = 1, suffix: str = ".log") -> None:
-    """A segment of batches of three; with `every`, what a compaction left of it."""
+    """Write a segment of batches of three; with `every`, as a compaction would leave it."""
     offsets = [range(base + first, base + first + 3) for first in range(0, count, 3)]
     batches, gap = [], 0
     for three in offsets:
@@ -59,14 +59,14 @@ def write(directory: Path, base: int, count: int = 30, every: int = 1, suffix: s
 
 
 def append(directory: Path, base: int, first: int, count: int = 3) -> None:
-    """Batches of three at the end of the segment that begins at `base`."""
+    """Append batches of three to the segment that begins at `base`."""
     batches = [BatchOf([commit(at + each) for each in range(3)]) for at in range(first, first + count, 3)]
     with (directory / name(base)).open("ab") as file:
         file.write(segment_of(batches, first).data)
 
 
 def compact(directory: Path) -> None:
-    """0 and 30 become one segment, with every second record."""
+    """Swap the segments 0 and 30 for one with every second record."""
     write(directory, 0, 60, every=2, suffix=".log.cleaned")
     (directory / name(0, ".log.cleaned")).rename(directory / name(0))
     (directory / name(30)).unlink()
@@ -95,7 +95,7 @@ def source(path: Path, **options: Any) -> KafkaLog:
 
 
 def rows(reader: Any, parts: list[Any], column: str = "log_offset") -> list[list[Any]]:
-    """What each task gives; tasks get their range through a pickle."""
+    """Return the rows of each task; tasks get their range through a pickle."""
     return [
         [value for batch in reader.read(pickle.loads(pickle.dumps(part))) for value in batch[column].to_pylist()]
         for part in parts
@@ -142,7 +142,7 @@ def test_columns_are_those_of_the_table_and_times_are_timestamps(data_dir: Path)
     assert got["expires"].null_count == got.num_rows
 
 
-def test_times_that_no_calendar_has_are_null(tmp_path: Path) -> None:
+def test_times_outside_the_calendar_are_null(tmp_path: Path) -> None:
     directory = partition(tmp_path)
     directory.mkdir()
     times = (-1, 0, 2**62, -(2**62), 253_402_300_799_999)
@@ -178,7 +178,7 @@ def test_some_columns_can_be_asked_for_and_others_are_refused(data_dir: Path) ->
         ({"path": "d", "maxOffsetsPerTrigger": "-1"}, "say a number of offsets"),
     ],
 )
-def test_options_that_make_no_sense_are_refused_in_a_sentence(options: dict[str, str], sentence: str) -> None:
+def test_invalid_options_are_refused_in_a_sentence(options: dict[str, str], sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence):
         SourceOptions.parse(options)
 
@@ -213,7 +213,7 @@ def test_a_swap_between_planning_and_reading_repeats_and_loses_nothing(data_dir:
 # --- the stream -----------------------------------------------------------------------------------------------------
 
 
-def test_a_stream_reads_what_is_there_and_then_what_comes(data_dir: Path) -> None:
+def test_a_stream_reads_existing_records_and_then_new_ones(data_dir: Path) -> None:
     reader = stream_reader(data_dir)
     begun = reader.initialOffset()
     assert begun == {"0": 0, "5": 0}
@@ -244,7 +244,7 @@ def test_a_compaction_between_micro_batches_repeats_and_loses_nothing_that_it_ke
     assert all_rows(restarted, restarted.partitions({"0": 45}, second)) == [*range(46, 60, 2), *range(60, 123)]
 
 
-def test_a_compaction_between_planning_and_reading_of_a_micro_batch_does_neither(data_dir: Path) -> None:
+def test_a_compaction_between_planning_and_reading_a_micro_batch_repeats_and_loses_nothing(data_dir: Path) -> None:
     reader = stream_reader(data_dir, partitions=0)
     parts = reader.partitions({"0": 12}, {"0": 75})
     compact(partition(data_dir))
@@ -264,7 +264,7 @@ def test_a_batch_that_is_being_written_is_left_to_the_next_micro_batch(data_dir:
     assert rows(reader, reader.partitions(first, second)) == [[87, 88, 89]]
 
 
-def test_offsets_never_go_back_even_if_the_log_was_cut(data_dir: Path) -> None:
+def test_offsets_never_go_back_even_if_the_log_was_truncated(data_dir: Path) -> None:
     reader = stream_reader(data_dir, partitions=0)
     first = reader.latestOffset({"0": 0}, None)
     write(partition(data_dir), 60, 12)
@@ -298,7 +298,7 @@ def test_with_a_limit_a_micro_batch_ends_with_a_segment(data_dir: Path) -> None:
     assert tiny.latestOffset(begun, tiny.getDefaultReadLimit()) == {"0": 30, "5": 30}
 
 
-def test_what_comes_after_the_start_of_an_available_now_query_is_left_to_the_next(data_dir: Path) -> None:
+def test_records_after_the_start_of_an_available_now_query_are_left_to_the_next(data_dir: Path) -> None:
     reader = stream_reader(data_dir, partitions=0, maxOffsetsPerTrigger=30)
     reader.prepareForTriggerAvailableNow()
     append(partition(data_dir), 60, 90)

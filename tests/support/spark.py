@@ -13,7 +13,7 @@ from tests.support.machine_tools import not_run
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# What makes Spark fast for logs of a megabyte, and nothing that changes a result.
+# Settings that make Spark fast for logs of a megabyte; none of them changes a result.
 SMALL: Final = {
     "spark.sql.shuffle.partitions": "2",
     "spark.default.parallelism": "2",

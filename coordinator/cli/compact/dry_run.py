@@ -13,8 +13,8 @@ from pathlib import Path
 from coordinator.cli.compact.daemon_lock import daemon_of, is_served, sentences
 from coordinator.cli.compact.rounds import Asked, options_of
 from coordinator.compaction.daemon.dirtiness import lags_of
-from coordinator.compaction.eligibility import Cleanable, Lags
-from coordinator.compaction.planning import PlannedLog, PlannedSegment, survey
+from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, LogFacts
+from coordinator.compaction.planning import survey
 from coordinator.history.segments import partitions_in, segment_bases
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import mark_of
@@ -49,14 +49,14 @@ def _settings(fs: FileSystem, asked: Asked) -> tuple[Lags, Path | None]:
     return lags, Path(facts.history_dir or asked.data_dir / "history") if facts.history_enable else None
 
 
-def _view(fs: FileSystem, asked: Asked, partition: int) -> PlannedLog:
+def _view(fs: FileSystem, asked: Asked, partition: int) -> LogFacts:
     directory = offsets_log_dir(asked.data_dir, partition)
     bases = segment_bases(directory) or [0]
     closed = [_closed(fs, segment_path(directory, base), after, asked) for base, after in pairwise(bases)]
-    return PlannedLog(partition, tuple(closed), bases[-1])
+    return LogFacts(partition, tuple(closed), bases[-1])
 
 
-def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> PlannedSegment:
+def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> ClosedSegment:
     """Return the facts of a segment from its indexes, or from its batches if an index is damaged."""
     segment = Segment.open(fs, path, asked.config.log_index_interval_bytes)
     try:
@@ -65,6 +65,6 @@ def _closed(fs: FileSystem, path: Path, next_offset: int, asked: Asked) -> Plann
         segment.scan()  # in memory only; the job reports a damaged segment
     finally:
         segment.file.close()
-    return PlannedSegment(
-        segment.base_offset, next_offset, segment.size_bytes, segment.max_timestamp, segment.first_timestamp
+    return ClosedSegment(
+        segment.base_offset, segment.size_bytes, segment.max_timestamp, segment.first_timestamp, next_offset
     )

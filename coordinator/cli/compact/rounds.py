@@ -261,7 +261,7 @@ class Rounds:
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
             check_all = None if self._spark is None else partial(self._check, asked.data_dir)
-            sentence = offline.hand_over(plan.id, now_ms=_wall_ms(), check_all=check_all)
+            sentence = offline.swap(plan.id, now_ms=_wall_ms(), check_all=check_all)
         return Result(sentence, plan, report, not all(each.error for each in report.manifest.partitions), seconds)
 
     # -- the job -------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, Value, table
-from coordinator.compaction.plan import CleanStats, PartitionResult
+from coordinator.compaction.plan import CompactionStats, PartitionResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -139,11 +139,11 @@ def _errors(result: Result) -> dict[int, str]:
     return {each.partition: each.error for each in result.report.manifest.partitions if each.error}
 
 
-def totals(result: Result) -> CleanStats:
+def totals(result: Result) -> CompactionStats:
     """Return the sums over all partitions that were cleaned."""
     if result.report is None:
-        return CleanStats()
-    return sum((each.stats for each in result.report.manifest.partitions if not each.error), start=CleanStats())
+        return CompactionStats()
+    return sum((each.stats for each in result.report.manifest.partitions if not each.error), start=CompactionStats())
 
 
 def summary(result: Result) -> str:
@@ -171,7 +171,7 @@ def partitions_table(result: Result) -> str:
     return table(rows, right=("PARTITION", "SEGMENTS", "BYTES", "RECORDS", "TOMBSTONES"))
 
 
-def _before_and_after(name: Value, stats: CleanStats, cleaned: Sequence[PartitionResult]) -> Row:
+def _before_and_after(name: Value, stats: CompactionStats, cleaned: Sequence[PartitionResult]) -> Row:
     error = "; ".join(each.error for each in cleaned if each.error)
     inputs, outputs = (sum(len(each.inputs) for each in cleaned), sum(len(each.outputs) for each in cleaned))
     if error:

@@ -1,6 +1,6 @@
-"""The daemon's side of compaction: plans are made, results are judged and put in place, while clients are served.
+"""The daemon's side of compaction: makes plans, checks results and swaps segments while clients are served.
 
-Nothing here decides what survives (`coordinator.compaction.rules`) or how segments are replaced
-(`coordinator.storage.log`); here it is decided when, and that the event loop does not feel it. Files are looked at in
-threads, hashing and checking happen in child processes, segments are exchanged by the thread that writes them.
+`coordinator.compaction.rules` decides what survives, `coordinator.storage.log` how segments are swapped. This package
+decides when, and keeps the work off the event loop: threads read the small files, child processes hash and check, and
+the thread that writes the logs swaps their segments.
 """

@@ -1,18 +1,16 @@
-"""When the offsets log is compacted: requests, the schedule, plans, results, the job.
+"""Schedules compaction in a daemon: requests, the interval, plans, results and the job.
 
-About once a second a thread looks what stands in DATA_DIR/compaction, and `_act` decides on the loop's thread. One
-thing is done at a time, each a task that mostly waits for a thread: making a plan, putting its result in place,
-settling what is nobody's. A job that was started here runs beside them. One plan is open at a time; whoever asks
-meanwhile is told of it, and a plan whose job never comes expires.
+About once a second a thread scans DATA_DIR/compaction, and `_act` decides on the loop's thread. One piece of work runs
+at a time, each a task that mostly waits for a thread: making a plan, swapping its result in, refusing jobs without a
+plan of this daemon. A job that was started here runs beside them. One plan is open at a time; a request that comes
+meanwhile is answered with its id, and a plan without a result expires.
 
-At the end of the process children are ended, an exchange that has begun is finished, and everything else is left to be
-done again.
+When the process stops, children are ended, a swap that has begun is finished, and all else is left to be repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 import shlex
 import sys
@@ -21,6 +19,8 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+import msgspec
+
 from coordinator.compaction import swap_protocol
 from coordinator.compaction.daemon.counters import CompactionCounters
 from coordinator.compaction.daemon.dirtiness import dirtiness, lags_of, scheduled
@@ -28,7 +28,8 @@ from coordinator.compaction.daemon.job_scanner import JobScanner, JobSeen, Seen
 from coordinator.compaction.daemon.plans import OpenPlan
 from coordinator.compaction.daemon.segment_swapper import SegmentSwapper
 from coordinator.compaction.daemon.workers import CHILD, Workers
-from coordinator.compaction.planning import PlanOptions, view_of
+from coordinator.compaction.eligibility import facts_of
+from coordinator.compaction.planning import PlanOptions
 from coordinator.compaction.request import Answer, DaemonFacts, Request, announce, answer, compaction_dir
 from coordinator.processes.child_process import ChildError
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
@@ -44,20 +45,19 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.compactor")
 
-LOOK_S: Final = 1.0
+SCAN_S: Final = 1.0
 SWEEP_MS: Final = 60_000
 SHORTEST_TIMEOUT_S: Final = 60.0  # for a child that plans or checks: however soon plans expire
 JOB_TIMEOUT_S: Final = 24 * 3600.0  # a job that hangs must not keep all later ones from being started
-STILL_HERE_MS: Final = 5_000  # how often somebody who waits for a plan is told that it is being made
+PROGRESS_MS: Final = 5_000  # between preliminary answers to a command that waits for a plan
 
 T = TypeVar("T")
 
 
 class Compactor:
-    """Of one node. Every method belongs to the loop's thread; those called `_in_thread_*` run in others.
+    """The compaction of one node. Methods run on the loop's thread, except those called `_in_thread_*`.
 
-    `committed_rows` is asked for rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for
-    tests.
+    `committed_rows` gives rows from memory, see `coordinator.core.committed_rows`. `at_step` and `child` are for tests.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Compactor:
         self._offsets_log = offsets_log
         self._timeout_s = max(config.compaction_plan_expiration_ms / 1000, SHORTEST_TIMEOUT_S)
         self._workers = Workers(loop, offsets_log, committed_rows, child=child)
-        self._placement = SegmentSwapper(
+        self._swapper = SegmentSwapper(
             loop,
             data_dir,
             fs,
@@ -96,11 +96,11 @@ class Compactor:
             at_step=at_step,
         )
         self._committed_rows = committed_rows
-        self._looker = JobScanner(fs, data_dir)
+        self._scanner = JobScanner(fs, data_dir)
         self._open: OpenPlan | None = None
         self._serving: Request | None = None  # whose plan is being made
-        self._doing = ""  # what the work in hand is, for whoever waits
-        self._told_ms = 0  # when somebody was last told so
+        self._doing = ""  # the current work, for the answer to a waiting command
+        self._told_ms = 0  # when an answer was last written
         self._telling = asyncio.Lock()
         self._work: asyncio.Task[None] | None = None
         self._job: asyncio.Task[None] | None = None
@@ -116,24 +116,24 @@ class Compactor:
     # -- start and end -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to look. The logs are open; a request before `loaded` is told to wait."""
+        """Begin to scan. The logs are open; a request before `loaded` is told to wait."""
         self._life = self._loop.create_task(self._live())
 
     def loaded(self) -> None:
-        """Memory has been loaded: from now on there may be plans."""
+        """Allow plans: the memory has been loaded."""
         self._is_loaded = True
         self._next_schedule_ms = _wall_ms() + self._config.compaction_interval_ms
 
     async def close(self) -> None:
-        """End children; wait for an exchange that has begun. The writer thread must still work."""
-        self._is_closing = self._placement.is_closing = True
+        """End children; wait for a swap that has begun. The writer thread must still work."""
+        self._is_closing = self._swapper.is_closing = True
         self._workers.end_children()
         if self._life is not None:
             self._life.cancel()
         while tasks := [task for task in (self._life, self._work, self._job, *self._errands) if task is not None]:
             self._life = None
             await asyncio.wait(tasks)
-            await asyncio.sleep(0)  # what is done takes itself off the list
+            await asyncio.sleep(0)  # lets the callbacks of finished tasks run
         await self._loop.run_in_executor(None, self._workers.close)
 
     async def _live(self) -> None:
@@ -154,16 +154,16 @@ class Compactor:
             return True
 
         while not await self._guarded(self._workers.run(announced)):  # noqa: ASYNC110 - only a full disk is waited for
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(SCAN_S)
         self.counters.marks = await self._guarded(self._workers.run(read_checkpoint, self._fs, self._data_dir)) or {}
         while True:
-            seen = await self._guarded(self._workers.run(self._looker.look))
+            seen = await self._guarded(self._workers.run(self._scanner.scan))
             if seen is not None:
                 self._act(seen)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(SCAN_S)
 
     async def _guarded(self, outcome: Awaitable[T]) -> T | None:
-        """A disk that refuses is said once, and looked at again; a defect of ours must not end the looking."""
+        """Log an error once and return None: neither a failing disk nor a defect may end the scanning."""
         try:
             found = await outcome
         except Exception as error:
@@ -179,7 +179,7 @@ class Compactor:
     def _act(self, seen: Seen) -> None:
         now_ms = _wall_ms()
         if seen.complaint:
-            LOG.warning("compaction: a request was thrown away: %s", seen.complaint)
+            LOG.warning("compaction: a request was removed: %s", seen.complaint)
         if seen.request is not None:
             self._hear(seen.request, now_ms, is_stale=seen.is_stale)
         if self._work is not None or not self._is_loaded:
@@ -188,35 +188,35 @@ class Compactor:
         strays = [job for job in seen.jobs if opened is None or job.id != opened.id]
         known = {job.id: job for job in seen.jobs}
         if opened is not None and opened.id not in known:
-            self._open = None  # its directory is gone, or somebody else has settled it
+            self._open = None  # its directory was removed, or another process settled it
         elif opened is not None and opened.has_expired(now_ms, known[opened.id].touched_ms):
             self._begin("giving up a plan that has expired", self._give_up(opened))
         elif opened is not None and known[opened.id].has_manifest and now_ms >= opened.retry_ms:
-            self._begin(f"putting the result of plan {opened.id} in place", self._put_in_place(opened))
+            self._begin(f"swapping in the result of plan {opened.id}", self._swap(opened))
         elif strays:
-            self._begin("refusing what is nobody's", self._dismiss(strays))
+            self._begin("refusing jobs without a plan of this daemon", self._dismiss(strays))
         elif now_ms >= self._next_sweep_ms:
             self._next_sweep_ms = now_ms + SWEEP_MS
-            self._begin("removing what is old", self._sweep(now_ms))
+            self._begin("removing old jobs", self._sweep(now_ms))
         elif self._config.compaction_interval_ms and now_ms >= self._next_schedule_ms:
             self._next_schedule_ms = now_ms + self._config.compaction_interval_ms
-            self._look_for_dirt(now_ms)
+            self._check_dirtiness(now_ms)
 
     def _hear(self, request: Request, now_ms: int, *, is_stale: bool) -> None:
         is_served = self._serving is not None and self._serving.nonce == request.nonce
         if is_stale and not is_served:
-            LOG.info("compaction: nobody waits any more for the answer to a request; it is thrown away")
+            LOG.info("compaction: the command of a request has ended; the request is removed")
             path = compaction_dir(self._data_dir) / REQUEST_NAME
             self._spawn(self._guarded(self._workers.run(path.unlink, True)))
         elif self._work is not None or not self._is_loaded:
-            if now_ms >= self._told_ms + STILL_HERE_MS:
+            if now_ms >= self._told_ms + PROGRESS_MS:
                 doing = self._doing if self._is_loaded else "loading its groups and offsets; it plans when it is ready"
                 self._tell(request, (), f"the daemon is {doing}", is_final=False)
         elif self._open is not None:
             opened = self._open
             since_s = (now_ms - opened.made_ms) // 1000
             if opened.trouble:
-                reason = f"the result of plan {opened.id} is not in place yet, it is tried again: {opened.trouble}"
+                reason = f"the result of plan {opened.id} is not swapped in yet, it is tried again: {opened.trouble}"
             else:
                 reason = f"the plan {opened.id}, made {since_s} s ago, waits for the result of its job"
             self._tell(request, () if opened.trouble else (opened.id,), reason)
@@ -224,8 +224,8 @@ class Compactor:
             self._serving = request
             self._begin("making a plan", self._plan_for(request))
 
-    def _look_for_dirt(self, now_ms: int) -> None:
-        """The interval is over: is anything dirty enough?"""
+    def _check_dirtiness(self, now_ms: int) -> None:
+        """Start a job or a plan at the end of the interval, if a partition is dirty enough."""
         self.counters.last_look_ms = now_ms
         if self._open is not None or self._job is not None:
             return
@@ -266,14 +266,14 @@ class Compactor:
         self._spawn(self._write(reply))
 
     async def _write(self, reply: Answer) -> None:
-        """One after another: written by two threads at once the file would be neither, or the older answer be left."""
+        """Write answers one after another: of two threads, the older answer could come last."""
         async with self._telling:
             await self._guarded(self._workers.run(answer, self._data_dir, reply))
 
     # -- planning ------------------------------------------------------------------------------------------------
 
     async def _plan_for(self, request: Request | None) -> None:
-        """A plan, for somebody who asked or for whoever watches."""
+        """Make a plan, for a request or, without one, for a command that watches the jobs."""
         now_ms = _wall_ms()
         self.counters.last_look_ms = now_ms
         try:
@@ -299,7 +299,7 @@ class Compactor:
         logs: Mapping[int, Log] = self._offsets_log.logs
         if request is None:
             logs = scheduled(logs, self.counters, now_ms)
-        # What is being loaded, or could not be, has no memory to be held against.
+        # A partition that is not loaded has no memory to compare a result with.
         logs = {partition: log for partition, log in logs.items() if self._committed_rows(partition, 0) is not None}
         if request is not None and request.partitions is not None:
             logs = {partition: log for partition, log in logs.items() if partition in request.partitions}
@@ -318,8 +318,8 @@ class Compactor:
             "epoch": self.epoch,
             "now_ms": now_ms,
             "history_dir": config.history_path if config.history_enable else "",
-            "views": [view_of(partition, log).to_json() for partition, log in logs.items()],
-            "options": dataclasses.asdict(options),
+            "logs": msgspec.json.encode([facts_of(partition, log) for partition, log in logs.items()]),
+            "options": msgspec.json.encode(options),
         }
 
     def _in_thread_roll(self, logs: Mapping[int, Log]) -> None:
@@ -332,28 +332,28 @@ class Compactor:
 
     # -- results -------------------------------------------------------------------------------------------------
 
-    async def _put_in_place(self, opened: OpenPlan) -> None:
+    async def _swap(self, opened: OpenPlan) -> None:
         swaps = self.counters.swaps
-        if await self._placement.put_in_place(opened):
+        if await self._swapper.swap(opened):
             self._open = None
             if opened.left_bytes and self.counters.swaps > swaps:
-                self._next_schedule_ms = 0  # what the plan had no room for is due now
+                self._next_schedule_ms = 0  # the segments beyond the limit of this plan are due now
 
     async def _give_up(self, opened: OpenPlan) -> None:
         trouble = f": {opened.trouble}" if opened.trouble else ""
-        await self._placement.refuse(opened, f"the plan expired before a result was in place{trouble}", evidence=False)
+        await self._swapper.refuse(opened, f"the plan expired before a result was swapped in{trouble}", evidence=False)
         self._open = None
 
     async def _dismiss(self, strays: list[JobSeen]) -> None:
-        for sentence in await self._workers.run(self._looker.dismiss, strays):
+        for sentence in await self._workers.run(self._scanner.dismiss, strays):
             self.counters.refusals += 1
             LOG.warning("compaction %s", sentence)
 
     async def _sweep(self, now_ms: int) -> None:
-        for plan_id in await self._workers.run(self._looker.sweep, self.epoch, now_ms):
+        for plan_id in await self._workers.run(self._scanner.sweep, self.epoch, now_ms):
             LOG.info("compaction plan=%s was given up", plan_id)
 
-    # -- a job of our own ----------------------------------------------------------------------------------------
+    # -- the daemon's job ----------------------------------------------------------------------------------------
 
     async def _run_job(self) -> None:
         template = shlex.split(self._config.compaction_command)
@@ -378,5 +378,5 @@ def _wall_ms() -> int:
 
 
 def _is_unexpected(error: Exception) -> bool:
-    """Whether a traceback helps: not where the disk, or a child, says no."""
+    """Return whether the log should have a traceback: not for errors of the disk or of a child."""
     return not isinstance(error, OSError | ChildError)

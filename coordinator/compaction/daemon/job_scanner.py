@@ -1,8 +1,8 @@
-"""What stands in DATA_DIR/compaction: looked at about once a second, from a thread, and kept in order.
+"""Scans DATA_DIR/compaction about once a second, from a thread, and removes old files there.
 
-A request that waits; jobs whose fate is not settled, and whether their manifest is there. Also here: whatever nobody
-can have put there in good faith is refused and kept (a plan that this daemon did not make, a manifest without a plan),
-and what an ended child left is swept away. Every method does file work and belongs into a thread.
+A scan finds a waiting request, and the jobs that are not settled, with or without a manifest. Jobs without a plan of
+this daemon are refused and kept as evidence; what an ended child left is removed. Every method does file work and
+belongs into a thread.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from coordinator.storage.log.fs import remove_directory
 if TYPE_CHECKING:
     from coordinator.storage.log.fs import FileSystem
 
-MAX_JOBS: Final = 1000  # looked at; what more there is waits until some are gone
+MAX_JOBS: Final = 1000  # of one scan; further jobs wait until some are settled
 
 
 class JobSeen(NamedTuple):
@@ -35,24 +35,24 @@ class JobSeen(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What there was at one look."""
+    """The result of one scan."""
 
     request: Request | None
-    is_stale: bool  # nobody waits for the answer to it any more
-    complaint: str  # about a request that was none, and is gone now; mostly empty
+    is_stale: bool  # the command that made the request has ended
+    complaint: str  # why a file was no request, and was removed; mostly empty
     jobs: tuple[JobSeen, ...]
 
 
 class JobScanner:
-    """For one data directory."""
+    """The scanner of one data directory."""
 
     def __init__(self, fs: FileSystem, data_dir: Path) -> None:
         self._fs = fs
         self._data_dir = data_dir
-        self._settled: set[str] = set()  # jobs that need not be looked at again
+        self._settled: set[str] = set()  # jobs that need no further look
 
-    def look(self) -> Seen:
-        """OSError if the directory cannot be read."""
+    def scan(self) -> Seen:
+        """Scan once. OSError if the directory cannot be read."""
         complaint = ""
         is_stale = False
         try:
@@ -86,17 +86,17 @@ class JobScanner:
         try:
             return JobDir.of(self._data_dir, name)
         except PlanError:
-            return None  # nothing of ours is called so
+            return None  # not the id of a plan
 
     def dismiss(self, strays: list[JobSeen]) -> list[str]:
-        """Settle jobs that this daemon knows nothing of. Returns a sentence for each that was refused."""
+        """Settle jobs without a plan of this daemon. Return a sentence for each that was refused."""
         said = []
         for stray in strays:
             job = self._job(stray.id)
             if job is None:
                 continue
             if not stray.has_plan and not stray.has_manifest:
-                remove_directory(self._fs, job.path)  # of a planner that was killed
+                remove_directory(self._fs, job.path)  # left by a planner that was killed
                 continue
             why = "this daemon did not make its plan" if stray.has_plan else "there is no plan for its manifest"
             sentence = f"refused: {why}; the files are kept in {job.path}"
@@ -105,11 +105,11 @@ class JobScanner:
         return said
 
     def begin(self, epoch: str, now_ms: int) -> list[str]:
-        """At start: finish with the jobs of earlier runs. Returns the ids of those that were given up."""
+        """Settle the jobs of earlier runs at start. Return the ids of those that were given up."""
         return jobs.tidy(self._fs, self._data_dir, epoch=epoch, now_ms=now_ms)
 
     def sweep(self, epoch: str, now_ms: int) -> list[str]:
-        """Now and then: give up what has expired, remove what is old. Returns the ids of what was given up."""
+        """Give up expired plans, remove old files. Return the ids of the plans that were given up."""
         with contextlib.suppress(FileNotFoundError):
             sweep(self._data_dir, now_ms)
         return jobs.sweep(self._fs, self._data_dir, epoch=epoch, now_ms=now_ms)

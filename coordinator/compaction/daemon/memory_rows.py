@@ -1,8 +1,8 @@
-"""Rows from memory for the check of a result, in slices so small that nobody who waits for the event loop notices.
+"""Sends rows from memory to the check of a result, in slices that are short enough for the event loop.
 
-A thread drives it: it asks the loop for a slice, writes it to the child, waits a while, asks for the next. A slice
-takes rows for about two milliseconds, and the loop then has four times as long for everybody else; the child's pace
-does the rest, since a pipe that is full makes the thread wait, and nothing piles up.
+A thread drives it: it asks the loop for a slice, writes it to the child, pauses, and asks for the next. A slice takes
+rows for about 2 ms, and the loop then has four times as long for other work. A full pipe makes the thread wait, so rows
+are not buffered.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from coordinator.core.committed_rows import Row
 
 SLICE_S: Final = 0.002
-OTHERS_SHARE: Final = 4  # the loop is left alone for this many times the length of a slice
-ANSWER_S: Final = 60.0  # a loop that does not come round in this time has other problems
+PAUSE_SHARE: Final = 4  # the pause after a slice, in lengths of that slice
+ANSWER_S: Final = 60.0  # a loop that does not answer in this time is stuck
 
-WAIT_S: Final = 1.0  # while another child gets rows
+WAIT_S: Final = 1.0  # between reports of progress while another child gets rows
 
 ROWS: Final = "rows"
 END: Final = "end"
@@ -35,13 +35,13 @@ T = TypeVar("T")
 
 
 class CallingLoop(Protocol):
-    """The part of an asyncio loop that the clock uses."""
+    """The part of an asyncio loop that is used here."""
 
     def call_soon_threadsafe(self, callback: Callable[..., object], *args: Any) -> Any: ...
 
 
 class MemoryRows:
-    """Of one daemon. `committed_rows` and `high_watermark` are asked on the loop's thread."""
+    """The rows of one daemon. `committed_rows` and `high_watermark` are called on the loop's thread."""
 
     def __init__(
         self,
@@ -58,10 +58,10 @@ class MemoryRows:
     def send(
         self, pipe: IO[bytes], partition: int, below_offset: int, progress: Callable[[], None] = lambda: None
     ) -> None:
-        """In a thread: all rows of a partition that stand below an offset, then up to where the log is durable.
+        """Send all rows of a partition below an offset, then the high watermark. Call it in a thread.
 
-        Or that there are none to be had now: the partition is being loaded. OSError if the child has gone. One child
-        gets rows at a time, so that several do not take a larger share of the loop. `progress` is called meanwhile.
+        A partition that is being loaded is reported as absent. OSError if the child has ended. One child gets rows at a
+        time, so that several do not take a larger share of the loop. `progress` is called meanwhile.
         """
         while not self._sending.acquire(timeout=WAIT_S):
             progress()
@@ -87,7 +87,7 @@ class MemoryRows:
             if is_last:
                 frames.write(pipe, (END, self._on_loop(lambda: self._high_watermark(partition))))
                 return
-            time.sleep(min(OTHERS_SHARE * (time.perf_counter() - started), 0.1))
+            time.sleep(min(PAUSE_SHARE * (time.perf_counter() - started), 0.1))
 
     def _slice(self, rows: Iterator[list[Row]]) -> tuple[bytes, bool]:
         started = time.perf_counter()

@@ -1,7 +1,7 @@
-"""A result comes to its place: checked and staged by a child, exchanged by the writer thread, measured, and told.
+"""Swaps a result in: children check and stage it, the writer thread swaps the segments; then it is counted and logged.
 
-What is in the way and not the result's fault (a full disk, a partition that is being loaded, a child that was killed)
-is tried again, ever more seldom, until the plan expires. What is wrong is refused and kept.
+A failure that is not the result's fault (a full disk, a partition that is being loaded, a child that was killed) is
+retried at growing intervals until the plan expires. A wrong result is refused and kept as evidence.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.compactor")
 
-COMPARED_S: Final = 0.3  # how long the loop is watched before segments are exchanged
+COMPARED_S: Final = 0.3  # how long the loop is probed before the swap, for comparison
 
 
 class SegmentSwapper:
-    """Of one compactor; on the loop's thread."""
+    """The swaps of one compactor; on the loop's thread."""
 
     def __init__(
         self,
@@ -60,13 +60,13 @@ class SegmentSwapper:
         self._timeout_s = timeout_s  # for a check
         self._at_step = at_step
 
-    async def put_in_place(self, opened: OpenPlan) -> bool:
-        """Whether the plan is settled now; if not, it is to be tried again."""
+    async def swap(self, opened: OpenPlan) -> bool:
+        """Check a result and swap it in. Return whether the plan is settled; if not, try again later."""
         started_ms = int(time.time() * 1000)
         try:
             found = await self._check(opened, started_ms)
         except ChildError as error:
-            return not self.is_closing and await self._broke(opened, str(error), started_ms)
+            return not self.is_closing and await self._child_failed(opened, str(error), started_ms)
         opened.broken = 0
         if "again" in found:
             return self._later(opened, found["again"], started_ms)
@@ -75,14 +75,14 @@ class SegmentSwapper:
         elif "accepted" in found:
             if self.is_closing:
                 return False
-            await self._exchange(opened, *found["accepted"], started_ms=started_ms, rows=found["rows"])
+            await self._swap_segments(opened, *found["accepted"], started_ms=started_ms, rows=found["rows"])
         return True
 
     async def _check(self, opened: OpenPlan, now_ms: int) -> dict[str, Any]:
-        """The answer of several children, each of which has checked and staged some partitions.
+        """Check and stage a result in several children, each for some partitions; return the joint answer.
 
-        Unless all of them accept nothing stays staged, and the answer is a refusal, if there is one. ChildError
-        if one broke.
+        Unless all of them accept, nothing stays staged, and the answer is a refusal, if there is one. ChildError if a
+        child failed.
         """
         order = {
             "data_dir": str(self._data_dir),
@@ -111,7 +111,7 @@ class SegmentSwapper:
         accepted = [each for each in answers if isinstance(each, dict)]
         return accepted[0] | {"rows": sum(each["rows"] for each in accepted)}
 
-    async def _broke(self, opened: OpenPlan, why: str, now_ms: int) -> bool:
+    async def _child_failed(self, opened: OpenPlan, why: str, now_ms: int) -> bool:
         opened.broken += 1
         if opened.broken < BROKEN_AT_MOST:
             return self._later(opened, why, now_ms)
@@ -121,11 +121,11 @@ class SegmentSwapper:
     def _later(self, opened: OpenPlan, why: str, now_ms: int) -> bool:
         self._counters.failures += 1
         opened.try_again_later(why, now_ms)
-        LOG.warning("compaction plan=%s is not put in place yet, it is tried again: %s", opened.id, why)
+        LOG.warning("compaction plan=%s is not swapped in yet, it is tried again: %s", opened.id, why)
         return False
 
     async def refuse(self, opened: OpenPlan, why: str, *, evidence: bool) -> None:
-        """Settle a plan whose result will not be put in place. As evidence its files are kept."""
+        """Settle a plan whose result will not be swapped in. As evidence its files are kept."""
         counters, path = self._counters, JobDir.of(self._data_dir, opened.id)
         counters.refusals += 1
         if evidence:
@@ -135,10 +135,14 @@ class SegmentSwapper:
         kept = f"; the files are kept in {path.path}" if evidence else ""
         LOG.warning("compaction refused plan=%s: %s%s", opened.id, why, kept)
 
-    async def _exchange(self, opened: OpenPlan, plan: Any, manifest: Any, *, started_ms: int, rows: int) -> None:
-        """Everything is staged. From here on it is quick, and is not given up half-way."""
+    async def _swap_segments(
+        self, opened: OpenPlan, plan: bytes, manifest: bytes, *, started_ms: int, rows: int
+    ) -> None:
+        """Swap the staged segments. This is quick, and is not interrupted."""
         workers, counters = self._workers, self._counters
-        accepted = await workers.run(lambda: swap_protocol.Accepted(Plan.from_json(plan), Manifest.from_json(manifest)))
+        accepted = await workers.run(
+            lambda: swap_protocol.Accepted(Plan.from_bytes(plan), Manifest.from_bytes(manifest))
+        )
         probe = StallProbe(self._loop).start()
         await asyncio.sleep(COMPARED_S)
         before_s = probe.stop()

@@ -1,8 +1,8 @@
-"""How late the event loop is, as a client would feel it: a timer that is due every millisecond, and when it really ran.
+"""Measures the delay of the event loop by a timer that is due every millisecond.
 
-It runs while segments are exchanged, and for a while before, for comparison: a loop that serves commits is never quite
-on time, and only what is added by the exchange is its doing. Under uvloop a timer may be one millisecond late without
-any reason. Costs a callback per millisecond, so it never runs longer than it has to.
+It runs while segments are swapped, and for a while before, for comparison: a loop that serves commits is never quite on
+time, and only the difference is caused by the swap. Under uvloop a timer may be one millisecond late without any
+reason. It costs a callback per millisecond, so it runs only for a short time.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ STEP_S: Final = 0.001
 
 
 class ProbedLoop(Protocol):
-    """What is used of an asyncio loop."""
+    """The part of an asyncio loop that is used here."""
 
     def call_later(self, delay: float, callback: Callable[..., object], *args: Any) -> Any: ...
 
 
 class StallProbe:
-    """`start`, then `stop`, which tells the longest delay in seconds. All on the loop's thread."""
+    """Probe between `start` and `stop`, which returns the longest delay in seconds. All on the loop's thread."""
 
     def __init__(self, loop: ProbedLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self._loop = loop
@@ -31,7 +31,7 @@ class StallProbe:
         self._handle: Any = None
 
     def start(self) -> StallProbe:
-        """From now on."""
+        """Begin to measure."""
         self._longest_s = 0.0
         self._arm()
         return self
@@ -48,7 +48,7 @@ class StallProbe:
         self._longest_s = max(self._longest_s, self._clock() - self._due)
 
     def stop(self) -> float:
-        """The longest delay since `start`, in seconds; one that lasts until now counts."""
+        """Return the longest delay since `start`, in seconds; one that lasts until now counts."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

@@ -1,6 +1,6 @@
-"""Who does the compactor's work: a few threads, the children they wait for, and the thread that writes the logs.
+"""Threads and child processes of the compactor, and its access to the thread that writes the logs.
 
-The event loop only hands over and hears the outcome. Methods called `in_thread_*` are for those threads.
+The event loop only submits work and receives the result. Methods called `in_thread_*` are for those threads.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 CHECKERS: Final = min(8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
 """How many children check a result at once: one for each core."""
 
-THREADS: Final = 3 + CHECKERS  # looking, a job, exchanging, and planning or checking
+THREADS: Final = 3 + CHECKERS  # scanning, a job, swapping, and planning or checking
 CHILD: Final = (sys.executable, "-m", "coordinator.compaction.child")
 
 T = TypeVar("T")
 
 
 class Workers:
-    """Of one compactor. `committed_rows` is asked for rows from memory, see `coordinator.core.committed_rows`."""
+    """The workers of one compactor. `committed_rows` gives rows from memory, see `coordinator.core.committed_rows`."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Workers:
         *,
         child: Sequence[str] = CHILD,
     ) -> None:
-        self.writer_held_s: list[float] = []  # how long each act kept the writer thread; whoever reads it empties it
+        self.writer_held_s: list[float] = []  # how long each act occupied the writer thread; the reader empties it
         self._loop = loop
         self._offsets_log = offsets_log
         self._child = tuple(child)
@@ -54,9 +54,9 @@ class Workers:
         return self._loop.run_in_executor(self._threads, act, *arguments)
 
     def order(self, act: str, order: dict[str, Any], name: str, *, timeout_s: float) -> Awaitable[dict[str, Any]]:
-        """One order to a child of ours, and its answer; rows that it asks for meanwhile it gets. Raises ChildError.
+        """Send one order to a child and return its answer; send it the rows that it asks for. Raises ChildError.
 
-        The time limit begins anew with everything that the child says.
+        The time limit restarts with every message of the child.
         """
         return self.run(self._in_thread_order, act, order, name, timeout_s)
 
@@ -74,7 +74,7 @@ class Workers:
         return self._children.run_watched((*self._child, act), converse, timeout_s=timeout_s, name=name)
 
     def in_thread_on_writer(self, act: Callable[[], T]) -> T:
-        """Run `act` in the thread that writes the logs, and return what it returned, or raise what it raised."""
+        """Run `act` in the thread that writes the logs; return its result or raise its error."""
         future: Future[T] = Future()
 
         def timed() -> T:
@@ -94,9 +94,9 @@ class Workers:
         return future.result()
 
     def end_children(self) -> None:
-        """Ask those that run to go, and start no more; whoever waits for them hears of it."""
+        """End the running children and start no more; their orders raise ChildError."""
         self._children.close()
 
     def close(self) -> None:
-        """Nothing is running any more."""
+        """Stop the threads, which are idle."""
         self._threads.shutdown()

@@ -351,14 +351,14 @@ def test_wrong_option_value_ends_with_exit_code_2(tmp_path: Path, words: list[st
 def test_sigterm_during_a_job_leaves_no_partial_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data_dir = a_data_dir(tmp_path / "data")
     before = on_disk(data_dir)
-    clean = spark_compact.spark_tasks.clean
+    clean = spark_compact.spark_tasks.compact
 
     def interrupted(*given: Any) -> str:
         os.kill(os.getpid(), signal.SIGTERM)
         return clean(*given)
 
     with monkeypatch.context() as patch:
-        patch.setattr(spark_compact.spark_tasks, "clean", interrupted)
+        patch.setattr(spark_compact.spark_tasks, "compact", interrupted)
         assert compact(data_dir) == 128 + signal.SIGTERM
         assert compact(data_dir, "--watch") == 0
     assert on_disk(data_dir) == before

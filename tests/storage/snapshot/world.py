@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from coordinator.compaction import plain
 from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log
 from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
-from tests.compaction.logs import LogWriter, Op, Segment, cleaned
+from tests.compaction import oracle
+from tests.compaction.logs import LogWriter, Op, Segment, compacted
 from tests.support.lossy_fs import LossyFileSystem
 
 DIRECTORY = Path("/data/__consumer_offsets-0")
@@ -53,8 +53,10 @@ class World:
         clean_up_to = writer.active.base_offset
         if writer.in_transaction or not writer.closed:
             return
-        for _ in range(2):  # the first round only sets when tombstones may be removed
-            closed, _ = cleaned(plain.clean_partition, writer.closed, clean_up_to, writer.now_ms, delete_retention_ms=0)
+        for _ in range(2):  # the first round only says when the tombstones may go
+            closed, _ = compacted(
+                oracle.compact_partition, writer.closed, clean_up_to, writer.now_ms, delete_retention_ms=0
+            )
             writer.segments = [*closed, writer.active]
             writer.now_ms += 10
         self.put(writer.segments)

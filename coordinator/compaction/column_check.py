@@ -1,15 +1,14 @@
-"""Proof in columns that a result says the same as its inputs: for `validate`, where numpy is there and no daemon is.
+"""Fast check in columns that a result holds what its inputs hold: for `validate`, with numpy and without a daemon.
 
-It proves, or it gives up with NotProvenError, and then the long way of `validate` decides and finds the words. So it
-need not know why a result is wrong, and it leaves out what is rare: transactions, keys of the oldest version. Two
-things are shown:
+If it cannot prove that, it raises NotProvenError, and the record-by-record check of `validate` decides and explains. It
+leaves out what is rare: transactions, keys of the oldest version. It proves that
 
 * each record of the outputs stands in the inputs at the same offset, in a batch with the same header. The bytes of
-  records are compared at once where neither codec nor base timestamp changed, else batch by batch (`kept.py`);
-* of every key the newest record has the same offset in both. Offsets name records, and records with one offset are the
-  same by the first, so the values need not be compared again.
+  records are compared at once where neither codec nor base timestamp changed, else batch by batch (`kept_batch.py`);
+* the newest record of every key has the same offset in both. Records with the same offset are equal by the first
+  point, so their values are not compared again.
 
-The records are decoded by the kernel that the job also uses; which of them are the newest is found here anew.
+The records are decoded by the kernel that the job uses too; the newest ones are determined independently.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import pyarrow.compute as pc
 
 from coordinator.columnar.batches import Batches, Bools, CorruptBatchError, Int64s, read_batches
 from coordinator.columnar.kernel import Records, array_of, numbers_of, read_records
-from coordinator.compaction.kept import NOT_BYTEWISE, check_kept
+from coordinator.compaction.kept_batch import NOT_BYTEWISE, check_kept
 from coordinator.compaction.plan import InputSegment, OutputSegment, PartitionPlan, PartitionResult
 from coordinator.compaction.segment_scan import STRETCH_BYTES, stretches
 from coordinator.storage.log.index import MAX_RELATIVE_OFFSET
@@ -32,14 +31,14 @@ from coordinator.storage.log.segment import fault_in_batch
 from protocol.offsets_records import GROUP_KEY_VERSION
 from protocol.record_batch import read_header
 
-GATHERED_BYTES: Final = 64 << 20  # of keys that wait until they are merged with those already known
+GATHERED_BYTES: Final = 64 << 20  # of keys that are collected before they are merged with those already known
 _SPECIAL: Final = 0x30  # attributes of a batch: transactional, control
-_GROUP_AT: Final = 4  # in a key, behind its version and the length of the group's name
+_GROUP_AT: Final = 4  # position in a key: behind its version and the length of the group's name
 _COMPARED: Final = ("last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence")
 
 
 class NotProvenError(Exception):
-    """The result is wrong, or of a kind that is not dealt with here."""
+    """The result is wrong, or of a kind that this module does not handle."""
 
 
 def prove(
@@ -48,7 +47,7 @@ def prove(
     inputs: Iterable[tuple[InputSegment, bytes]],
     read_output: Callable[[OutputSegment], bytes],
 ) -> None:
-    """NotProvenError unless the outputs, of which the hashes were compared, may take the place of the inputs."""
+    """Raise NotProvenError unless the outputs may be swapped for the inputs. `read_output` compares their hashes."""
     ends = [*(output.base_offset for output in result.outputs), part.clean_up_to][1:]
     places = {each.base_offset: (each, end) for each, end in zip(result.outputs, ends, strict=True)}
     _demand(len(places) == len(result.outputs))
@@ -81,7 +80,7 @@ def _demand(condition: object) -> None:
 
 
 def _whole(data: bytes, name: str, first: int, end: int, *, verify_crc: bool) -> Batches:
-    """All batches, which have nothing behind them, and offsets from `first` up to `end`."""
+    """Return all batches of a segment that has nothing else, with offsets from `first` up to `end`."""
     batches, _ = read_batches(data, path=name, verify_crc=verify_crc)
     _demand(not (batches.attributes & _SPECIAL).any())
     if len(batches):
@@ -105,7 +104,7 @@ class _Output:
 
     @classmethod
     def read(cls, output: OutputSegment, end: int, data: bytes) -> _Output:
-        """It holds what the manifest says, within its place."""
+        """Read an output that holds what the manifest says, with offsets below `end`."""
         batches = _whole(data, output.file, output.base_offset, end, verify_crc=True)
         _demand(len(batches))
         first, last = int(batches.base_offset[0]), int(batches.last_offset[-1])
@@ -116,7 +115,7 @@ class _Output:
         return cls(data, batches)
 
     def between(self, first: int, last: int) -> Batches:
-        """The batches that begin in a range of offsets."""
+        """Return the batches that begin in a range of offsets."""
         low, high = np.searchsorted(self.batches.base_offset, (first, last + 1)).tolist()
         return self.batches[low:high]
 
@@ -124,7 +123,7 @@ class _Output:
 def _check_kept(
     old_data: bytes, old_batches: Batches, old_records: Records, data: bytes, batches: Batches, records: Records
 ) -> None:
-    """That each of these batches is what is left of an old one, as `kept.check_kept` has it."""
+    """Raise unless each of these batches is what is left of an old one; the rules are those of `check_kept`."""
     which = np.searchsorted(old_batches.base_offset, batches.base_offset).clip(max=len(old_batches) - 1)
     old = old_batches[which]
     _demand((old.base_offset == batches.base_offset).all())
@@ -143,7 +142,7 @@ def _check_kept(
 
 
 def _are_same(old: Records, records: Records) -> Bools:
-    """Which of the records stand among the old ones, byte for byte."""
+    """Return a mask of the records that stand among the old ones, byte for byte."""
     if not len(old):
         return np.zeros(len(records), np.bool_)
     which = np.searchsorted(old.offset, records.offset).clip(max=len(old) - 1)
@@ -156,14 +155,14 @@ def _are_same(old: Records, records: Records) -> Bools:
 
 
 class _Newest:
-    """Of every key where its newest record stands. Of a tombstone at offset n it keeps ~n, which is negative."""
+    """The place of every key's newest record: its offset n, or ~n (negative) for a tombstone."""
 
     def __init__(self) -> None:
         self._pieces: list[tuple[pa.LargeBinaryArray, Int64s]] = []  # in the order of the log; the first is merged
         self._waiting = 0  # bytes of the others
 
     def add(self, records: Records) -> None:
-        """The next records of the log."""
+        """Add the next records of the log."""
         _demand((records.key_len >= 0).all())
         keys = records.keys().cast(pa.large_binary())
         places = np.where(records.value_len < 0, ~records.offset, records.offset)
@@ -175,7 +174,7 @@ class _Newest:
             self._merge()
 
     def alive(self) -> Int64s:
-        """The offsets of all newest records that are no tombstones, ascending."""
+        """Return the offsets of all newest records that are no tombstones, ascending."""
         self._merge()
         return np.sort(self._pieces[0][1])
 
@@ -185,13 +184,13 @@ class _Newest:
         keys, places = _last_of_each(
             pa.concat_arrays([keys for keys, _ in self._pieces]), np.concatenate([places for _, places in self._pieces])
         )
-        alive = np.flatnonzero(places >= 0)  # a tombstone has nothing before it that is left
+        alive = np.flatnonzero(places >= 0)  # a tombstone leaves nothing of its key
         self._pieces = [(keys.take(array_of(alive)), places[alive])]
         self._waiting = 0
 
 
 def _last_of_each(keys: pa.LargeBinaryArray, places: Int64s) -> tuple[pa.LargeBinaryArray, Int64s]:
-    """Each key once, with the last of its places."""
+    """Return each key once, with the last of its places."""
     coded = keys.dictionary_encode()
     last = np.empty(len(coded.dictionary), np.int64)
     last[numbers_of(coded.indices)] = places  # where one element is written twice, the last value stands
@@ -199,7 +198,7 @@ def _last_of_each(keys: pa.LargeBinaryArray, places: Int64s) -> tuple[pa.LargeBi
 
 
 def _have_one_form(keys: pa.LargeBinaryArray) -> bool:
-    """Whether other bytes always mean another group or offset (`raw_records.state_key`)."""
+    """Return whether different keys always name different groups or offsets (`raw_records.state_key`)."""
     _, starts, data = keys.buffers()
     edges = np.frombuffer(starts, np.int64)[keys.offset : keys.offset + len(keys) + 1]
     at, size = edges[:-1], np.diff(edges)

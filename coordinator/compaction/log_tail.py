@@ -1,8 +1,8 @@
-"""The live log behind the part that a plan compacts, read by another process while the daemon appends to it.
+"""Reader of the live log behind the part that a plan compacts, for another process while the daemon appends to it.
 
-Only what is durable counts, and the reader is told up to where that is: a segment that begins later, or that is begun
-while it reads, is none of its business. Nobody replaces or removes the others meanwhile, since a log has one plan at a
-time, and the part behind it is nobody's to touch.
+Only what is durable is read, up to an offset that the daemon names. Segments that begin later are ignored. The others
+are neither swapped nor removed meanwhile: a log has one plan at a time, and a plan does not touch the part behind its
+own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SEGMENT = re.compile(r"\d{20}\.log")
 def read_tail(
     fs: FileSystem, directory: Path, from_offset: int, until_offset: int
 ) -> Iterator[tuple[BatchHeader, list[Record]]]:
-    """Every batch from the segment that begins at `from_offset` on, up to `until_offset`, which is durable.
+    """Yield every batch from the segment that begins at `from_offset` on, up to `until_offset`, which is durable.
 
     CorruptLogError if one of them cannot be read.
     """

@@ -1,8 +1,8 @@
-"""Does a batch that a compaction kept stand in the log as it was? Whole records may be gone from it, and nothing added.
+"""Comparison of a batch that a compaction kept with the batch of the input: records may be missing, none may be added.
 
-Most batches keep their base timestamp, and then a record that stays has the very bytes it had: what is compared is
-bytes, cut at the lengths of the records. Where a batch was compressed, or its deltas were written anew (a horizon of
-KIP-534 takes the place of the base timestamp), the records of both are decoded.
+Most batches keep their base timestamp, and then a record that survives has the same bytes: bytes are compared, cut at
+the lengths of the records. Where a batch is compressed, or its deltas were written anew (the delete horizon of KIP-534
+is stored in the base timestamp), the records of both are decoded.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ NOT_BYTEWISE: Final = 0x0F  # codec, timestamp type: the header, too, says what 
 
 
 def check_kept(header: BatchHeader, batch: bytes, old_header: BatchHeader, old: bytes) -> str | None:
-    """Why `batch`, of the outputs, is not what is left of `old`, of the inputs; None if it is. Checksums are right."""
+    """Return why `batch`, of the outputs, is not what is left of `old`, of the inputs; None if it is.
+
+    The checksums have been verified.
+    """
     if batch == old:
         return None
     if _facts(header) != _facts(old_header):
@@ -31,7 +34,7 @@ def check_kept(header: BatchHeader, batch: bytes, old_header: BatchHeader, old: 
             if all(record in there for record in _cut(batch, header.record_count)):  # in the same order
                 return None
         except IndexError:
-            pass  # the long way finds the words
+            pass  # decoding the records finds the reason
     try:
         records = {record.offset: record for record in read_records(old, 0, old_header)}
         for record in read_records(batch, 0, header):
@@ -58,7 +61,7 @@ def _facts(header: BatchHeader) -> tuple[int, ...]:
 
 
 def _cut(batch: bytes, count: int) -> list[bytes]:
-    """The bytes of each record. IndexError if lengths and count do not fit, or a length has more than two bytes."""
+    """Return the bytes of each record. IndexError if lengths and count do not fit, or a length has over two bytes."""
     records = []
     position = HEADER_BYTES
     for _ in range(count):

@@ -1,12 +1,12 @@
-"""What a start would make of a compaction's inputs, without looking at each record: for `validate`, if numpy is there.
+"""Fast replay of a compaction's inputs: the state that a start would load from them, for `validate` with numpy.
 
 Most records of a log are superseded within a few segments. A record with a value has no lasting effect if another
-record of its key follows outside of transactions; so of neighbouring segments only the newest of each key is replayed,
-with all tombstones (they end what open transactions hold for a key), all of transactions, and all markers, in their
-order. The replay itself is the coordinator's own.
+record of its key follows outside of transactions. So of neighbouring segments only these are replayed, in their order:
+the newest record of each key, all tombstones (they end what open transactions hold for a key), all records of
+transactions, and all markers. The replay itself is `coordinator.core.offsets.replay`.
 
-That leaves one thing to the kernel that the job also used: which records are superseded within them. A daemon asks its
-memory about that, and a log of a few megabytes is read plainly altogether.
+The kernel that the job also used decides which records are superseded. A daemon compares with its memory instead, and
+a log of a few megabytes is read record by record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from protocol.record_batch import BatchHeader, Record, read_header, read_records
 
 
 def add_segments(outcome: Replay, data: bytes, name: str) -> None:
-    """Replay the next segments of a partition, one behind the other; `name` is for the sentence of an error.
+    """Replay the next segments of a partition, concatenated; `name` appears in the message of an error.
 
     DecodeError: a batch cannot be read. The checksums are not verified: the files were hashed.
     """
@@ -54,7 +54,7 @@ def _replay_segment(outcome: Replay, data: bytes, batches: Batches, records: Rec
 
 
 def _needed(records: Records, is_plain: Bools) -> Int64s:
-    """The indexes of the records outside transactions that have a lasting effect, ascending."""
+    """Return the indexes of the records outside transactions that have a lasting effect, ascending."""
     plain = np.flatnonzero(is_plain)
     keep = (records.value_len[plain] < 0) | (records.key_len[plain] < 0)
     keys = records.keys(plain).dictionary_encode()

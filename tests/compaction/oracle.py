@@ -1,11 +1,8 @@
-"""Compaction one record at a time: the rules put to work in the plainest way, for others to be held against.
+"""Compaction one record at a time: the oracle that the compaction in columns is compared with, byte for byte.
 
-Every other implementation must give the same files, byte for byte; where they disagree, this one is read first. It is
-also what the others' speed is measured by: pure Python, one process, everything decoded twice. It reads the inputs
-three times, the first time headers only: which transactions were aborted must be known before a key counts.
-
-A partition that cannot be cleaned gives a result with an error and no outputs; nothing of it is lost, because nothing
-in the live directory was touched.
+It puts `coordinator.compaction.rules` to work in the plainest way: pure Python, one process, three passes over the
+inputs. The first pass reads headers only, because a key counts only if its transaction was not aborted. The benchmarks
+measure the speed of the columns by it. A partition that cannot be compacted gives a result with an error.
 """
 
 from __future__ import annotations
@@ -17,17 +14,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from coordinator.compaction.plan import CleanStats, InputSegment, OutputSegment, PartitionPlan, PartitionResult, Plan
+from coordinator.compaction.plan import (
+    CompactionStats,
+    InputError,
+    InputSegment,
+    OutputSegment,
+    PartitionPlan,
+    PartitionResult,
+    Plan,
+)
 from coordinator.compaction.rules import (
     Round,
     Survey,
     empty_batch,
+    encode_record,
     group_segments,
     new_times,
     rewritten_batch,
 )
 from protocol.errors import ProtocolError
-from protocol.primitives import zigzag
 from protocol.record_batch import (
     BatchHeader,
     ControlType,
@@ -40,14 +45,10 @@ from protocol.record_batch import (
 )
 
 
-class InputError(Exception):
-    """An input that is not what the plan says, or not a sound segment; one sentence that names file and byte."""
+def compact_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path) -> PartitionResult:
+    """Compact one partition's inputs, `in_dir/<name>`, into files `out_dir/<name>.<attempt>`, synced to the device.
 
-
-def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path) -> PartitionResult:
-    """Clean one partition's inputs, `in_dir/<name>`, into files `out_dir/<name>.<attempt>`, synced to the device.
-
-    `out_dir` is named after the partition. Raises nothing for bad inputs or a full disk: the result says what it was.
+    `out_dir` is named after the partition. Bad inputs and a full disk do not raise: the result carries the error.
     """
     paths = [in_dir / segment.name for segment in part.inputs]
     try:
@@ -63,7 +64,7 @@ def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path
         out_dir.mkdir(parents=True, exist_ok=True)
         for group in group_segments(part.inputs, plan.segment_bytes, part.clean_up_to):
             batches = [
-                batch for segment in group for batch in clean_segment(in_dir / segment.name, round_, newest, counts)
+                batch for segment in group for batch in compact_segment(in_dir / segment.name, round_, newest, counts)
             ]
             if batches:
                 outputs.append(_write(out_dir, part.partition, group[0].name, batches))
@@ -71,11 +72,11 @@ def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path
         return PartitionResult(part.partition, part.inputs, (), error=f"partition {part.partition}: {error}")
     counts["bytes_before"] = sum(segment.size_bytes for segment in part.inputs)
     counts["bytes_after"] = sum(output.size_bytes for output in outputs)
-    return PartitionResult(part.partition, part.inputs, tuple(outputs), CleanStats(**counts))
+    return PartitionResult(part.partition, part.inputs, tuple(outputs), CompactionStats(**counts))
 
 
 def _check(segment: InputSegment, path: Path) -> None:
-    """InputError unless this is the file that was planned, and all of it sound batches."""
+    """Raise InputError unless this is the file that was planned, and all of it sound batches."""
     data = path.read_bytes()
     if len(data) != segment.size_bytes or hashlib.sha256(data).hexdigest() != segment.sha256:
         raise InputError(f"{path.name} is not the file that the plan names; make a new plan")
@@ -97,7 +98,7 @@ def _check(segment: InputSegment, path: Path) -> None:
 
 
 def survey(paths: Sequence[Path]) -> Survey:
-    """The first pass, over headers and markers."""
+    """Run the first pass, over headers and markers."""
     found = Survey()
     for path in paths:
         data = path.read_bytes()
@@ -125,7 +126,7 @@ def _decode(data: bytes, position: int, header: BatchHeader, name: str) -> list[
 
 
 def newest_offsets(paths: Sequence[Path], round_: Round) -> tuple[dict[bytes, int], dict[bytes, int]]:
-    """The offset of the newest record of every key, and of the first undecided one of those that have any."""
+    """Return the offset of the newest record of every key, and of the first undecided one of keys that have any."""
     newest: dict[bytes, int] = {}
     undecided: dict[bytes, int] = {}
     for path in paths:
@@ -142,8 +143,8 @@ def newest_offsets(paths: Sequence[Path], round_: Round) -> tuple[dict[bytes, in
     return newest, undecided
 
 
-def clean_segment(path: Path, round_: Round, newest: dict[bytes, int], counts: Counter[str]) -> Iterator[bytes]:
-    """The last pass over one segment: the batches that stay. `counts` has the names of `CleanStats`."""
+def compact_segment(path: Path, round_: Round, newest: dict[bytes, int], counts: Counter[str]) -> Iterator[bytes]:
+    """Run the last pass over one segment; yield the batches that stay. `counts` has the names of `CompactionStats`."""
     data = path.read_bytes()
     for position, header in iter_batches(data):
         records = [] if round_.drops_records(header) else _decode(data, position, header, path.name)
@@ -167,7 +168,7 @@ def clean_segment(path: Path, round_: Round, newest: dict[bytes, int], counts: C
 
 
 def _is_newest_tombstone(record: Record, newest: dict[bytes, int]) -> bool:
-    """A tombstone that only its horizon can remove."""
+    """Return whether a record is a tombstone that only its horizon can remove."""
     return record.value is None and record.key is not None and record.offset == newest.get(record.key)
 
 
@@ -185,7 +186,7 @@ def _kept(header: BatchHeader, records: list[Record], round_: Round, newest: dic
 
 
 def _written(header: BatchHeader, kept: list[Record], round_: Round, original: bytes) -> bytes | None:
-    """What a batch becomes; None if nothing of it stays."""
+    """Return what a batch becomes; None if nothing of it stays."""
     if round_.keeps_verbatim(header):
         return original
     if not kept:
@@ -199,20 +200,6 @@ def _written(header: BatchHeader, kept: list[Record], round_: Round, original: b
         for record in kept
     )
     return rewritten_batch(header, body, len(kept), times)
-
-
-def encode_record(record: Record, timestamp_delta: int, offset_delta: int) -> bytes:
-    """A record as every client writes it: lengths in as few bytes as they need, no attributes."""
-    parts = [b"\0", zigzag(timestamp_delta), zigzag(offset_delta), _nullable(record.key), _nullable(record.value)]
-    parts.append(zigzag(len(record.headers)))
-    for name, value in record.headers:
-        parts += (_nullable(name.encode()), _nullable(value))
-    body = b"".join(parts)
-    return zigzag(len(body)) + body
-
-
-def _nullable(data: bytes | None) -> bytes:
-    return zigzag(-1) if data is None else zigzag(len(data)) + data
 
 
 def _write(out_dir: Path, partition: int, name: str, batches: list[bytes]) -> OutputSegment:

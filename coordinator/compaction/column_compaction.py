@@ -1,12 +1,12 @@
-"""Compaction of one log partition in columns, in one process and without Spark: what a task of the Spark job runs.
+"""Compaction of one log partition in columns, in one process and without Spark; a task of the Spark job runs it.
 
-Three steps, each a function, because the distributed mode takes them apart. `scan` reads one segment and gives its
-newest record of each key. `resolved` hears from all segments of the partition, and says what became of transactions
-that cross their edges. `write_group` reads some segments again, knowing which offsets survive, and writes the one that
-takes their place. Between them only keys, offsets and a few batch headers pass; never a value.
+It has three steps, which the distributed mode runs as separate tasks. `scan_segment` reads one segment and returns its
+newest record of each key. `resolved` takes the digests of all segments of the partition and decides the transactions
+that cross their edges. `write_group` reads some segments again, with the offsets that survive, and writes one output.
+Between the steps only keys, offsets and a few batch headers pass, never values.
 
-The files are those of `plain`, byte for byte; a test holds that on random logs. Names of outputs end in something
-random, so that a task which is tried again, or run twice at a time, never writes into another's file.
+A test compares the files with those of an oracle, byte for byte. Names of outputs end in a random token, so a task that
+is retried, or run twice at a time, never writes into another task's file.
 """
 
 from __future__ import annotations
@@ -25,8 +25,15 @@ import numpy as np
 
 from coordinator.columnar.batches import Int64s
 from coordinator.compaction.boundaries import SurveyedBatch, divided, is_exact, judged, surveyed
-from coordinator.compaction.plain import InputError
-from coordinator.compaction.plan import CleanStats, InputSegment, OutputSegment, PartitionPlan, PartitionResult, Plan
+from coordinator.compaction.plan import (
+    CompactionStats,
+    InputError,
+    InputSegment,
+    OutputSegment,
+    PartitionPlan,
+    PartitionResult,
+    Plan,
+)
 from coordinator.compaction.rules import Fate, Round, group_segments
 from coordinator.compaction.segment_rewrite import Rewritten, rewrite_segment
 from coordinator.compaction.segment_scan import (
@@ -40,21 +47,21 @@ from coordinator.compaction.segment_scan import (
     scan_segment,
 )
 
-_GATHERED_KEYS: Final = 1 << 20  # that may wait until they are merged with those already known
+_GATHERED_KEYS: Final = 1 << 20  # keys that are collected before they are merged with those already known
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWritten:
-    """What came of a group of segments: a file, unless nothing was left; and the counts of `CleanStats`."""
+    """The output of a group of segments, None if nothing survived, and the counts of `CompactionStats`."""
 
     output: OutputSegment | None
-    counts: Counter[str]
+    counts: dict[str, int]
 
 
-def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path) -> PartitionResult:
-    """Clean one partition's inputs, `in_dir/<name>`, into files `out_dir/<name>.<attempt>`, synced to the device.
+def compact_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path) -> PartitionResult:
+    """Compact one partition's inputs, `in_dir/<name>`, into files `out_dir/<name>.<attempt>`, synced to the device.
 
-    `out_dir` is named after the partition. Raises nothing for bad inputs or a full disk: the result says what it was.
+    `out_dir` is named after the partition. Bad inputs and a full disk do not raise: the result carries the error.
     """
     try:
         survivors, rounds = _survivors(plan, part, in_dir)
@@ -70,7 +77,7 @@ def clean_partition(plan: Plan, part: PartitionPlan, in_dir: Path, out_dir: Path
 
 
 def _survivors(plan: Plan, part: PartitionPlan, in_dir: Path) -> tuple[Int64s, list[Round]]:
-    """The offset of the newest record of every key, ascending, and how to judge each segment."""
+    """Return the offset of the newest record of every key, ascending, and the Round of each segment."""
     newest = Newest.none()
     gathered: list[Newest] = []
     scans: list[Scan] = []
@@ -98,19 +105,19 @@ def _survivors(plan: Plan, part: PartitionPlan, in_dir: Path) -> tuple[Int64s, l
 
 
 def add_open_keys(open_keys: dict[bytes, int], pending: OpenTransaction) -> None:
-    """Take note of the keys of a transaction that stays undecided, each with its first offset."""
+    """Add the keys of a transaction that stays undecided, each with its first offset."""
     for key, offset in zip(pending.newest.keys.to_pylist(), pending.first_offsets.tolist(), strict=True):
         open_keys[key] = min(offset, open_keys.get(key, offset))
 
 
 def all_events(segment: InputSegment, path: Path) -> list[SurveyedBatch]:
-    """Every batch of a segment that concerns a Survey, not only the digest."""
+    """Return every batch of a segment that a Survey needs, not only the digest."""
     data = read_planned(segment, path, verify=False)
     return events_of(data, batches_of(data, path, verify_crc=False), path)
 
 
 def resolved(plan: Plan, part: PartitionPlan, events: Sequence[Iterable[SurveyedBatch]]) -> list[Round]:
-    """How to judge each segment, from the digests of all of them."""
+    """Return the Round of each segment, from the digests of all of them."""
     shared = surveyed(chain.from_iterable(events)).round(
         now_ms=plan.now_ms, delete_retention_ms=plan.delete_retention_ms, clean_up_to=part.clean_up_to
     )
@@ -120,9 +127,9 @@ def resolved(plan: Plan, part: PartitionPlan, events: Sequence[Iterable[Surveyed
 def write_group(
     group: Sequence[InputSegment], rounds: Sequence[Round], survivors: Int64s, in_dir: Path, out_dir: Path
 ) -> GroupWritten:
-    """Write what is left of some segments into one file, named after the first; no file if that is nothing.
+    """Write what survives of some segments into one file, named after the first; no file if nothing survives.
 
-    `survivors` ascend; those of other segments do not matter. Raises InputError, OSError.
+    `survivors` ascend; those of other segments are ignored. Raises InputError, OSError.
     """
     counts: Counter[str] = Counter()
     with _Output(out_dir, group[0].name) as output:
@@ -135,11 +142,11 @@ def write_group(
             low, high = np.searchsorted(survivors, (segment.base_offset, segment.next_offset)).tolist()
             for rewritten in rewrite_segment(data, batches, round_, survivors[low:high], counts, path):
                 output.write(rewritten)
-        return GroupWritten(output.finished(), counts)
+        return GroupWritten(output.finished(), dict(counts))
 
 
 class _Output:
-    """A file that comes into being with the first batch, and goes again if it is not finished."""
+    """A file that is created with the first batch, and removed if it is not finished."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._name = name
@@ -196,7 +203,7 @@ class _Output:
 
 
 def sync_directory(directory: Path) -> None:
-    """Return when the names of the files in a directory are on the device; nothing if there is none."""
+    """Sync the names of the files in a directory to the device. Does nothing if there is no such directory."""
     try:
         fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -208,12 +215,12 @@ def sync_directory(directory: Path) -> None:
 
 
 def failed(part: PartitionPlan, error: Exception) -> PartitionResult:
-    """A partition that cannot be cleaned, and why."""
+    """Return the result of a partition that cannot be compacted."""
     return PartitionResult(part.partition, part.inputs, (), error=f"partition {part.partition}: {error}")
 
 
 def result_of(part: PartitionPlan, groups: Iterable[GroupWritten], *, keys: int) -> PartitionResult:
-    """What came of a partition, from what came of its groups, in their order."""
+    """Return the result of a partition from the results of its groups, in their order."""
     counts: Counter[str] = Counter(keys=keys)
     outputs = []
     for group in groups:
@@ -222,4 +229,4 @@ def result_of(part: PartitionPlan, groups: Iterable[GroupWritten], *, keys: int)
             outputs.append(group.output)
     counts["bytes_before"] = sum(segment.size_bytes for segment in part.inputs)
     counts["bytes_after"] = sum(output.size_bytes for output in outputs)
-    return PartitionResult(part.partition, part.inputs, tuple(outputs), CleanStats(**counts))
+    return PartitionResult(part.partition, part.inputs, tuple(outputs), CompactionStats(**counts))

@@ -1,11 +1,10 @@
-"""coordinator/compaction/cleaner.py: shapes of batches, stretches, what segments tell each other, what goes wrong.
+"""Compaction in columns: shapes of batches, stretches, digests of segments, errors.
 
-That whole logs come out as the plain implementation writes them is held by test_same_bytes.py.
+That whole logs come out as the oracle writes them is held by test_same_bytes.py.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
@@ -15,13 +14,15 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from coordinator.compaction import plain, segment_rewrite, segment_scan
+from coordinator.compaction import column_compaction, segment_rewrite, segment_scan
 from coordinator.compaction.boundaries import SurveyedBatch, digest, divided, is_exact, judged, surveyed
-from coordinator.compaction.cleaner import clean_partition
+from coordinator.compaction.column_compaction import compact_partition
 from coordinator.compaction.plan import PartitionPlan, PartitionResult, Plan
 from protocol.compression import Codec
 from protocol.record_batch import HEADER_BYTES, BatchHeader, ControlType, iter_batches
+from tests.compaction import oracle
 from tests.compaction.logs import (
     ANYTHING,
     DAY_MS,
@@ -35,7 +36,7 @@ from tests.compaction.logs import (
     Roll,
     Segment,
     Write,
-    cleaned,
+    compacted,
     operations,
     outputs_of,
     plan_for,
@@ -56,17 +57,17 @@ ANY_LOG = settings(deadline=None)  # as many examples as the profile says
 
 
 def described(result: PartitionResult) -> PartitionResult:
-    """A result without what differs from attempt to attempt."""
-    outputs = tuple(dataclasses.replace(output, file="") for output in result.outputs)
-    return dataclasses.replace(result, outputs=outputs)
+    """Return a result without the names of files, which differ from attempt to attempt."""
+    outputs = [replace(output, file=f"{result.partition}/{output.name}.x") for output in result.outputs]
+    return replace(result, outputs=tuple(outputs))
 
 
 def both(
     segments: Sequence[Segment], clean_up_to: int, now_ms: int, *, segment_bytes: int, delete_retention_ms: int = DAY_MS
 ) -> list[Segment]:
-    """One round by the plain implementation and by the one in columns; what came of it, for the next round."""
+    """Run one round by the oracle and in columns, compare them, and return the outputs for the next round."""
     (expected, plainly), (found, quickly) = (
-        cleaned(
+        compacted(
             clean,
             segments,
             clean_up_to,
@@ -74,7 +75,7 @@ def both(
             segment_bytes=segment_bytes,
             delete_retention_ms=delete_retention_ms,
         )
-        for clean in (plain.clean_partition, clean_partition)
+        for clean in (oracle.compact_partition, compact_partition)
     )
     assert [(each.name, each.data) for each in found] == [(each.name, each.data) for each in expected]
     assert described(quickly) == described(plainly)
@@ -85,12 +86,12 @@ def both(
 @given(batches=random_batches(), later_ms=st.sampled_from((0, DAY_MS)), horizon_ms=st.sampled_from((0, 2**44, 2**46)))
 def test_batches_of_every_shape_come_out_the_same(batches: list, later_ms: int, horizon_ms: int) -> None:  # type: ignore[type-arg]
     made = segment_of(batches)
-    both([Segment(0, made.data)], made.next_offset, horizon_ms + later_ms, segment_bytes=1 << 20)
+    both([Segment(0, made.data)], max(made.next_offset, 1), horizon_ms + later_ms, segment_bytes=1 << 20)
 
 
 @ANY_LOG
 @given(ops=operations(ANYTHING), stretch_bytes=st.sampled_from((1, 150, 1000)))
-def test_the_stretches_a_segment_is_read_in_leave_no_trace(ops: list[Op], stretch_bytes: int) -> None:
+def test_the_size_of_stretches_does_not_change_the_output(ops: list[Op], stretch_bytes: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(segment_scan, "STRETCH_BYTES", stretch_bytes)
         patch.setattr(segment_rewrite, "STRETCH_BYTES", stretch_bytes)
@@ -100,7 +101,7 @@ def test_the_stretches_a_segment_is_read_in_leave_no_trace(ops: list[Op], stretc
 
 
 def rewritten_by_hand(batch: BatchOf, change: Callable[[bytearray], None]) -> bytes:
-    """A batch of uncompressed records that are not as clients write them, with the right checksum."""
+    """Return a batch of uncompressed records in an unusual encoding, with the right checksum."""
     encoded, _ = encoded_batch(batch, 0)
     payload = bytearray(encoded[HEADER_BYTES:])
     change(payload)
@@ -118,8 +119,10 @@ def set_null_length(payload: bytearray) -> None:
 
 @pytest.mark.parametrize("change", [set_attributes, set_null_length])
 @pytest.mark.parametrize("horizon", [0, DELETE_HORIZON])
-def test_what_no_client_writes_is_written_as_clients_do(change: Callable[[bytearray], None], horizon: int) -> None:
-    """The bytes of a record are only taken over where they are those that would be written."""
+def test_records_in_an_unusual_encoding_are_written_in_the_usual_one(
+    change: Callable[[bytearray], None], horizon: int
+) -> None:
+    """The bytes of a record are copied only where they are those that would be written."""
     records = [RecordOf(b"k", None), RecordOf(b"l", b"old"), RecordOf(b"m", b"1")]
     batch = BatchOf(records, attributes=horizon, base_timestamp=START_MS)
     data = rewritten_by_hand(batch, change)
@@ -128,7 +131,7 @@ def test_what_no_client_writes_is_written_as_clients_do(change: Callable[[bytear
     assert [header.record_count for _, header in iter_batches(made.data)] == [2, 1]
 
 
-def test_a_tombstone_that_is_due_stays_while_a_transaction_may_yet_bring_its_key_back() -> None:
+def test_a_due_tombstone_stays_while_an_undecided_transaction_may_bring_its_key_back() -> None:
     log = LogWriter().write([Write((Rec(0),), producer_id=1), Write((Rec(0, is_tombstone=True), Rec(1)))]).roll()
     end = log.active.base_offset
     once = both(log.closed, end, log.now_ms, segment_bytes=1 << 20)
@@ -142,7 +145,7 @@ def test_a_tombstone_that_is_due_stays_while_a_transaction_may_yet_bring_its_key
     assert KEYS[0] not in replayed(settled)[0]
 
 
-# --- what the segments tell each other --------------------------------------------------------------------------------
+# --- digests ----------------------------------------------------------------------------------------------------------
 
 _PRODUCERS = st.sampled_from((-1, 1, 2))
 
@@ -169,7 +172,7 @@ def events(draw: st.DrawFn) -> list[list[SurveyedBatch]]:
 
 @settings(max_examples=300, deadline=None)
 @given(segments=events(), now_ms=st.sampled_from((0, 86_400_010, 2 * DAY_MS)))
-def test_digests_and_what_a_segment_knows_itself_say_the_same_as_one_survey_of_all(
+def test_digests_and_the_segments_own_batches_give_the_fates_of_one_survey(
     segments: list[list[SurveyedBatch]], now_ms: int
 ) -> None:
     everything = [event for segment in segments for event in segment]
@@ -186,7 +189,7 @@ def test_digests_and_what_a_segment_knows_itself_say_the_same_as_one_survey_of_a
     assert found == {base: fate for base, fate in whole.fates.items() if fate}
 
 
-def test_transactions_that_begin_and_end_within_a_segment_are_no_news_to_others() -> None:
+def test_transactions_within_a_segment_are_left_out_of_its_digest() -> None:
     log = LogWriter()
     for _ in range(50):
         log.write([Write((Rec(0), Rec(1)), producer_id=1), End(1, commit=True)])
@@ -195,8 +198,8 @@ def test_transactions_that_begin_and_end_within_a_segment_are_no_news_to_others(
     assert len(told) == 4  # the first transaction, and the last
 
 
-def test_a_producer_whose_epoch_goes_back_is_looked_at_as_a_whole() -> None:
-    """No Kafka writes such a log; what a digest leaves out would be missed."""
+def test_a_producer_whose_epoch_goes_back_is_surveyed_without_digests() -> None:
+    """No Kafka writes such a log; its fates need the batches that a digest leaves out."""
     log = LogWriter()
     for key in (0, 0, 5):
         log.write([Write((Rec(key),), producer_id=1), End(1, commit=True)])
@@ -226,7 +229,7 @@ def segment_events(segment: Segment) -> list[SurveyedBatch]:
     ]
 
 
-# --- what cannot be cleaned, and what stays behind --------------------------------------------------------------------
+# --- errors -----------------------------------------------------------------------------------------------------------
 
 
 def planned(tmp_path: Path, segments: Sequence[Segment], **facts: int) -> tuple[Plan, PartitionPlan, Path, Path]:
@@ -251,7 +254,7 @@ def test_an_input_that_changed_since_it_was_planned_is_refused(tmp_path: Path, d
     plan, part, in_dir, out_dir = planned(tmp_path, a_log())
     path = in_dir / part.inputs[1].name
     path.write_bytes(damage(path.read_bytes()))
-    result = clean_partition(plan, part, in_dir, out_dir)
+    result = compact_partition(plan, part, in_dir, out_dir)
     assert result.error is not None
     assert result.error.startswith(f"partition 0: {path.name} ")
     assert says in result.error
@@ -261,26 +264,27 @@ def test_an_input_that_changed_since_it_was_planned_is_refused(tmp_path: Path, d
 @pytest.mark.parametrize("at", [30, 5], ids=["in a batch", "in the offset before the checksum begins"])
 def test_a_damaged_batch_is_named_by_file_and_byte_even_if_it_was_planned_so(tmp_path: Path, at: int) -> None:
     segments = a_log()
-    positions = [position for position, _ in iter_batches(segments[1].data)]
-    data = bytearray(segments[1].data)
-    data[positions[3] + at] ^= 0x40
-    segments[1].data = bytes(data)
-    plan, part, in_dir, out_dir = planned(tmp_path, segments, clean_up_to=10**6)
-    result = clean_partition(plan, part, in_dir, out_dir)
+    last = segments[-1]
+    positions = [position for position, _ in iter_batches(last.data)]
+    data = bytearray(last.data)
+    data[positions[1] + at] ^= 0x40
+    last.data = bytes(data)
+    plan, part, in_dir, out_dir = planned(tmp_path, segments, clean_up_to=10**7)
+    result = compact_partition(plan, part, in_dir, out_dir)
     assert result.error is not None
-    assert f"{segments[1].name} at byte {positions[3]}: " in result.error
+    assert f"{last.name} at byte {positions[1]}: " in result.error
 
 
 def test_a_missing_input_and_a_directory_that_cannot_be_written_are_results_not_exceptions(tmp_path: Path) -> None:
     plan, part, in_dir, out_dir = planned(tmp_path, a_log())
     out_dir.parent.mkdir()
     out_dir.write_bytes(b"a file where a directory should be")
-    assert "partition 0: " in (clean_partition(plan, part, in_dir, out_dir).error or "")
+    assert "partition 0: " in (compact_partition(plan, part, in_dir, out_dir).error or "")
     (in_dir / part.inputs[0].name).unlink()
-    assert part.inputs[0].name in (clean_partition(plan, part, in_dir, out_dir).error or "")
+    assert part.inputs[0].name in (compact_partition(plan, part, in_dir, out_dir).error or "")
 
 
-def test_an_output_that_could_not_be_finished_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unfinished_output_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, part, in_dir, out_dir = planned(tmp_path, a_log())
     written = os.write
 
@@ -289,7 +293,7 @@ def test_an_output_that_could_not_be_finished_is_taken_away(tmp_path: Path, monk
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "write", full)
-    result = clean_partition(plan, part, in_dir, out_dir)
+    result = compact_partition(plan, part, in_dir, out_dir)
     assert result.error is not None
     assert "No space left on device" in result.error
     assert list(out_dir.iterdir()) == []
@@ -297,20 +301,20 @@ def test_an_output_that_could_not_be_finished_is_taken_away(tmp_path: Path, monk
 
 def test_a_second_attempt_writes_other_files_with_the_same_bytes(tmp_path: Path) -> None:
     plan, part, in_dir, out_dir = planned(tmp_path, a_log(), segment_bytes=1)
-    first = clean_partition(plan, part, in_dir, out_dir)
-    second = clean_partition(plan, part, in_dir, out_dir)
+    first = compact_partition(plan, part, in_dir, out_dir)
+    second = compact_partition(plan, part, in_dir, out_dir)
     assert described(first) == described(second)
     assert {output.file for output in first.outputs}.isdisjoint(output.file for output in second.outputs)
     assert outputs_of(first, out_dir) == outputs_of(second, out_dir)
 
 
-def test_short_writes_are_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_short_writes_are_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, part, in_dir, out_dir = planned(tmp_path, a_log())
     written = os.write
     monkeypatch.setattr(os, "write", lambda fd, data: written(fd, data[:100]))
-    found = outputs_of(clean_partition(plan, part, in_dir, out_dir), out_dir)
+    found = outputs_of(compact_partition(plan, part, in_dir, out_dir), out_dir)
     monkeypatch.undo()
-    assert found == outputs_of(clean_partition(plan, part, in_dir, out_dir), out_dir)
+    assert found == outputs_of(compact_partition(plan, part, in_dir, out_dir), out_dir)
     assert sum(each.size_bytes for each in found) > 100
 
 
@@ -329,23 +333,21 @@ def test_a_batch_that_loses_records_keeps_its_codec(tmp_path: Path, codec: Codec
 def test_keys_are_compared_as_bytes_however_many_segments_repeat_them(tmp_path: Path) -> None:
     ops: list[Op] = [op for _ in range(20) for op in (Write(tuple(Rec(key) for key in range(len(KEYS)))), Roll())]
     plan, part, in_dir, out_dir = planned(tmp_path, LogWriter().write(ops).closed)
-    result = clean_partition(plan, part, in_dir, out_dir)
+    result = compact_partition(plan, part, in_dir, out_dir)
     assert (result.stats.keys, result.stats.records_after) == (len(KEYS), len(KEYS))
     assert result.stats.records_before == 20 * len(KEYS)
 
 
-def test_what_is_gathered_between_segments_is_merged_before_it_grows_without_bound(
+def test_keys_collected_from_segments_are_merged_before_they_grow_without_bound(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from coordinator.compaction import cleaner
-
-    monkeypatch.setattr(cleaner, "_GATHERED_KEYS", 3)
+    monkeypatch.setattr(column_compaction, "_GATHERED_KEYS", 3)
     segments = a_log()
     both(segments, segments[-1].next_offset, START_MS + DAY_MS, segment_bytes=5000)
 
 
 def test_a_task_imports_no_pandas() -> None:
-    """That takes a worker half a second, and nothing of it is needed."""
+    """Importing pandas takes a worker half a second, and is not needed."""
     program = """
 import sys, tempfile
 from pathlib import Path
@@ -355,7 +357,7 @@ from tests.compaction.logs import OFFSETS, LogWriter, plan_for, seeded
 with tempfile.TemporaryDirectory() as name:
     job, log = JobDir(Path(name)), LogWriter().write(seeded(1, 300, OFFSETS)).roll()
     plan, part = plan_for(log.closed, job.in_dir(0), clean_up_to=log.active.base_offset, now_ms=log.now_ms)
-    table = spark_tasks.report_rows(7, spark_tasks.clean(job, plan, part))
+    table = spark_tasks.report_rows(7, spark_tasks.compact(job, plan, part))
 print("pandas" in sys.modules)
 [row] = table.to_pylist()
 assert row["task"] == 7 and '"error": null' in row["report"], row
