@@ -25,8 +25,8 @@ PROTOCOL = """
 """
 COORDINATOR = """
     core.* core.purgatory.* core.group.* core.offsets.*
-    server.commit_frame server.connection server.connections server.heartbeat_frame
-    server.api.handler server.api.heartbeat server.api.join_group server.api.leave_group server.api.offset_commit
+    server.answers server.connection server.connections server.frame_templates
+    server.api.handler server.api.join_group server.api.leave_group server.api.offset_commit
     server.api.offset_fetch server.api.sync_group
 """
 EXCEPT = """

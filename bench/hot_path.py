@@ -33,18 +33,20 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 from coordinator.config.config import Config  # noqa: E402
-from coordinator.core.cluster import Cluster  # noqa: E402
+from coordinator.core.clock import Clock  # noqa: E402
+from coordinator.core.cluster import Cluster, ClusterIdentity  # noqa: E402
 from coordinator.core.coordinator import GroupCoordinator  # noqa: E402
 from coordinator.core.loading import LoadedState  # noqa: E402
 from coordinator.core.offsets.store import OffsetStore  # noqa: E402
 from coordinator.core.topics.names import OFFSETS_TOPIC  # noqa: E402
 from coordinator.server.api.table import HANDLERS  # noqa: E402
 from coordinator.server.connection import Connection  # noqa: E402
-from coordinator.server.runtime import Runtime  # noqa: E402
+from coordinator.server.runtime import Callbacks, Runtime  # noqa: E402
 from coordinator.storage.log.flusher import Flusher  # noqa: E402
 from coordinator.storage.log.fs import RealFileSystem  # noqa: E402
 from coordinator.storage.log.log import Log, LogConfig  # noqa: E402
 from coordinator.storage.offsets_log import OffsetsLog  # noqa: E402
+from coordinator.storage.snapshot.keeper import Snapshots  # noqa: E402
 from coordinator.storage.topic_logs import TopicLogs  # noqa: E402
 from protocol.client import decode_response, encode_frame  # noqa: E402
 from protocol.messages.heartbeat import HeartbeatRequest  # noqa: E402
@@ -240,39 +242,51 @@ class Node:
         loop = cast("asyncio.AbstractEventLoop", self.loop)
         fs = RealFileSystem()
         cluster = Cluster.alone(1)
-        self.runtime = runtime = Runtime(config, loop, HANDLERS, cluster=cluster, cluster_id="bench")
+        clock, callbacks = Clock(self.loop), Callbacks()
         count = config.offsets_topic_num_partitions
         logs = {
             number: Log.open(directory / f"{OFFSETS_TOPIC}-{number}", LogConfig(100 << 20, 1 << 40, 4096), fs)
             for number in range(count)
         }
-        runtime.offsets_log = OffsetsLog(
+        offsets_log = OffsetsLog(
             logs,
             config,
             loop,
-            runtime.on_durable,
-            runtime.on_failed,
+            callbacks.on_durable,
+            callbacks.on_failed,
             flusher=lambda durable, failed: Flusher(loop, durable, failed, worker=InlineWorker()),
         )
-        runtime.topic_logs = TopicLogs(
+        topic_logs = TopicLogs(
             loop,
             directory,
             config,
             fs,
-            on_effects=runtime.on_topic_effects,
+            on_effects=callbacks.on_topic_effects,
             cluster=cluster,
             internal_logs={OFFSETS_TOPIC: [logs[number] for number in range(count)]},
             writer=InlineWorker(),
         )
-        runtime.topics = runtime.topic_logs.topics
-        runtime.topic_logs.start()
-        self.core = runtime.core = GroupCoordinator(
+        topic_logs.start()
+        self.core = GroupCoordinator(
             config,
             partitions=count,
             new_member_uuid=lambda: str(uuid.uuid4()),
-            topic_partition_exists=runtime.topics.partition_exists,
+            topic_partition_exists=topic_logs.topics.partition_exists,
             wall_offset_ms=0,
-            on_rebalance=runtime.on_rebalance,
+            on_rebalance=callbacks.on_rebalance,
+        )
+        self.runtime = runtime = Runtime(
+            config,
+            loop,
+            HANDLERS,
+            identity=ClusterIdentity("bench", tuple(cluster.nodes.values()), count),
+            cluster=cluster,
+            clock=clock,
+            callbacks=callbacks,
+            core=self.core,
+            offsets_log=offsets_log,
+            snapshots=Snapshots(config, fs, offsets_log),
+            topic_logs=topic_logs,
         )
         for number in range(count):
             self.core.load_begin(number)

@@ -26,7 +26,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster
+from coordinator.core.clock import Clock
+from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.group.group import Group
 from coordinator.core.loading import LoadedState
@@ -34,7 +35,7 @@ from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.offsets.store import CommittedOffset, OffsetStore
 from coordinator.server.api.table import HANDLERS
 from coordinator.server.connection import Connection
-from coordinator.server.runtime import Runtime
+from coordinator.server.runtime import Callbacks, Runtime
 from coordinator.server.status import status_of
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
@@ -167,25 +168,34 @@ class World:
             group_initial_rebalance_delay_ms=10,
         )
         cluster = Cluster.alone(1)
-        runtime = self.runtime = Runtime(
-            config, cast("asyncio.AbstractEventLoop", loop), HANDLERS, cluster=cluster, cluster_id="c"
-        )
+        clock, callbacks = Clock(loop), Callbacks()
         ids = iter(range(10**9))
         fs = RealFileSystem()
-        runtime.offsets_log = OffsetsLog.open(
-            path, config, fs, loop=loop, on_durable=runtime.on_durable, on_failed=runtime.on_failed
+        offsets_log = OffsetsLog.open(
+            path, config, fs, loop=loop, on_durable=callbacks.on_durable, on_failed=callbacks.on_failed
         )
-        runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
-        runtime.topic_logs = TopicLogs(
-            cast(Any, loop), path, config, fs, on_effects=runtime.on_topic_effects, cluster=cluster, internal_logs={}
+        topic_logs = TopicLogs(
+            cast(Any, loop), path, config, fs, on_effects=callbacks.on_topic_effects, cluster=cluster, internal_logs={}
         )
-        runtime.topics = runtime.topic_logs.topics
-        self.core = runtime.core = GroupCoordinator(
+        self.core = GroupCoordinator(
             config,
             partitions=8,
             new_member_uuid=lambda: f"{next(ids):036d}",
             topic_partition_exists=lambda topic, partition: True,
             wall_offset_ms=int((time.time() - loop.time()) * 1000),
+        )
+        runtime = self.runtime = Runtime(
+            config,
+            cast("asyncio.AbstractEventLoop", loop),
+            HANDLERS,
+            identity=ClusterIdentity("c", tuple(cluster.nodes.values()), 8),
+            cluster=cluster,
+            clock=clock,
+            callbacks=callbacks,
+            core=self.core,
+            offsets_log=offsets_log,
+            snapshots=Snapshots(config, fs, offsets_log),
+            topic_logs=topic_logs,
         )
         for partition in range(8):
             self.core.load_begin(partition)
@@ -450,7 +460,8 @@ def metrics_scrape(world: World, scale: float) -> Iterator[None]:
     peer.send(ListGroupsRequest(states_filter=["Dead"]), 5)
     yield
     world.loop.measure(
-        lambda: expose(status_of(world.runtime, ready=True, stopping=False, started_at=0.0).metrics, ""), name="scrape"
+        lambda: expose(status_of(world.runtime, None, ready=True, stopping=False, started_at=0.0).metrics, ""),
+        name="scrape",
     )
 
 

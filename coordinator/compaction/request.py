@@ -27,6 +27,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from coordinator.compaction.plan import JobDir
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.file_names import COMPACTION_DIR, DAEMON_NAME, REQUEST_NAME
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
 
@@ -60,7 +61,7 @@ class Request(Struct, frozen=True, forbid_unknown_fields=True):
         cls, *, roll: bool = False, min_cleanable_ratio: float | None = None, partitions: tuple[int, ...] | None = None
     ) -> Self:
         """Make a request now, with a random nonce."""
-        return cls(secrets.token_hex(8), _now_ms(), roll, min_cleanable_ratio, partitions)
+        return cls(secrets.token_hex(8), wall_ms(), roll, min_cleanable_ratio, partitions)
 
     def is_stale(self, touched_ms: int, now_ms: int) -> bool:
         """Return whether the asking command has ended. The clock may have been set forward or back."""
@@ -147,7 +148,7 @@ def _put(draft: Path, path: Path) -> None:
         os.link(draft, path)
     except FileExistsError:
         waiting = read_request(path.parent.parent)
-        if waiting is not None and not waiting.is_stale(touched_ms(path.parent.parent), _now_ms()):
+        if waiting is not None and not waiting.is_stale(touched_ms(path.parent.parent), wall_ms()):
             raise
         path.unlink(missing_ok=True)  # its command has ended, and no daemon has removed it
         os.link(draft, path)
@@ -277,7 +278,3 @@ def read_json(path: Path, kind: type[T]) -> T | None:
         return msgspec.json.decode(data, type=kind)
     except (ValueError, RecursionError) as error:  # msgspec's errors and UnicodeDecodeError are ValueErrors
         raise RequestError(f"{path} {_UNREADABLE[kind].format(error)}") from None
-
-
-def _now_ms() -> int:
-    return int(time.time() * 1000)

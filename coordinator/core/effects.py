@@ -16,26 +16,15 @@ MAX_CLIENT_ID_CHARS: Final = 255  # of a client id; longer ones are cut, because
 
 
 class Ticket:
-    """A slot in the ordered answers of one connection: where the answer to one request goes.
+    """The address of the answer to one request.
 
-    The core treats it as an address. It reads `client_id` (at most MAX_CLIENT_ID_CHARS long) and `client_host`, which
-    become facts of a member, and never touches `session`, which is the connection and may be long gone when the answer
-    comes; a reply to a closed connection is dropped by the runtime. `version` is for the API layer alone, which shapes
-    answers by it.
+    The core reads `client_id` (at most MAX_CLIENT_ID_CHARS long) and `client_host`, which become facts of a member. It
+    never touches `session`, the connection, which may be closed when the answer comes; the runtime drops a reply to a
+    closed connection. `version` is for the API layer, which shapes answers by it. A connection extends the ticket by
+    what it needs to send the answer (`coordinator.server.answers.Slot`).
     """
 
-    __slots__ = (
-        "answer",
-        "api_key",
-        "client_host",
-        "client_id",
-        "correlation_id",
-        "is_long",
-        "received_s",
-        "route",
-        "session",
-        "version",
-    )
+    __slots__ = ("api_key", "client_host", "client_id", "correlation_id", "has_append", "session", "version")
 
     def __init__(
         self,
@@ -53,10 +42,7 @@ class Ticket:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
-        self.received_s = 0.0  # set by the connection, where the time to the answer is measured; 0: not this one's
-        self.is_long = False  # set by the connection: the request was, and so the answer may be
-        self.route: Any = None  # set by the connection: how the answer of this API and version is encoded
-        self.answer: bytes | None = None  # set by the connection: encoded, waiting for the answers before it
+        self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 
     def __repr__(self) -> str:
         return (

@@ -1,11 +1,13 @@
-"""All open connections: how many there may be, and which of them have been silent for too long.
+"""All open connections: their limits in number and in memory, and the end of those that are silent or do not read.
 
-Bounds: `max.connections` in all, `max.connections.per.ip` per address; one connection more is closed with a log line.
-So is one that takes one of the last open files that the system grants: without those the logs could not go on.
-What they hold of requests that cannot run yet is bounded for all of them together (`queued.max.request.bytes`): each
-may hold a frame of `socket.request.max.bytes` that never becomes whole, and there may be thousands.
-A sweep closes connections that are idle or whose half-sent request does not get finished (`overdue`), and cuts off
-those that were closed and whose peer does not read the last answers (`is_lingering`): they count until they are gone.
+Limits: `max.connections` in all, `max.connections.per.ip` by address; one connection more is closed with a log line.
+Connections are refused as well when fewer than `FILES_KEPT` descriptors remain, so that logs can still open segments.
+Requests that cannot run yet are limited over all connections (`queued.max.request.bytes`): each connection may hold an
+incomplete frame of up to `socket.request.max.bytes`, and there may be thousands of connections. Answers that the peers
+do not read are limited in the same way (`queued.max.response.bytes`).
+
+A sweep closes connections that are idle or whose request stays incomplete (`overdue`). It aborts those that were closed
+and whose peer does not read the last answers (`is_lingering`); they count until then.
 """
 
 from __future__ import annotations
@@ -13,18 +15,53 @@ from __future__ import annotations
 import asyncio
 import resource
 from operator import attrgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
-    from coordinator.server.connection import Connection
+
+FILES_KEPT: Final = 128  # file descriptors that are kept for segments, indexes and topics to come
 
 
-FILES_KEPT: Final = 128  # open files that connections leave to segments, indexes and topics to come
+class Session(Protocol):
+    """One open connection, as the node around it uses it."""
+
+    address: str
+    descriptor: int
+    held_bytes: int
+    unsent_bytes: int
+
+    @property
+    def is_closed(self) -> bool:
+        """True when nothing more is read, handled or answered."""
+
+    def answer(self, ticket: Any, response: Any) -> None:
+        """Encode and send the answer to one of its requests."""
+
+    def flush(self) -> None:
+        """Run requests that may run now, and write the answers."""
+
+    def close(self, reason: str, *, quiet: bool = False) -> None:
+        """Close after the written answers have left."""
+
+    def abort(self, reason: str = "") -> None:
+        """Close at once."""
+
+    def stop_reading(self) -> None:
+        """Take no further request."""
+
+    def overdue(self, now_ms: int) -> str:
+        """Return why it should be closed at `now_ms`; empty if it should not."""
+
+    def reads_nothing(self, now_ms: int) -> str:
+        """Return why it should be aborted at `now_ms`; empty if it should not."""
+
+    def is_lingering(self, now_ms: int) -> bool:
+        """Return True if it was closed long ago and its peer has not read the last answers."""
 
 
 def files_for_connections() -> float:
-    """Below which file descriptor a connection may be. A new file takes the lowest that is free."""
+    """Return the lowest file descriptor that is refused to a connection. A new file takes the lowest free one."""
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return float("inf") if limit == resource.RLIM_INFINITY else limit - min(FILES_KEPT, limit // 4)
 
@@ -35,20 +72,20 @@ class Connections:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._files = files_for_connections()
-        self._open: dict[Connection, None] = {}
+        self._open: dict[Session, None] = {}
         self._by_address: dict[str, int] = {}
         self._empty = asyncio.Event()
         self._empty.set()
         self.accepted = 0
         self.refused = 0
-        self.held_bytes = 0  # of requests that cannot run yet, in all connections
-        self.unsent_bytes = 0  # of answers, in all connections whose peers do not read them as fast as they come
+        self.held_bytes = 0  # of requests that are incomplete or wait, in all connections
+        self.unsent_bytes = 0  # of answers, in all connections whose peers read too slowly
 
     def __len__(self) -> int:
         return len(self._open)
 
-    def admit(self, connection: Connection) -> str:
-        """Take the connection in. A non-empty answer is the reason why it must be closed instead."""
+    def admit(self, connection: Session) -> str:
+        """Add a connection. Return why it must be closed instead; empty if it was added."""
         here = self._by_address.get(connection.address, 0)
         if len(self._open) >= self._config.max_connections:
             self.refused += 1
@@ -68,8 +105,8 @@ class Connections:
         self._by_address[connection.address] = here + 1
         return ""
 
-    def remove(self, connection: Connection) -> None:
-        """Forget a closed connection. One that was never admitted is not known here."""
+    def remove(self, connection: Session) -> None:
+        """Remove a closed connection, if it was admitted."""
         if connection not in self._open:
             return
         del self._open[connection]
@@ -81,8 +118,8 @@ class Connections:
         else:
             del self._by_address[connection.address]
 
-    def set_held_bytes(self, connection: Connection, held_bytes: int) -> None:
-        """A connection has so many bytes of requests that cannot run yet. If all have too many, the greatest goes."""
+    def set_held_bytes(self, connection: Session, held_bytes: int) -> None:
+        """Set how much of requests a connection holds. Over the limit for all, the one that holds most is closed."""
         self.held_bytes += held_bytes - connection.held_bytes
         connection.held_bytes = held_bytes
         limit = self._config.queued_max_request_bytes
@@ -93,8 +130,8 @@ class Connections:
                 f"{greatest.held_bytes} of them; queued.max.request.bytes={limit}"
             )
 
-    def set_unsent_bytes(self, connection: Connection, unsent_bytes: int) -> None:
-        """A connection has so many bytes of answers unsent. If all have too many, the greatest is cut off."""
+    def set_unsent_bytes(self, connection: Session, unsent_bytes: int) -> None:
+        """Set how much of answers a connection has unsent. Over the limit for all, the greatest is aborted."""
         self.unsent_bytes += unsent_bytes - connection.unsent_bytes
         connection.unsent_bytes = unsent_bytes
         limit = self._config.queued_max_response_bytes
@@ -109,12 +146,12 @@ class Connections:
         """Return when no connection is open."""
         await self._empty.wait()
 
-    def all(self) -> list[Connection]:
-        """A copy, safe to walk while connections close."""
+    def all(self) -> list[Session]:
+        """Return a copy, which is safe to iterate while connections close."""
         return list(self._open)
 
     def sweep(self, now_ms: int) -> None:
-        """Close what is overdue."""
+        """Close the connections that are overdue, and abort those whose peers do not read."""
         for connection in self.all():
             if connection.is_lingering(now_ms):
                 connection.abort()

@@ -1,15 +1,14 @@
-"""The link of a node to the controller: it follows the catalogue, and passes on what only the controller can do.
+"""The link of a node to the controller: it follows the catalogue of topics, and forwards requests to the controller.
 
-One task keeps a connection to the controller and asks for the catalogue that is newer than its own, over and over: the
-answer to this long poll is both what was missed while the node was down and what changes now. Another task passes on
-topics that clients would have created and requests that the controller must answer, one after the other. A controller
-that is away costs nothing but that: the node serves what it owns from the catalogue it has, and tries again.
+One task keeps a connection to the controller and asks again and again for a catalogue that is newer than its own. The
+answer to this long poll holds changes that were missed while the node was down and changes that happen now. Another
+task forwards, one after the other, topics that clients would have created and requests that only the controller can
+answer. While the controller is away the node serves its partitions from the catalogue it has, and tries again.
 
-Nodes that know different clusters do not talk. At its start a node asks every other one whether both know the same, and
-does not start if one disagrees; later a disagreement is said once and asked about again.
+Nodes with different facts about the cluster do not exchange catalogues. At start a node asks every other node for its
+facts, and does not start if one disagrees; later a disagreement is logged once and checked again.
 
-Nothing here is on the way of a client's ordinary request. What can pile up is bounded: requests to be passed on by
-`MAX_ASKS`, names of topics by max.topics, connections by two. Each change of state is one line of the log.
+Queues are bounded: requests by `MAX_ASKS`, names of topics by max.topics. Each change of state is one log line.
 """
 
 from __future__ import annotations
@@ -32,39 +31,40 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from coordinator.core.cluster import ClusterNode
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
     from coordinator.core.topics.catalogue import Document
     from coordinator.server.runtime import Runtime
 
 LOG: Final = logging.getLogger("coordinator.cluster")
 
-POLL_MS: Final = 5000  # how long the controller waits for news; a dead connection is noticed this late
-ANSWER_S: Final = 5.0  # how long an answer may take beyond that
+POLL_MS: Final = 5000  # how long the controller waits for a change; a dead connection is noticed as late as this
+ANSWER_S: Final = 5.0  # how long an answer may take beyond that time
 FIRST_PAUSE_S: Final = 0.05
 LONGEST_PAUSE_S: Final = 1.0
 DISAGREEMENT_PAUSE_S: Final = 5.0
-FACTS_S: Final = 2.0  # how long a start waits for another node to say whether it knows the same cluster
-FIRST_CATALOGUE_S: Final = 3.0  # how long a start waits for a controller that is there and slow
+FACTS_S: Final = 2.0  # how long a start waits for the facts of another node
+FIRST_CATALOGUE_S: Final = 3.0  # how long a start waits for a slow controller
 MAX_ASKS: Final = 100
 MAX_NAMES_PER_ASK: Final = 500
 METADATA_VERSION: Final = 9
-# What may go wrong on the way; anything else is a defect.
+# Expected errors of a connection to another node. Any other error is a defect.
 TROUBLE: Final = (OSError, LinkError, CatalogueError)
 
 
 class DisagreementError(Exception):
-    """Two nodes know different clusters, or have different catalogues. The message is the sentence that says where."""
+    """Two nodes know different clusters, or have different catalogues. The message says in which point."""
 
 
 class _Ask(NamedTuple):
-    """A request that waits to be passed on."""
+    """A request that waits to be forwarded."""
 
     request: Any
     ticket: Ticket
 
 
 class _Outcome:
-    """Takes the answer to a change of the catalogue, as a connection takes those to its requests."""
+    """The session of a change of the catalogue: receives its answer, as a connection does for its requests."""
 
     def __init__(self) -> None:
         self.code: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
@@ -75,26 +75,36 @@ class _Outcome:
 
 
 class ControllerLink:
-    """See the module. One for each node, the controller included, which has nobody to follow."""
+    """The link of one node. The controller has one as well, which only compares facts.
 
-    def __init__(self, runtime: Runtime) -> None:
-        self._runtime = runtime
-        self._cluster = runtime.cluster
-        self._client_id = f"node-{runtime.cluster.node_id}"
+    `attach` hands over the runtime, which is built with the link and after it. Only `check_facts` can do without.
+    """
+
+    _runtime: Runtime
+
+    def __init__(self, config: Config, cluster: Cluster, identity: ClusterIdentity) -> None:
+        self._config = config
+        self._cluster = cluster
+        self._identity = identity
+        self._client_id = f"node-{cluster.node_id}"
         self._tasks: list[asyncio.Task[None]] = []
         self._asks: deque[_Ask] = deque()
         self._wanted: dict[str, None] = {}
         self._has_work = asyncio.Event()
-        self._said = ""
+        self._said = ""  # the state that was logged last
         self._is_stopped = False
         self.is_following = False
+
+    def attach(self, runtime: Runtime) -> None:
+        """Use this node's runtime from now on."""
+        self._runtime = runtime
 
     # -- start and stop ------------------------------------------------------------------------------------------
 
     async def check_facts(self, nodes: Iterable[ClusterNode]) -> None:
-        """Ask these nodes whether they know the same cluster. DisagreementError if one says no; silence is no answer.
+        """Compare facts with these nodes. Raises DisagreementError if one disagrees; one that is silent is skipped.
 
-        This node itself may be among them: whoever answers under its address is another process with its id.
+        This node itself may be among them: an answer from its address comes from another process with the same id.
         """
         for reason in await asyncio.gather(*(self._why_not(node) for node in nodes)):
             if reason is not None:
@@ -109,9 +119,9 @@ class ControllerLink:
         return _disagreement(node, answer)
 
     async def first_catalogue(self) -> None:
-        """At start: get the newest catalogue before anybody is served, if the controller is there.
+        """Get the newest catalogue, at start, before a client is served. Skipped if the controller does not answer.
 
-        DisagreementError if it refuses.
+        Raises DisagreementError if the controller refuses.
         """
         if self._cluster.is_controller:
             return
@@ -122,12 +132,12 @@ class ControllerLink:
             self._lost(error)
 
     def start(self) -> None:
-        """Begin to follow. The controller has nobody to follow."""
+        """Begin to follow, unless this node is the controller."""
         if not self._cluster.is_controller:
             self._tasks = [asyncio.create_task(self._follow()), asyncio.create_task(self._pass_on())]
 
     async def stop(self) -> None:
-        """End the connections; what still waits to be passed on is refused."""
+        """End the connections, and refuse the requests that still wait."""
         self._is_stopped = True
         for task in self._tasks:
             task.cancel()
@@ -159,7 +169,7 @@ class ControllerLink:
             pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     async def _follow_once(self, peer: PeerConnection, max_wait_ms: int) -> None:
-        """One long poll, and what it brings."""
+        """Send one long poll, and apply the catalogue in its answer."""
         catalogue = self._runtime.topics.catalogue
         request = self._question(peer.node, catalogue.revision, max_wait_ms)
         answer = await peer.call(request, 0, within_s=max_wait_ms / 1000 + ANSWER_S)
@@ -178,7 +188,7 @@ class ControllerLink:
 
     async def _replicate(self, received: Document) -> None:
         catalogue = self._runtime.topics.catalogue
-        for _ in range(2):  # what was deleted and made again under its name takes two passes
+        for _ in range(2):  # a topic that was deleted and created again under its name takes two passes
             outcome = _Outcome()
             runtime = self._runtime
             runtime.execute_topics(runtime.topics.replicate(received, Ticket(outcome), runtime.now_ms()))
@@ -191,11 +201,11 @@ class ControllerLink:
         raise LinkError(f"revision {received.revision} of the controller's catalogue could not be followed")
 
     def _question(self, node: ClusterNode, revision: int, max_wait_ms: int) -> FollowCatalogueRequest:
-        facts = self._runtime.facts
-        catalogue = self._runtime.topics.catalogue if revision != ONLY_FACTS else None
+        facts = self._identity
+        catalogue = None if revision == ONLY_FACTS else self._runtime.topics.catalogue
         lineage = "" if catalogue is None else catalogue.lineage
         if catalogue is not None and not lineage and catalogue.user_topics:
-            lineage = "of an older version"  # written by a node that was alone: nobody has the same
+            lineage = "of an older version"  # written by a node that was alone: no other node has the same
         return FollowCatalogueRequest(
             node_id=self._cluster.node_id,
             asked_node_id=node.id,
@@ -207,17 +217,17 @@ class ControllerLink:
             max_wait_ms=max_wait_ms,
         )
 
-    # -- passing on ----------------------------------------------------------------------------------------------
+    # -- forwarding -----------------------------------------------------------------------------------------------
 
     def want(self, topics: Iterable[str]) -> None:
-        """Clients would like these topics to be created. They ask again, so what cannot be passed on is dropped."""
+        """Ask the controller for topics that clients want. Names over max.topics are dropped: clients ask again."""
         for topic in topics:
-            if len(self._wanted) < self._runtime.config.max_topics and not self._is_stopped:
+            if len(self._wanted) < self._config.max_topics and not self._is_stopped:
                 self._wanted[topic] = None
         self._has_work.set()
 
     def ask(self, request: Any, ticket: Ticket) -> None:
-        """Have the controller answer this request of a client."""
+        """Have the controller answer a request of a client."""
         ask = _Ask(request, ticket)
         if self._is_stopped or len(self._asks) >= MAX_ASKS:
             self._refuse(ask, ErrorCode.NOT_CONTROLLER)
@@ -236,7 +246,7 @@ class ControllerLink:
                     if peer is not None and not await self._pass_one(peer):
                         peer.close()
                         peer = None
-                        self._refuse_all()  # whoever waits behind it would wait as long in vain
+                        self._refuse_all()  # the requests behind it would wait as long and fail as well
                 await self._has_work.wait()
         finally:
             if peer is not None:
@@ -250,7 +260,7 @@ class ControllerLink:
             return None
 
     async def _pass_one(self, peer: PeerConnection) -> bool:
-        """Pass on one thing; False if the connection is of no use any more."""
+        """Forward one request or some names. Return False if the connection can no longer be used."""
         if not self._asks:
             names = list(self._wanted)[:MAX_NAMES_PER_ASK]
             request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
@@ -301,14 +311,14 @@ class ControllerLink:
         )
 
     def _say(self, level: int, state: str, details: str = "") -> None:
-        """One line for each change of state."""
+        """Log each change of state once."""
         if state != self._said:
             self._said = state
             LOG.log(level, "%s%s", state, details)
 
 
 def _read(document: bytes) -> Document:
-    """In a worker thread: a large catalogue takes a few milliseconds."""
+    """Parse a catalogue. Runs in a worker thread: a large catalogue takes a few milliseconds."""
     try:
         return parse_document(document.decode())
     except UnicodeDecodeError as error:
@@ -316,7 +326,7 @@ def _read(document: bytes) -> Document:
 
 
 def _disagreement(node: ClusterNode, answer: FollowCatalogueResponse) -> str | None:
-    """What the other node says against this one."""
+    """Return why the other node refused this one; None if it did not."""
     if answer.error_code == ErrorCode.NONE:
         return None
     return answer.error_message or f"{node} refused with error {answer.error_code}"

@@ -1,4 +1,4 @@
-"""From the first four bytes of a request to everything needed to serve it.
+"""The table from the first four bytes of a request to everything needed to serve it.
 
 A frame begins with its API key and version. Those four bytes are the key of a table whose rows hold the decoder, the
 handler and the encoder of that one version, so that dispatch is a single look-up. Rows are made when first asked for:
@@ -11,15 +11,12 @@ from collections.abc import Mapping
 from typing import Final
 
 from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
-from coordinator.server.api.chunked_responses import AMPLIFIES
 from coordinator.server.api.handler import Api
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.messages.heartbeat import HeartbeatResponse
 
-# Of these the time to the answer is measured for one request in sixteen, which then stands for all of them.
-FREQUENT: Final = frozenset({ApiKey.PRODUCE, ApiKey.FETCH, ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH, ApiKey.HEARTBEAT})
-SAMPLED: Final = 16
+SAMPLED: Final = 16  # of requests of a sampled API, one in so many is timed and counts for all of them; a power of two
 
 
 class Route:
@@ -28,10 +25,12 @@ class Route:
     __slots__ = (
         "amplifies",
         "answer_is_flexible",
+        "array",
         "decode",
         "encode",
         "handle",
         "is_flexible",
+        "is_size_limited",
         "key",
         "latency",
         "max_elements",
@@ -42,6 +41,7 @@ class Route:
         "success_body",
         "success_size",
         "version",
+        "waits_for_log",
     )
 
     def __init__(self, api: Api, version: int, latency: Histogram) -> None:
@@ -53,13 +53,16 @@ class Route:
         self.decode = codec.request_decoder(self.key, version)
         self.encode = codec.response_encoder(self.key, version)
         self.max_elements = api.max_elements
-        self.amplifies = self.key in AMPLIFIES
+        self.is_size_limited = not api.has_own_size_limit
+        self.waits_for_log = api.waits_for_log
+        self.array = api.array_of(version)  # at which a long answer is cut
+        self.amplifies = api.amplifies
         self.handle = api.handle
         self.shape = api.shape
-        self.requests = 0  # how many were decoded and handled
-        self.sample_mask = SAMPLED - 1 if api.key in FREQUENT else 0  # measured are requests with these bits 0
-        self.latency = latency  # of its API: from the request's arrival to its answer, in seconds
-        # What a recognised heartbeat is answered with (connection.py): these, and its correlation id between them.
+        self.requests = 0  # decoded and handled so far
+        self.sample_mask = SAMPLED - 1 if api.is_sampled else 0  # a request is timed if these bits of `requests` are 0
+        self.latency = latency  # of the API: from the arrival of a request to its answer, in seconds
+        # The answer to a recognised heartbeat: these two, with its correlation id between them.
         self.success_size = self.success_body = b""
         if api.key is ApiKey.HEARTBEAT:
             self.success_body = (b"\0" if self.is_flexible else b"") + self.encode(HeartbeatResponse())
@@ -70,11 +73,12 @@ class Route:
 
 
 class Routes(dict[bytes, Route]):
-    """The table. Indexing makes the row; KeyError means that nobody serves this key or version."""
+    """The table. Indexing makes the row; KeyError means that this key or version is not served."""
 
     def __init__(self, handlers: Mapping[int, Api]) -> None:
         super().__init__()
         self._handlers = handlers
+        self.pipelined = frozenset(key for key, api in handlers.items() if api.is_pipelined)
         self.latency: dict[str, Histogram] = {}  # by the API's name
 
     def __missing__(self, head: bytes) -> Route:

@@ -1,8 +1,8 @@
-"""A bound for the lines of the daemon's log, because clients and a failing disk can cause them without end.
+"""A limit for the lines of the daemon's log, because clients and a failing disk can cause any number of them.
 
-Lines are of one kind if the text before its arguments are filled in is the same. Of each kind `BURST` lines may come at
-once and `PER_SECOND` after that; the next one that passes says how many were left out. A log call whose line any client
-can cause, and that says the same each time, passes `extra=RARE` and gets the lower bound.
+Lines are of one kind if their text is the same before the arguments are filled in. Of each kind `BURST` lines may come
+at once and `PER_SECOND` after that; the next line that passes says how many were dropped. A log call whose line any
+client can cause, with the same information each time, passes `extra=RARE` and gets a lower limit.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 
 class LineRate(NamedTuple):
-    """So many lines at once, and so many in each second after that."""
+    """The number of lines at once, and in each second after that."""
 
     burst: int
     per_second: float
@@ -27,12 +27,12 @@ RARE: Final[Mapping[str, LineRate]] = {"line_rate": LineRate(5, 1 / 60)}  # for 
 
 
 class LineLimit(logging.Filter):
-    """At most so many lines of a kind. `clock` is in seconds."""
+    """Filter that drops lines over the rate of their kind. `clock` is in seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
         self._clock = clock
-        self._kinds: dict[str, _Kind] = {}  # as many as there are log calls in the program
+        self._kinds: dict[str, _Kind] = {}  # one for each log call in the program
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = self._clock()
@@ -51,7 +51,7 @@ class LineLimit(logging.Filter):
 
 
 class _Kind:
-    """How many lines of a kind may still come, and how many were left out."""
+    """The lines of a kind that may still come, and the number of those that were dropped."""
 
     __slots__ = ("at", "dropped", "left")
 

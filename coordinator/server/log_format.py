@@ -1,9 +1,8 @@
-"""How the daemon writes its log: one event is one line, whoever wrote the words in it.
+"""The format of the daemon's log: one event is one line, whatever text of clients is in it.
 
-Client ids, group ids and the reasons that members give stand in log lines. A line break or an escape sequence in one
-of them must not make a line that nobody logged, nor colour an operator's terminal: what cannot be printed is escaped,
-what is endless is cut, and the lines below a first one (tracebacks) are indented.
-How many lines there may be: `coordinator.server.line_limit`.
+Client ids, group ids and the reasons that members give are part of log lines. A line break or an escape sequence in one
+of them must not forge a line or change the colours of a terminal. So unprintable characters are escaped, long texts are
+cut, and the lines below the first one (tracebacks) are indented. `line_limit` bounds the number of lines.
 """
 
 from __future__ import annotations
@@ -20,9 +19,9 @@ INDENT: Final = "\n    "
 
 
 class LineFormatter(logging.Formatter):
-    """Nothing in a message begins a line, and nothing in it is unprintable."""
+    """Formatter whose messages have no unprintable characters and begin no line of their own."""
 
-    # A call whose own text has a line break means it, and a traceback has many. Those are indented, others escaped.
+    # Line breaks in the text of the call itself and in tracebacks stay, with an indent after them; others are escaped.
 
     def __init__(self, prefix: str = "") -> None:
         super().__init__(FORMAT.replace("%(message)s", f"{prefix}%(message)s"), DATE_FORMAT)
@@ -37,14 +36,14 @@ class LineFormatter(logging.Formatter):
 
 
 def printable(text: str) -> str:
-    """With escapes for what is no visible character."""
+    """Return `text` with escapes for its unprintable characters."""
     if text.isprintable():
         return text
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 def shortened(text: str) -> str:
-    """A client id may have 32 KB; nobody reads that."""
+    """Return `text`, cut if it is long: a client id may have 32 KB."""
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 

@@ -1,15 +1,14 @@
-"""How late the event loop is: whatever runs on it keeps everybody else waiting for as long.
+"""Measures how late the event loop is: a callback delays every client for as long as it runs.
 
-Two measures, because neither is enough alone. A tick that is due every `TICK_S` sees any stall, whoever caused it, by
-how late it comes; but it wakes the processor a hundred times a second. So it runs only while there is traffic
-(`BUSY_EVENTS` events within a second); on an idle machine nothing is woken that did not wake before, the housekeeping
-of once a second. What the server does itself is timed where it begins and ends (`record`): that names the culprit, and
-sees a scan at night as well. Of both the greater counts, once for each tick or second.
+There are two measures, because neither suffices alone. A tick that is due every `TICK_S` sees any stall by its own
+lateness, but wakes the processor a hundred times a second. So it runs only under traffic (`BUSY_EVENTS` events within a
+second); an idle machine is woken by the housekeeping of once a second only. And the server times its own work by name
+(`record`), which gives the cause. Of both the longer one counts, once for each tick or second.
 
 `longest_s` since the start and `recent_s` of the last minute go to /metrics, with a histogram. A stall over
-loop.stall.warn.ms that is the server's own is one WARN line: it worked for half of the time at least, or what it did
-itself took half of it. Any other is the machine's, which had no processor for it: a line at DEBUG. There is at most one
-WARN line in `WARN_EVERY_S`. Of the stalls in between the longest is told when that time is over, with their number.
+loop.stall.warn.ms is a WARN line if the server caused it: it had the processor for half of the time, or its recorded
+work took half. Any other stall is a line at DEBUG. There is at most one WARN line in `WARN_EVERY_S`; the longest stall
+in between is logged when that time is over, with their number.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TICK_S: Final = 0.01
 BUSY_EVENTS: Final = 50  # in a second; a laptop with a few consumers has one or two
 RECENT_S: Final = 60
 WARN_EVERY_S: Final = 10.0
-NOTABLE_S: Final = 0.002  # what took less is not worth a call of `record`
+NOTABLE_S: Final = 0.002  # shorter work is not recorded
 
 
 class LoopTimer(Protocol):
@@ -35,7 +34,7 @@ class LoopTimer(Protocol):
 
 
 class TimerLoop(Protocol):
-    """The part of an asyncio loop that the clock uses."""
+    """The part of an asyncio loop that is used here."""
 
     def time(self) -> float: ...
 
@@ -43,7 +42,7 @@ class TimerLoop(Protocol):
 
 
 class LoopHealth:
-    """All on the loop's thread, but for the properties, which any thread may read."""
+    """The measurement of one loop. Methods run on the loop's thread; any thread may read the properties."""
 
     def __init__(
         self, loop: TimerLoop, warn_ms: int, events: Callable[[], int], cpu: Callable[[], float] = lambda: 0.0
@@ -51,14 +50,16 @@ class LoopHealth:
         self.stalls = Histogram(STALL_BOUNDS_S)
         self._loop = loop
         self._warn_s = warn_ms / 1000
-        self._events = events  # how many there have been
-        self._cpu = cpu  # seconds of processor time that the loop's thread has had
+        self._events = events  # returns the number of events so far
+        self._cpu = cpu  # returns the processor time of the loop's thread in seconds
         self._cpu_seen_s = 0.0
         self._seen_events = 0
-        self._worst_s = 0.0  # of what `record` told since the last look
+        self._worst_s = 0.0  # the longest that was recorded since the last look
         self._worst_what = ""
-        self._seconds: deque[float] = deque([0.0], maxlen=RECENT_S)  # the longest stall of each; the last runs
-        self._due = float("inf")  # when this should be called next, whichever timer does it
+        self._seconds: deque[float] = deque(
+            [0.0], maxlen=RECENT_S
+        )  # the longest stall of each second; the last one is still running
+        self._due = float("inf")  # when this should be called next, by either timer
         self._tick: LoopTimer | None = None
         self._may_warn_at = float("-inf")
         self._unsaid = 0
@@ -68,12 +69,12 @@ class LoopHealth:
 
     @property
     def longest_s(self) -> float:
-        """Since the start; one that is going on counts."""
+        """Longest stall since the start, including one that is going on."""
         return max(self.stalls.longest, self._late_now())
 
     @property
     def recent_s(self) -> float:
-        """Within the last minute; one that is going on counts."""
+        """Longest stall within the last minute, including one that is going on."""
         return max(*tuple(self._seconds), self._worst_s, self._late_now())
 
     def _late_now(self) -> float:
@@ -82,13 +83,13 @@ class LoopHealth:
     # -- measuring -----------------------------------------------------------------------------------------------
 
     def record(self, what: str, seconds: float) -> None:
-        """Something is over that kept the loop for so long. Worth calling from `NOTABLE_S` on."""
+        """Record work that kept the loop for `seconds`. Called for work of `NOTABLE_S` or more."""
         if seconds > self._worst_s:
             self._worst_s = seconds
             self._worst_what = what
 
     def second(self, due: float, next_due: float) -> None:
-        """The housekeeping of a second, due at `due` (seconds of the loop's clock); the next one is at `next_due`."""
+        """Run the housekeeping of a second, due at `due` in seconds of the loop's clock; the next is at `next_due`."""
         if self._tick is None:
             self._look(due)
         self._seconds.append(0.0)
@@ -104,7 +105,7 @@ class LoopHealth:
             self._arm()
 
     def stop(self) -> None:
-        """No more ticks."""
+        """Stop the ticks."""
         tick, self._tick = self._tick, None
         if tick is not None:
             tick.cancel()
@@ -149,7 +150,7 @@ class LoopHealth:
         self._may_warn_at = now + WARN_EVERY_S
         ago_s = now - ended_at
         LOG.warning(
-            "event loop stalled for_ms=%d cpu_ms=%d doing=%s; everybody waited (loop.stall.warn.ms)%s%s",
+            "event loop stalled for_ms=%d cpu_ms=%d doing=%s; all clients waited (loop.stall.warn.ms)%s%s",
             stall * 1000,
             had_s * 1000,
             what,

@@ -1,14 +1,14 @@
-"""The driver: turns sockets, time and the disk into the four events of the core, and executes what it answers.
+"""The driver: turns sockets, time and the disk into the four events of the core, and executes the effects it returns.
 
 Everything here runs on the event loop's thread, one event after another:
-  a request   -> `Connection._run` -> a handler -> `core.handle`      -> `execute`
-  time        -> `_tick` (one armed timer)      -> `advance_clock`    -> `execute`
-  disk done   -> `on_durable`                   -> `core.appended`    -> `execute`
+  a request   -> `Connection._run` -> a handler -> `core.handle`        -> `execute`
+  time        -> `_tick` (one armed timer)      -> `core.advance_clock` -> `execute`
+  disk done   -> `on_durable`                   -> `core.appended`      -> `execute`
   disk failed -> `on_failed`                    -> `core.append_failed` -> `execute`
-Each event ends with `end_of_event`: connections write what was answered, all at once, and the timer is armed anew.
+Each event ends with `end_of_event`: connections write their answers, all at once, and the timer is armed again.
 
-It also has the log read at start (and again for a partition whose invariants broke) in a thread, so that a big log
-never stops the loop, and sweeps silent connections.
+The runtime also has the log read in a thread, at start and again for a partition whose invariants broke, and closes
+silent connections.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ import asyncio
 import gc
 import logging
 import threading
-import time
 from functools import partial
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from time import monotonic, thread_time
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from coordinator.core.clock import LATE_S, Clock
-from coordinator.core.cluster import ClusterIdentity
+from coordinator.core.clock import LATE_S
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
 from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
+from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
 from coordinator.server.gc_policy import GcPolicy
@@ -36,19 +35,17 @@ from coordinator.server.time_slices import TimeSlices
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from coordinator.compaction.daemon.compactor import Compactor
     from coordinator.config.config import Config
-    from coordinator.core.cluster import Cluster
+    from coordinator.core.clock import Clock
+    from coordinator.core.cluster import Cluster, ClusterIdentity
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import Effects, Reply, Ticket
     from coordinator.core.group.history import Rebalance
     from coordinator.core.topics.effects import TopicEffects
-    from coordinator.core.topics.topics import Topics
     from coordinator.server.api.handler import Api
-    from coordinator.server.connection import Connection
-    from coordinator.server.controller_link import ControllerLink
+    from coordinator.server.connections import Session
     from coordinator.storage.offsets_log import OffsetsLog
     from coordinator.storage.snapshot.keeper import Snapshots
     from coordinator.storage.topic_logs import TopicLogs
@@ -56,12 +53,46 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.runtime")
 
 HOUSEKEEPING_S: Final = 1.0
-READ_FIRST_S: Final = 0.1  # how long timers that are late wait until what has arrived is read
+READ_FIRST_S: Final = 0.1  # a late timer waits so long, so that requests that have arrived are read first
 NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
 REPLIES_PER_STEP: Final = 64
 RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
+
+
+class Link(Protocol):
+    """The link of a node to the controller of its cluster."""
+
+    is_following: bool
+
+    def want(self, topics: Iterable[str]) -> None:
+        """Ask for topics that clients would have created."""
+
+    def ask(self, request: Any, ticket: Ticket) -> None:
+        """Have the controller answer a request."""
+
+
+class Callbacks:
+    """The callbacks of the parts of a node. The parts are built before the runtime, and call it through this object."""
+
+    __slots__ = ("runtime",)
+    runtime: Runtime  # set by `Runtime.__init__`; no part calls anything before the event loop runs again
+
+    def on_durable(self, partition: int, high_watermark: int) -> None:
+        self.runtime.on_durable(partition, high_watermark)
+
+    def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
+        self.runtime.on_failed(partition, from_offset, error)
+
+    def on_topic_effects(self, effects: TopicEffects) -> None:
+        self.runtime.on_topic_effects(effects)
+
+    def on_rebalance(self, rebalance: Rebalance) -> None:
+        self.runtime.on_rebalance(rebalance)
+
+    def on_too_large(self, group_id: str, size: int) -> None:
+        self.runtime.on_too_large(group_id, size)
 
 
 class Runtime:
@@ -73,54 +104,61 @@ class Runtime:
         loop: asyncio.AbstractEventLoop,
         handlers: Mapping[int, Api],
         *,
+        identity: ClusterIdentity,
         cluster: Cluster,
-        cluster_id: str,
+        clock: Clock,
+        callbacks: Callbacks,
+        core: GroupCoordinator,
+        offsets_log: OffsetsLog,
+        snapshots: Snapshots,
+        topic_logs: TopicLogs,
+        link: Link | None = None,
     ) -> None:
+        callbacks.runtime = self
         self.config = config
+        self.identity = identity
         self.cluster = cluster
-        self.cluster_id = cluster_id
-        self.core: GroupCoordinator
-        self.topics: Topics
-        self.offsets_log: OffsetsLog
-        self.snapshots: Snapshots
-        self.topic_logs: TopicLogs
-        self.compactor: Compactor | None = None
-        self.link: ControllerLink | None = None  # to the controller, in a cluster
+        self.cluster_id = identity.cluster_id
+        self.core = core
+        self.offsets_log = offsets_log
+        self.snapshots = snapshots
+        self.topic_logs = topic_logs
+        self.topics = topic_logs.topics
+        self.link = link  # None: the node is alone
+        self.clock = clock
+        self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
         self.routes = Routes(handlers)
         self.connections = Connections(config)
-        self.clock = Clock(loop)
-        self.now_ms = self.clock.now_ms  # the time of every event; an attribute, because each request asks for it
-        self.dirty: list[Connection] = []
-        self.saw_append = False  # whether the request that is being handled asked for an append
-        self.heartbeats_by_memo = 0
+        self.dirty: list[Session] = []  # those with something to write at the end of the event
+        self.heartbeats_by_template = 0
         self.load_ms: dict[int, int] = {}
-        self.events = 0  # how many there were, recognised heartbeats not counted
+        self.events = 0  # so far, recognised heartbeats not counted
         self.health = LoopHealth(
-            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_memo, time.thread_time
+            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_template, thread_time
         )
         self.gc_policy = GcPolicy(self.health.record)
         self.time_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
-        # Apart from the turns of long answers: these do not wait behind clients that push requests.
+        # A queue of its own, so that long answers do not wait behind clients that pipeline many requests.
         self.request_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Histogram(REBALANCE_BOUNDS_S)
         self._loop = loop
-        self._touched = False  # the end of the event has to look at what is due, and at what broke
-        self._topics_touched = False  # the deadlines of the topics too may have changed
-        self._is_working = False  # the core's long work has its turns
-        self._is_executing = False  # the effects of the topics: what they cause at once belongs to the same event
+        self._touched = False  # the end of the event must check deadlines and faults of the core
+        self._topics_touched = False  # deadlines of the topics may have changed as well
+        self._is_working = False  # the core's long work is queued in `time_slices`
+        self._is_executing = False  # executing effects of the topics: what they cause at once belongs to the same event
         self._is_stopped = False
-        self._problems: dict[int, str | None] = {}  # by node: what it was refused for last
+        self._problems: dict[int, str | None] = {}  # by node: why it was refused last; None: it was accepted
         self._timer: asyncio.TimerHandle | None = None
         self._timer_ms = -1
         self._timer_due = 0.0  # on the loop's clock
-        self._has_read_first = False  # the timer was late, and has waited for what had arrived
+        self._has_read_first = False  # the timer was late, and has waited for READ_FIRST_S
         self._housekeeping: asyncio.TimerHandle | None = None
         self._reloads: set[asyncio.Task[None]] = set()
 
-    # -- what handlers use ---------------------------------------------------------------------------------------
+    # -- for the handlers -----------------------------------------------------------------------------------------
 
-    def execute(self, effects: Effects) -> None:
-        """Send the replies, hand the appends to the offsets log."""
+    def execute(self, effects: Effects, ticket: Ticket | None = None) -> None:
+        """Send the replies and hand the appends to the offsets log. `ticket`: that of the request that caused them."""
         self._touched = True
         replies, appends = effects
         if len(replies) > REPLIES_AT_ONCE:
@@ -129,13 +167,14 @@ class Runtime:
             for ticket, response in replies:
                 ticket.session.answer(ticket, response)
         if appends:
-            self.saw_append = True
+            if ticket is not None:
+                ticket.has_append = True
             wall_ms = self.now_ms() + self.core.wall_offset_ms
             for append in appends:
                 self.offsets_log.append(append, wall_ms)
 
     def _answer_all(self, replies: tuple[Reply, ...]) -> Iterator[None]:
-        """What is answered is decided; when is not: the members of a big group hear one after the other."""
+        """Send many replies in steps, for instance to the members of a big group. The order of replies is free."""
         for start in range(0, len(replies), REPLIES_PER_STEP):
             if start:
                 yield
@@ -143,11 +182,11 @@ class Runtime:
                 ticket.session.answer(ticket, response)
             self.end_of_event()
 
-    def execute_topics(self, effects: TopicEffects) -> None:
-        """Send the replies of the embedded topics, and let `TopicLogs` do what needs the disk."""
+    def execute_topics(self, effects: TopicEffects, ticket: Ticket | None = None) -> None:
+        """Send the replies of the embedded topics, and have `TopicLogs` do the work on the disk."""
         self._touched = self._topics_touched = True
-        if effects.appends:
-            self.saw_append = True
+        if ticket is not None and effects.appends:
+            ticket.has_append = True
         outer, self._is_executing = self._is_executing, True
         try:
             self.topic_logs.execute(effects)
@@ -155,7 +194,7 @@ class Runtime:
             self._is_executing = outer
         if effects.wanted and self.link is not None:
             self.link.want(effects.wanted)
-        for topic, partitions in effects.deleted:  # what groups committed there goes with them (spec 11.4)
+        for topic, partitions in effects.deleted:  # as GroupCoordinatorService.onPartitionsDeleted
             self.execute(self.core.topic_partitions_deleted(topic, partitions, self.now_ms()))
 
     def reply(self, ticket: Ticket, response: Any) -> None:
@@ -170,13 +209,6 @@ class Runtime:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
 
-    @property
-    def facts(self) -> ClusterIdentity:
-        """What the other nodes must know alike."""
-        return ClusterIdentity(
-            self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
-        )
-
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request that changes topics."""
         if self.link is not None:
@@ -185,7 +217,7 @@ class Runtime:
             ticket.session.answer(ticket, refuse_change(request, ErrorCode.NOT_CONTROLLER, "there is no controller"))
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
-        """Another node has asked: one line for each change of what the two do not agree on."""
+        """Log each change of the problem that makes this node refuse another one, once."""
         known = node_id if node_id in self.cluster.nodes else -1
         if self._problems.get(known) != problem:
             if problem is not None:
@@ -194,18 +226,10 @@ class Runtime:
                 LOG.info("node accepted node=%d", node_id, extra=RARE)
             self._problems[known] = problem
 
-    def wall_offset_ms(self) -> int:
-        """How far wall time is ahead of `now_ms`. Times in records are right to about 2 ms."""
-        for _ in range(5):  # between two looks at the clocks, a busy machine may do something else for long
-            before_ms, wall_ms = self.now_ms(), time.time_ns() // 1_000_000
-            if self.now_ms() == before_ms:
-                break
-        return wall_ms - before_ms
-
     # -- events --------------------------------------------------------------------------------------------------
 
     def on_durable(self, partition: int, high_watermark: int) -> None:
-        """The offsets log holds everything below `high_watermark` of one partition safely."""
+        """Apply that every record of a partition below `high_watermark` is durable."""
         now_ms = self.now_ms()
         started = monotonic()
         self.execute(self.core.appended(partition, high_watermark, now_ms, RECORDS_AT_ONCE))
@@ -221,7 +245,7 @@ class Runtime:
             yield
 
     def _work(self) -> Iterator[None]:
-        """The core's long work, for as long as it has any."""
+        """Run the long work of the core until it has none left."""
         while self.core.has_work:
             self.execute(self.core.work(self.now_ms()))
             yield
@@ -232,27 +256,28 @@ class Runtime:
         LOG.error("long work broke; please report this", exc_info=error)
 
     def on_failed(self, partition: int, from_offset: int, error: ErrorCode) -> None:
-        """The offsets log has dropped everything from `from_offset` on of one partition."""
+        """Apply that the offsets log has dropped every record of a partition from `from_offset` on."""
         self.execute(self.core.append_failed(partition, from_offset, error, self.now_ms()))
         self.end_of_event()
 
     def on_topic_effects(self, effects: TopicEffects) -> None:
-        """Something that the embedded topics asked for is done.
+        """Execute the outcome of work that the embedded topics asked for.
 
-        A refused append is told at once, while the effects of a request are being executed: that event is not over.
+        A refused append is reported while the effects of its request are still being executed. It belongs to that
+        event, which does not end here.
         """
         self.execute_topics(effects)
         if not self._is_executing:
             self.end_of_event()
 
     def on_rebalance(self, rebalance: Rebalance) -> None:
-        """A rebalance has ended: tell why it was, in words."""
+        """Log a rebalance that has ended, with its cause."""
         LOG.info("rebalance %s", rebalance.text())
         if rebalance.join_ms >= 0 and rebalance.sync_ms >= 0:
             self.rebalance_times.observe((rebalance.join_ms + rebalance.sync_ms) / 1000)
 
     def on_too_large(self, group_id: str, size: int) -> None:
-        """A group asked for an append that the log does not take."""
+        """Log an append that is larger than the log takes."""
         LOG.warning(
             "append refused group=%.255s: %d bytes of records are more than message.max.bytes=%d; its client hears "
             "UNKNOWN_SERVER_ERROR. Raise message.max.bytes, or have the group write less at once",
@@ -275,23 +300,23 @@ class Runtime:
         self._notable("timers", started)
 
     def _notable(self, what: str, started: float) -> None:
-        """Something is over that began at `started`: if it took long, it is remembered as the cause of a stall."""
+        """Record work that began at `started` as the cause of a stall, if it took long."""
         if (took := monotonic() - started) > NOTABLE_S:
             self.health.record(what, took)
 
-    def flush_later(self, connection: Connection) -> None:
-        """Let a connection settle at the end of this event."""
+    def flush_later(self, connection: Session) -> None:
+        """Have a connection flushed at the end of this event."""
         self.dirty.append(connection)
 
     def end_of_event(self) -> None:
-        """Write what was answered, run what may now run, arm the timer."""
+        """Write the answers, run requests that may now run, arm the timer."""
         self.events += 1
         dirty = self.dirty
         while dirty:
             connection = dirty.pop()
             try:
                 connection.flush()
-            except Exception:  # the others of this event must still get their answers
+            except Exception:  # the other connections of this event must still get their answers
                 LOG.exception("answers could not be sent connection=%r; please report this", connection)
                 connection.abort()
         if self._touched:
@@ -306,7 +331,7 @@ class Runtime:
                 self._repair()
 
     def _repair(self) -> None:
-        """Tell of the faults that were contained, and read from the log again what they broke."""
+        """Log the faults that the core contained, and load again the partitions that they broke."""
         for fault in self.core.take_faults():
             LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
         for partition in self.core.take_broken_partitions():
@@ -322,7 +347,7 @@ class Runtime:
         if deadline_ms is None or (topics_deadline_ms is not None and topics_deadline_ms < deadline_ms):
             deadline_ms = topics_deadline_ms
         if deadline_ms is None or (self._timer is not None and self._timer_ms <= deadline_ms):
-            return  # a timer that fires too early is harmless: it looks, and arms itself again
+            return  # a timer that fires too early is harmless: it finds nothing due and is armed again
         if self._timer is not None:
             self._timer.cancel()
         self._timer_ms = deadline_ms
@@ -333,7 +358,7 @@ class Runtime:
     # -- start, reload, housekeeping -----------------------------------------------------------------------------
 
     def start_housekeeping(self) -> None:
-        """Begin the one-second round: wall clock, silent connections, stalls of the loop."""
+        """Begin the round of once a second: wall clock, silent connections, stalls of the loop."""
         self.gc_policy.start()
         self._refresh_wall_clock()
         self._touched = True
@@ -353,26 +378,26 @@ class Runtime:
         return due
 
     def _housekeep(self, due: float) -> None:
-        next_due = self._schedule_housekeeping()  # first: whatever goes wrong below goes wrong for this second only
+        next_due = self._schedule_housekeeping()  # first, so that a fault below does not end the housekeeping
         self.health.second(due, next_due)
         self.gc_policy.second()
         self._refresh_wall_clock()
         started = monotonic()
         self.connections.sweep(self.now_ms())
         self._notable("sweep of the connections", started)
-        self._touched = self._topics_touched = True  # arms the timer even if an event broke before it could do that
+        self._touched = self._topics_touched = True  # arms the timer also after an event that broke before doing so
         self.end_of_event()
 
     def _refresh_wall_clock(self) -> None:
-        """The core computes wall time from its monotonic `now_ms`; an adjusted system clock is followed here."""
-        self.core.wall_offset_ms = self.wall_offset_ms()
+        """Follow adjustments of the system clock: the core computes wall time from its monotonic `now_ms`."""
+        self.core.wall_offset_ms = wall_offset_ms(self.now_ms)
 
     async def load_all(self) -> None:
-        """Bring the offsets log into the core. Requests meanwhile are answered 'loading'."""
-        started = time.monotonic()
+        """Load the offsets log into the core. Meanwhile requests are answered COORDINATOR_LOAD_IN_PROGRESS."""
+        started = monotonic()
         for partition in self.offsets_log.logs:
             self.core.load_begin(partition)
-        gc.disable()  # what is made now stays, and to look at it again and again would take longer than to make it
+        gc.disable()  # the objects made now stay; repeated passes over them would take longer than making them
         try:
             for partition in self.offsets_log.logs:
                 await self._load(partition, use_snapshot=True)
@@ -387,11 +412,11 @@ class Runtime:
             counters.replayed_records,
             self.core.group_count,
             self.core.offset_count,
-            int((time.monotonic() - started) * 1000),
+            int((monotonic() - started) * 1000),
         )
 
     async def _load(self, partition: int, *, use_snapshot: bool) -> None:
-        started = time.monotonic()
+        started = monotonic()
         given_up = threading.Event()
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
         read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
@@ -400,7 +425,7 @@ class Runtime:
         except asyncio.CancelledError:
             given_up.set()
             raise
-        except Exception as error:  # whatever is wrong with this log must not take the other partitions down
+        except Exception as error:  # a fault in one log must not stop the other partitions
             LOG.exception(
                 "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: mend the log, then restart",
                 partition,
@@ -408,19 +433,19 @@ class Runtime:
             )
             self.core.load_failed(partition)
             return
-        self.load_ms[partition] = int((time.monotonic() - started) * 1000)
+        self.load_ms[partition] = int((monotonic() - started) * 1000)
         self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
 
     async def _reload(self, partition: int) -> None:
-        """A broken invariant: forget this partition's state and take it from the log again."""
+        """Forget the state of a partition with a broken invariant and load it from the log again."""
         LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
         await self.offsets_log.drained(partition)
         self.core.load_begin(partition)
         await self._load(partition, use_snapshot=False)
 
     def stop_timers(self) -> None:
-        """Nothing fires any more (shutdown), whatever still ends."""
+        """Stop all timers for good, at shutdown. Events that still end arm none."""
         self._is_stopped = True
         self.clock.run_on()
         self.health.stop()
@@ -432,7 +457,8 @@ class Runtime:
             task.cancel()
 
 
-def _until_closed(connection: Connection, steps: Iterator[Any]) -> Iterator[None]:
+def _until_closed(connection: Session, steps: Iterator[Any]) -> Iterator[None]:
+    """Take `steps` until the connection is closed."""
     for _ in steps:
         yield
         if connection.is_closed:

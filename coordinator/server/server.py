@@ -1,15 +1,14 @@
-"""The daemon's life: open the data directory, bind, load, serve, drain, stop, in an order that loses nothing.
+"""The daemon's life: open the data directory, bind, load, serve, drain, stop, in an order that loses no data.
 
-Start: lock and check the data directory; bind the port (so that a port in use is known before anything else); open the
-logs (a torn tail is cut, and said so); listen, answering 'loading' while the offsets log is replayed; write the port
-file when everything is ready.
+Start: lock and check the data directory; bind the port, so that a port in use is found before anything else; open the
+logs, and log each torn tail that is cut; listen, and answer COORDINATOR_LOAD_IN_PROGRESS while the offsets log is
+replayed; write the port file when everything is ready.
 
-Stop (SIGTERM, SIGINT): accept nobody, read no further request, let the appends in flight become durable and be
-answered, answer what is parked with a retriable error, flush, close, unlock, exit 0. Clients find the coordinator again
-when it is back.
+Stop (SIGTERM, SIGINT): accept no connection, read no request, let the appends in flight become durable and answer them,
+answer parked requests with a retriable error, flush, close, unlock, exit 0.
 
-What keeps it from starting is a `StartupError` with one sentence; the command line prints it and exits with 2 where the
-user has to mend something, and with 1 where a later start may succeed, because a disk was full or failed.
+A node that cannot start raises `StartupError` with one sentence. The command line prints it and exits with 2 if the
+user must correct something, and with 1 if a later start may succeed because a disk was full or failed.
 """
 
 from __future__ import annotations
@@ -30,12 +29,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.core.cluster import Cluster
+from coordinator.core.clock import Clock
+from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.processes.wall_clock import wall_ms, wall_offset_ms
 from coordinator.server import port_file
 from coordinator.server.connection import Connection
-from coordinator.server.runtime import Runtime
+from coordinator.server.runtime import Callbacks, Runtime
 from coordinator.server.stop_watchdog import watchdog
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
@@ -51,24 +52,26 @@ from coordinator.storage.topic_logs import TopicLogs
 from coordinator.version import build
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from coordinator.compaction.daemon.compactor import Compactor
     from coordinator.config.config import Config
     from coordinator.config.values import Address
+    from coordinator.server.api.handler import Api
+    from coordinator.server.controller_link import ControllerLink
 
 LOG = logging.getLogger("coordinator.server")
 
 BACKLOG: Final = 1024
-ACCEPTS_AT_ONCE: Final = 32  # plain asyncio takes this many before the first is looked at; see connections.FILES_KEPT
+ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see connections.FILES_KEPT
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
-LAST_ANSWERS_S: Final = 1.0
-# How soon the loop gets the interpreter's lock back from a thread that decodes a log or writes out metrics. It lets go
-# of it in each system call, so that at Python's 5 ms a round of the loop would take that long while they work.
+LAST_ANSWERS_S: Final = 1.0  # how long a stop waits until clients have read the last answers
+# How soon the loop gets the interpreter's lock back from a thread that decodes a log or writes metrics. The loop
+# releases the lock in each system call, so with Python's 5 ms each round would take as long while the thread works.
 SWITCH_S: Final = 0.001
-STOP_S = 45.0  # then a stop is given up: a hung disk must not keep the process for ever
-EXIT_MISTAKE: Final = 2  # in the settings or the environment: another start would end like this one
-EXIT_MAY_PASS: Final = 1
+STOP_S = 45.0  # then the process exits: a hung disk must not keep it for ever
+EXIT_MISTAKE: Final = 2  # in the settings or the environment: another start would fail in the same way
+EXIT_MAY_PASS: Final = 1  # a later start may succeed
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -81,17 +84,17 @@ class StartupError(Exception):
 
     @classmethod
     def of(cls, error: DataDirError) -> StartupError:
-        """The error of a start with the sentence and the exit code of `error`."""
+        """Return the error of a start with the sentence and the exit code of `error`."""
         return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 
 def run(config: Config, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
-    """Serve until SIGTERM, SIGINT or SIGHUP; returns the exit code. `ready` gets the address once everything is up."""
+    """Serve until SIGTERM, SIGINT or SIGHUP and return the exit code. `ready` gets the address when all is ready."""
     return run_node(Server(config), port_path, ready=ready)
 
 
 def run_node(server: Server, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
-    """The same for a server that is made already."""
+    """Run a server as `run` does."""
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_S)
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
@@ -99,14 +102,14 @@ def run_node(server: Server, port_path: Path | None = None, *, ready: Callable[[
 
 
 def _raise_file_limit() -> None:
-    """As many open files as the system allows: each connection and each partition holds one."""
+    """Allow as many open files as the system permits: each connection and each partition holds one."""
     with contextlib.suppress(OSError, ValueError):
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
-    """uvloop where it exists; COORDINATOR_EVENT_LOOP=asyncio asks for the standard loop (tests run both)."""
+    """Return uvloop's factory if it is installed; None, the standard loop, with COORDINATOR_EVENT_LOOP=asyncio."""
     if os.environ.get("COORDINATOR_EVENT_LOOP") == "asyncio":
         return None
     try:
@@ -137,12 +140,12 @@ async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], 
 
 
 async def later(module: str) -> Any:
-    """Import what the first answers do not need while they are given."""
+    """Import, in a thread, a module that the first answers do not need."""
     return await asyncio.get_running_loop().run_in_executor(None, import_module, module)
 
 
 async def _started(server: Server, stop: asyncio.Event) -> bool:
-    """Whether it came up before it was told to stop: reading a big log takes long, and may be given up at any time."""
+    """Start; return False if a stop signal came first. Reading a big log takes long and can be cancelled any time."""
     starting, stopping = asyncio.create_task(server.start()), asyncio.create_task(stop.wait())
     await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
     stopping.cancel()
@@ -156,7 +159,7 @@ async def _started(server: Server, stop: asyncio.Event) -> bool:
 
 
 def write_port_file(path: Path, port: int) -> None:
-    """Write the port file. StartupError with a sentence for the user."""
+    """Write the port file. Raises StartupError with a sentence for the user."""
     try:
         port_file.write(path, port)
     except OSError as error:
@@ -166,7 +169,7 @@ def write_port_file(path: Path, port: int) -> None:
 
 
 def _was_compacted(fs: RealFileSystem, path: Path) -> bool:
-    """Whether a compaction may have left something to be finished: its own directory, or segments beside a log's."""
+    """Return True if a compaction may have left work: its own directory, or new segments beside those of a log."""
     if (path / COMPACTION_DIR).exists():
         return True
     return any(
@@ -176,7 +179,7 @@ def _was_compacted(fs: RealFileSystem, path: Path) -> bool:
 
 
 def bind(address: Address) -> socket.socket:
-    """A socket that nobody else has, not listening yet. StartupError with a sentence for the user."""
+    """Return a bound socket that does not listen yet. Raises StartupError with a sentence for the user."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
     bound = socket.socket(family, socket.SOCK_STREAM)
     try:
@@ -198,7 +201,7 @@ def bind(address: Address) -> socket.socket:
 
 
 class Server:
-    """One node: its data directory, logs, core, sockets. A worker's socket was bound by its supervisor."""
+    """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor."""
 
     def __init__(self, config: Config, listening: socket.socket | None = None) -> None:
         self.config = config
@@ -207,18 +210,20 @@ class Server:
         self.port = 0
         self._data_dir: DataDir | None = None
         self._runtime: Runtime | None = None
+        self._link: ControllerLink | None = None
+        self._compactor: Compactor | None = None
         self._server: asyncio.Server | None = None
         self._socket: socket.socket | None = None
         self._http: Any = None
         self._ready = False
         self._stopping = False
         self._started_at = time.time()
-        self._epoch = os.urandom(8).hex()  # of this run: a compaction planned in another is not believed
+        self._epoch = os.urandom(8).hex()  # of this run: a compaction that was planned in another run is rejected
 
     # -- start ---------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Bring everything up. Raises StartupError with a sentence for the user."""
+        """Start all parts. Raises StartupError with a sentence for the user."""
         loop = asyncio.get_running_loop()
         try:
             self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
@@ -229,38 +234,29 @@ class Server:
             raise StartupError.of(unusable(Path(self.config.log_dirs), error)) from None
         config = self.config = replace(self.config, offsets_topic_num_partitions=data_dir.offsets_partitions)
         listening = self._bind()
-        from coordinator.server.api.table import (
-            HANDLERS,
-        )  # late: the port is bound, and refused if taken, before the rest loads
+        # Imported late: a port in use is reported before the rest is loaded.
+        from coordinator.server.api.table import HANDLERS
 
         cluster = self._cluster()
-        runtime = self._runtime = Runtime(config, loop, HANDLERS, cluster=cluster, cluster_id=data_dir.cluster_id)
-        await self._join_cluster(runtime)
-        self._open_logs(runtime, data_dir.path, loop)
-        runtime.core = GroupCoordinator(
-            config,
-            partitions=config.offsets_topic_num_partitions,
-            new_member_uuid=lambda: str(uuid.uuid4()),
-            topic_partition_exists=runtime.topics.partition_exists,
-            wall_offset_ms=runtime.wall_offset_ms(),
-            on_rebalance=runtime.on_rebalance,
-            on_too_large=runtime.on_too_large,
-            owns=cluster.owns_offsets_partition,
+        identity = ClusterIdentity(
+            data_dir.cluster_id, tuple(cluster.nodes.values()), config.offsets_topic_num_partitions
         )
-        link = runtime.link
+        link = self._link = await self._join_cluster(cluster, identity)
+        runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity)
         if link is not None:
+            link.attach(runtime)
             await _agreed(link.first_catalogue())
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
-        listening.listen(BACKLOG)  # the other meaning of the word: how many may wait to be accepted
+        listening.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
         runtime.start_housekeeping()
-        runtime.compactor = await self._compactor(runtime, data_dir.path.absolute(), loop)
-        runtime.compactor.start()
+        compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
+        compactor.start()
         await self._start_http()
         await runtime.load_all()
-        if link is not None:  # once more: of two nodes that start at once, neither has heard the other before
+        if link is not None:  # again, because two nodes that start at the same time could not answer before
             await _agreed(link.check_facts(cluster.others()))
             link.start()
-        runtime.compactor.loaded()
+        compactor.loaded()
         runtime.snapshots.start(loop)
         runtime.gc_policy.loaded()
         self._ready = True
@@ -278,15 +274,15 @@ class Server:
         )
 
     def _bring_partitions_home(self, data_dir: DataDir) -> None:
-        """The directory may have been one of several workers."""
+        """Move partitions back that were in the directories of several workers."""
         if (data_dir.path / WORKERS_DIR).is_dir():
-            from coordinator.storage.worker_dirs import arrange  # late: hardly anybody needs it
+            from coordinator.storage.worker_dirs import arrange  # late: rarely needed
 
             if moved := arrange(RealFileSystem(), data_dir.path, [self.config.node_id]):
                 LOG.info("moved partitions=%d workers=1", moved)
 
     def _cluster(self) -> Cluster:
-        """Who else there is, and where clients find this node. Its port is bound."""
+        """Return the nodes of the cluster, and the address of this one for clients. The port must be bound."""
         config = self.config
         if nodes := config.node_addresses:
             return Cluster.of(nodes, config.node_id)
@@ -294,58 +290,96 @@ class Server:
         host = advertised.host if advertised else told_host(self.host)
         return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
 
-    async def _join_cluster(self, runtime: Runtime) -> None:
-        """Ask the other nodes, before anything is opened, whether they know the same cluster."""
-        if runtime.cluster.is_alone:
-            return
-        from coordinator.server.controller_link import ControllerLink  # late: a node alone has no use for it
+    async def _join_cluster(self, cluster: Cluster, identity: ClusterIdentity) -> ControllerLink | None:
+        """Check, before any file is opened, that the other nodes know the same cluster. None: this node is alone."""
+        if cluster.is_alone:
+            return None
+        from coordinator.server.controller_link import ControllerLink  # late: a node alone does not use it
 
-        runtime.link = ControllerLink(runtime)
-        # Its own address too: somebody else may run under this id. A worker's socket nobody else can have.
-        asked = runtime.cluster.nodes.values() if self._bound is None else runtime.cluster.others()
-        await _agreed(runtime.link.check_facts(asked))
+        link = ControllerLink(self.config, cluster, identity)
+        # Also ask this node's own address, in case another process uses this node id. Not for workers: the supervisor
+        # holds their sockets.
+        asked = cluster.nodes.values() if self._bound is None else cluster.others()
+        await _agreed(link.check_facts(asked))
+        return link
 
-    def _open_logs(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> None:
+    def _build_runtime(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        handlers: Mapping[int, Api],
+        path: Path,
+        cluster: Cluster,
+        identity: ClusterIdentity,
+    ) -> Runtime:
+        """Open the logs, and build the runtime with all its parts."""
         config, fs = self.config, RealFileSystem()
+        clock, callbacks = Clock(loop), Callbacks()
         try:
-            if _was_compacted(fs, path):
-                from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
-
-                for message in recover(fs, path, epoch=self._epoch, now_ms=int(time.time() * 1000)):
-                    LOG.warning("recovered %s", message)
-            runtime.offsets_log = OffsetsLog.open(
+            self._recover(fs, path)
+            offsets_log = OffsetsLog.open(
                 path,
                 config,
                 fs,
                 loop=loop,
-                on_durable=runtime.on_durable,
-                on_failed=runtime.on_failed,
-                owns=runtime.cluster.owns_offsets_partition,
+                on_durable=callbacks.on_durable,
+                on_failed=callbacks.on_failed,
+                owns=cluster.owns_offsets_partition,
                 evidence=evidence,
             )
-            runtime.snapshots = Snapshots(config, fs, runtime.offsets_log)
-            offsets_logs = [runtime.offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
-            runtime.topic_logs = TopicLogs(
+            topic_logs = TopicLogs(
                 loop,
                 path,
                 config,
                 fs,
-                on_effects=runtime.on_topic_effects,
-                cluster=runtime.cluster,
-                internal_logs={OFFSETS_TOPIC: offsets_logs},
-                now_ms=runtime.now_ms,
+                on_effects=callbacks.on_topic_effects,
+                cluster=cluster,
+                internal_logs={
+                    OFFSETS_TOPIC: [offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
+                },
+                now_ms=clock.now_ms,
             )
-            runtime.topics = runtime.topic_logs.topics
-            runtime.topic_logs.start()
-            stranded = foreign_logs(fs, path, runtime.topics.catalogue, runtime.cluster)
+            topic_logs.start()
+            stranded = foreign_logs(fs, path, topic_logs.topics.catalogue, cluster)
         except (LogError, CatalogueStoreError) as error:
             raise StartupError(str(error)) from None
         except OSError as error:
             raise StartupError.of(unusable(path, error)) from None
         if stranded is not None:
             raise StartupError(stranded)
+        core = GroupCoordinator(
+            config,
+            partitions=config.offsets_topic_num_partitions,
+            new_member_uuid=lambda: str(uuid.uuid4()),
+            topic_partition_exists=topic_logs.topics.partition_exists,
+            wall_offset_ms=wall_offset_ms(clock.now_ms),
+            on_rebalance=callbacks.on_rebalance,
+            on_too_large=callbacks.on_too_large,
+            owns=cluster.owns_offsets_partition,
+        )
+        return Runtime(
+            config,
+            loop,
+            handlers,
+            identity=identity,
+            cluster=cluster,
+            clock=clock,
+            callbacks=callbacks,
+            core=core,
+            offsets_log=offsets_log,
+            snapshots=Snapshots(config, fs, offsets_log),
+            topic_logs=topic_logs,
+            link=self._link,
+        )
 
-    async def _compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
+    def _recover(self, fs: RealFileSystem, path: Path) -> None:
+        """Finish or undo the swaps of a compaction that a crash interrupted."""
+        if _was_compacted(fs, path):
+            from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
+
+            for message in recover(fs, path, epoch=self._epoch, now_ms=wall_ms()):
+                LOG.warning("recovered %s", message)
+
+    async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
         module = await later("coordinator.compaction.daemon.compactor")
         compactor: Compactor = module.Compactor(
             loop,
@@ -373,24 +407,30 @@ class Server:
             raise StartupError(str(error)) from None
 
     def status(self) -> Any:
-        """What /readyz and /metrics show. Called from the HTTP thread; reads counters only."""
+        """Return the figures of /readyz and /metrics. Called from the HTTP thread; reads counters only."""
         from coordinator.server.status import status_of  # late: see `later`
 
-        return status_of(self._runtime, ready=self._ready, stopping=self._stopping, started_at=self._started_at)
+        return status_of(
+            self._runtime,
+            self._compactor,
+            ready=self._ready,
+            stopping=self._stopping,
+            started_at=self._started_at,
+        )
 
     # -- stop ----------------------------------------------------------------------------------------------------
 
     async def stop(self) -> None:
-        """Drain and close everything that was opened; safe after a start that failed half-way."""
+        """Drain and close everything that was opened. A start that failed half-way can be stopped, too."""
         self._stopping = True
         runtime = self._runtime
         if self._server is not None:
             self._server.close()
         elif self._socket is not None:
             self._socket.close()
-        if runtime is not None and runtime.link is not None:
-            await runtime.link.stop()
-        if runtime is not None and hasattr(runtime, "core"):
+        if self._link is not None:
+            await self._link.stop()
+        if runtime is not None:
             await self._drain(runtime)
             await runtime.snapshots.at_stop(asyncio.get_running_loop())
         if self._http is not None:
@@ -401,7 +441,7 @@ class Server:
             LOG.info("stopped data_dir=%s", self.config.log_dirs)
 
     async def _drain(self, runtime: Runtime) -> None:
-        compactor = runtime.compactor
+        compactor = self._compactor
         ending = None if compactor is None else asyncio.create_task(compactor.close())
         connections = runtime.connections.all()
         for connection in connections:
@@ -423,13 +463,13 @@ class Server:
         runtime.end_of_event()
         for connection in connections:
             connection.close("", quiet=True)
-        with contextlib.suppress(TimeoutError):  # a client that does not read its answers is left behind
+        with contextlib.suppress(TimeoutError):  # a client that does not read its answers is not waited for
             async with asyncio.timeout(LAST_ANSWERS_S):
                 await runtime.connections.emptied()
 
 
 async def _agreed(asking: Awaitable[None]) -> None:
-    """What is asked of other nodes at the start; that they disagree is something for the user to put right."""
+    """Await a question to other nodes at the start. Raises StartupError if they disagree: the user must fix that."""
     from coordinator.server.controller_link import DisagreementError
 
     try:
@@ -439,7 +479,7 @@ async def _agreed(asking: Awaitable[None]) -> None:
 
 
 def told_host(host: str) -> str:
-    """The host that clients are told without advertised.listeners: where all interfaces are bound, the host's name."""
+    """Return the host for clients if advertised.listeners is not set: this host's name if all interfaces are bound."""
     if host not in ("0.0.0.0", "::"):
         return host
     name = socket.gethostname()

@@ -1,8 +1,8 @@
-"""The state of the daemon as figures: what /readyz and /metrics show.
+"""The state of the daemon as figures for /readyz and /metrics.
 
-Names follow Kafka's own metrics by meaning, in Prometheus' spelling: `NumGroupsStable` is
-`kafka_coordinator_group_num_groups{state="Stable"}` (spec, section 14). Called from the HTTP thread: it reads numbers
-that the event loop keeps up to date and walks nothing that the loop may be changing.
+Names follow Kafka's metrics by meaning, in Prometheus' spelling: Kafka's `NumGroupsStable` is
+`kafka_coordinator_group_num_groups{state="Stable"}` (GroupCoordinatorMetrics). The functions here run on the HTTP
+thread. They read numbers that the event loop maintains, and iterate over nothing that the loop may be changing.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from coordinator.compaction.daemon.metrics import samples as compaction_samples
 from coordinator.metrics.health import NO_LABELS, HistogramSample, Sample, ServerStatus
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.version import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from coordinator.compaction.daemon.compactor import Compactor
     from coordinator.metrics.histogram import Histogram
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.flusher import FlusherStats
@@ -28,12 +30,14 @@ SERVER: Final = "kafka_server_"
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 
 
-def status_of(runtime: Runtime | None, *, ready: bool, stopping: bool, started_at: float) -> ServerStatus:
-    """What a probe should know now; `started_at` is in seconds since the epoch."""
-    if runtime is None or not hasattr(runtime, "core"):
+def status_of(
+    runtime: Runtime | None, compactor: Compactor | None, *, ready: bool, stopping: bool, started_at: float
+) -> ServerStatus:
+    """Return the state for probes and metrics; `started_at` is in seconds since the epoch."""
+    if runtime is None:
         return ServerStatus(False, "starting")
     reason = "stopping" if stopping else "ready" if ready else "loading the offsets log"
-    return ServerStatus(ready and not stopping, reason, tuple(_samples(runtime, started_at)))
+    return ServerStatus(ready and not stopping, reason, tuple(_samples(runtime, compactor, started_at)))
 
 
 def _gauge(name: str, help: str, value: float, labels: Mapping[str, str] = NO_LABELS) -> Sample:
@@ -52,17 +56,15 @@ def _histogram(name: str, help: str, values: Histogram, labels: Mapping[str, str
     return HistogramSample(name, help, values.buckets(), values.sum, labels)
 
 
-def _samples(runtime: Runtime, started_at: float) -> Iterator[Sample | HistogramSample]:
+def _samples(runtime: Runtime, compactor: Compactor | None, started_at: float) -> Iterator[Sample | HistogramSample]:
     yield from _groups(runtime)
     yield from _requests(runtime)
     yield from _loop(runtime)
     yield from _cluster(runtime)
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
     yield from _disk("topics", runtime.topic_logs.flusher.stats, runtime.topic_logs.flusher.queued_bytes)
-    if (compactor := runtime.compactor) is not None:
-        yield from compaction_samples(
-            runtime.offsets_log.logs, compactor.counters, compactor.lags, int(time.time() * 1000)
-        )
+    if compactor is not None:
+        yield from compaction_samples(runtime.offsets_log.logs, compactor.counters, compactor.lags, wall_ms())
     yield _gauge("coordinator_build_info", "Always 1; the label says which build runs.", 1, {"build": build()})
     yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
     yield _gauge("process_cpu_seconds", "CPU time of the daemon so far.", time.process_time())
@@ -124,12 +126,12 @@ def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     by_api: dict[str, int] = {}
     for route in list(runtime.routes.values()):
         by_api[route.name] = by_api.get(route.name, 0) + route.requests
-    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + runtime.heartbeats_by_memo
+    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + runtime.heartbeats_by_template
     for name, count in by_api.items():
         yield _counter(SERVER + "requests_total", "Requests handled, by API.", count, {"api": name})
     for name, latency in list(runtime.routes.latency.items()):
         # A heartbeat that is recognised by its bytes is answered where it is read, within microseconds.
-        unmeasured = runtime.heartbeats_by_memo if name == "HEARTBEAT" else 0
+        unmeasured = runtime.heartbeats_by_template if name == "HEARTBEAT" else 0
         yield HistogramSample(
             "kafka_network_request_total_time_seconds",
             "From a request's arrival to its answer, by API; of frequent APIs one in sixteen is measured.",

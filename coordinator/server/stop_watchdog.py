@@ -1,8 +1,8 @@
-"""A stop has an end, also when the disk does not answer: one line, and exit code 1.
+"""A time limit for a stop, also when the disk does not answer: one log line, and exit code 1.
 
 A thread that hangs in a system call cannot be ended, and waiting for it would keep the process for ever, with its port
-and its lock. What was acknowledged is on disk already; what was not, clients send again. A thread of its own looks at
-the time, because the event loop may be what hangs.
+and its lock. Acknowledged records are on disk; clients send others again. A thread of its own watches the time, because
+the event loop itself may hang.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOG = logging.getLogger("coordinator.server")
 
 @contextlib.contextmanager
 def watchdog(what: str, seconds: float, leave: Callable[[int], object] = os._exit) -> Iterator[None]:
-    """What is done within has so long; then the process is left with code 1, whatever its threads are doing."""
+    """Allow the block `seconds`; then leave the process with code 1, even if threads of it hang."""
 
     def give_up() -> None:
         LOG.error(

@@ -1,8 +1,8 @@
-"""Turns: what takes long on the event loop does a little at a time, and everybody else comes in between.
+"""Time slices: long work on the event loop is done in short steps, with all other events in between.
 
-What takes long is a generator; up to its next `yield` it does about a millisecond of work at most. Once in each round
-of the loop the generators take steps, one after the other, until `TURN_S` is over. A stall is then no longer than a
-turn and one step, however long the whole takes; the whole takes hardly longer than it would at once.
+The work is a generator that does about a millisecond of work at most up to its next `yield`. Once in each round of the
+loop the generators take steps in turn until `TURN_S` is over. A stall is then no longer than a turn and one step,
+however long the work is; its total time hardly grows.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 TURN_S: Final = 0.002
-AT_ONCE_S: Final = 0.008  # of requests that need no turn, in one round: almost all of a hundred clients with ten each
+AT_ONCE_S: Final = (
+    0.008  # of one round, for requests without a turn: enough for almost all of a hundred clients with ten each
+)
 
 Steps = Iterator[Any]
 
 
 class TimeSlices:
-    """`call_soon` is the event loop's, `clock` in seconds. `after` ends each turn, `broken` hears of a fault."""
+    """A queue of generators. `call_soon` is the loop's, `clock` in s; `after` ends a turn, `broken` gets faults."""
 
     def __init__(
         self,
@@ -33,21 +35,21 @@ class TimeSlices:
         self._broken = broken
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
-        self._ends = 0.0  # of the turn that callers of `begin` share in this round; 0: there was none
+        self._ends = 0.0  # end of the turn that callers of `begin` share in this round; 0: there was none
 
     def __len__(self) -> int:
-        """How many there are that have not ended."""
+        """Return the number of generators that have not ended."""
         return len(self._ring)
 
     def add(self, steps: Steps) -> None:
-        """From the next round of the loop on."""
+        """Take steps of a generator from the next round of the loop on."""
         self._ring.append(steps)
         self._schedule()
 
     def begin(self) -> float:
-        """Until when the caller may do such work at once, on the clock; 0: no time is left, so it must `add`.
+        """Return the time of the clock until which the caller may work at once; 0: none is left, it must `add`.
 
-        All callers of one round of the loop share one turn. Whoever works until it is over calls `spent`.
+        All callers of one round of the loop share one turn. A caller that works until it is over calls `spent`.
         """
         if self._is_scheduled:
             return 0.0
@@ -69,7 +71,7 @@ class TimeSlices:
             self._call_soon(self._turn)
 
     def finish(self) -> None:
-        """All of it now, and what comes of it: the process ends, and nobody is served any more."""
+        """Run all generators to their end, at the end of the process."""
         while self._ring:
             self._step()
         self._after()

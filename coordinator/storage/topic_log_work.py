@@ -7,12 +7,12 @@ cannot be read fails its own item only. `None` stands for a log that was closed 
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.topics.effects import MAX_TIMESTAMP, Lookup, Opened, Read, ReadFailure
 from coordinator.core.topics.retention import RetainedSegment, delete_up_to
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
@@ -88,7 +88,7 @@ def trim_log(log: Log | None, offset: int) -> Opened:
 
 def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Partition, Opened]]:
     """Delete the segments that each policy has expired; returns the logs that are shorter now."""
-    wall_ms = int(time.time() * 1000)
+    now_ms = wall_ms()
     results: list[tuple[Partition, Opened]] = []
     for partition, log, policy in items:
         if log is None:
@@ -96,7 +96,7 @@ def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Par
         segments = [
             RetainedSegment(segment.next_offset, segment.size_bytes, segment.max_timestamp) for segment in log.segments
         ]
-        cut = delete_up_to(segments, policy, log.high_watermark, wall_ms)
+        cut = delete_up_to(segments, policy, log.high_watermark, now_ms)
         if cut is None or cut <= log.log_start_offset:
             continue
         try:

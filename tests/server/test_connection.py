@@ -1,4 +1,4 @@
-"""One connection at its limits: what breaks costs its own connection, what is much is served in turns."""
+"""One connection at its limits: a fault closes its own connection, many requests are served in turns."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import Ticket
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.server.api.node import Node
-from coordinator.server.connection import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
+from coordinator.server.frame_templates import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -34,7 +33,7 @@ parked: list[Ticket] = []
 
 
 @pytest.fixture(autouse=True)
-def _nobody_is_parked() -> None:
+def _no_request_is_parked() -> None:
     parked.clear()
 
 
@@ -64,7 +63,7 @@ def answer_all_parked_with_a_name_too_long(node: Node, request: Any, ticket: Tic
     node.reply(ticket, MetadataResponse())
 
 
-def test_an_answer_that_does_not_fit_the_version_costs_its_connection_and_one_line(
+def test_answer_that_does_not_fit_the_version_closes_its_connection_with_one_line(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     edge = Edge({ApiKey.LIST_GROUPS: answer_too_much})
@@ -75,7 +74,7 @@ def test_an_answer_that_does_not_fit_the_version_costs_its_connection_and_one_li
     assert "LIST_GROUPS v0 could not be encoded" in caplog.text
 
 
-def test_an_answer_that_does_not_fit_is_no_concern_of_whoever_caused_it() -> None:
+def test_answer_that_does_not_fit_leaves_the_connection_that_caused_it_open() -> None:
     edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_all_parked_with_a_name_too_long})
     old, new, actor = edge.peer(), edge.peer(), edge.peer()
     old.send(FindCoordinatorRequest(), version=0)
@@ -86,7 +85,7 @@ def test_an_answer_that_does_not_fit_is_no_concern_of_whoever_caused_it() -> Non
     assert not actor.transport.is_closed and len(actor.answers) == 1
 
 
-def test_a_handler_that_breaks_costs_its_connection_and_leaves_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
+def test_handler_that_raises_closes_its_connection_and_logs_a_traceback(caplog: pytest.LogCaptureFixture) -> None:
     edge = Edge({ApiKey.METADATA: break_down})
     peer = edge.peer()
     peer.send(MetadataRequest())
@@ -95,8 +94,8 @@ def test_a_handler_that_breaks_costs_its_connection_and_leaves_a_traceback(caplo
     assert len(errors) == 1 and errors[0].exc_info
 
 
-def test_a_request_that_breaks_while_another_clients_event_runs_leaves_that_client_alone() -> None:
-    """The waiting request runs when the parked one is answered, which is somebody else's doing."""
+def test_request_that_raises_in_the_event_of_another_client_leaves_that_client_connected() -> None:
+    """The waiting request runs when the parked one is answered, in an event of another client."""
     edge = Edge(
         {ApiKey.FIND_COORDINATOR: park, ApiKey.LIST_GROUPS: break_down, ApiKey.METADATA: _answer_parked_then_itself}
     )
@@ -136,7 +135,7 @@ def test_answers_to_one_read_do_not_pile_up_for_a_peer_that_reads_none() -> None
     assert len(peer.answers) == 100
 
 
-def test_answers_that_wait_already_count_when_more_are_made() -> None:
+def test_answers_that_wait_count_towards_the_limit_of_new_ones() -> None:
     """The bound is for what the transport holds and what one turn makes together, and is passed by one answer."""
     limit = 10_000
     edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=limit)
@@ -153,7 +152,7 @@ def test_answers_that_wait_already_count_when_more_are_made() -> None:
     assert edge.runtime.connections.unsent_bytes == peer.transport.unsent
 
 
-def test_connections_together_hold_a_bounded_part_of_answers_and_the_one_that_holds_most_is_cut_off(
+def test_unsent_answers_are_limited_over_all_connections_and_the_greatest_is_aborted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000, queued_max_response_bytes=15_000)
@@ -171,7 +170,7 @@ def test_connections_together_hold_a_bounded_part_of_answers_and_the_one_that_ho
     assert edge.runtime.connections.unsent_bytes == 0
 
 
-def test_a_peer_that_reads_nothing_is_cut_off_and_one_that_reads_slowly_is_not(
+def test_peer_that_reads_nothing_is_aborted_and_a_slow_one_is_not(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000)
@@ -201,7 +200,7 @@ def test_a_long_answer_counts_while_it_is_encoded() -> None:
     assert edge.runtime.connections.unsent_bytes == 0
 
 
-def test_a_stopped_connection_reads_nothing_more_whatever_is_answered() -> None:
+def test_stopped_connection_reads_nothing_after_an_answer() -> None:
     edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: _answer_parked_then_itself})
     peer = edge.peer()
     peer.send(FindCoordinatorRequest())
@@ -212,7 +211,7 @@ def test_a_stopped_connection_reads_nothing_more_whatever_is_answered() -> None:
     assert peer.transport.is_reading_paused
 
 
-def test_a_closed_connection_whose_peer_reads_nothing_is_cut_off_in_the_end() -> None:
+def test_closed_connection_whose_peer_reads_nothing_is_aborted_after_the_timeout() -> None:
     edge = Edge({ApiKey.METADATA: answer_metadata})
     peer = edge.peer()
     peer.transport.is_full = True
@@ -227,7 +226,7 @@ def test_a_closed_connection_whose_peer_reads_nothing_is_cut_off_in_the_end() ->
     assert len(edge.runtime.connections) == 0
 
 
-def test_answers_to_a_peer_that_hung_up_go_nowhere() -> None:
+def test_answers_to_a_peer_that_closed_are_dropped() -> None:
     edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_metadata})
     peer = edge.peer()
     peer.send(FindCoordinatorRequest(), MetadataRequest())
@@ -238,11 +237,11 @@ def test_answers_to_a_peer_that_hung_up_go_nowhere() -> None:
 
 
 def half_a_request(size: int) -> bytes:
-    """The promise of a frame, and what is there of it."""
+    """Return the length of a frame, and the first part of it."""
     return (10 * size).to_bytes(4, "big") + bytes(size - 4)
 
 
-def test_connections_together_hold_a_bounded_part_of_requests_and_the_one_that_holds_most_is_closed() -> None:
+def test_held_requests_are_limited_over_all_connections_and_the_greatest_is_closed() -> None:
     edge = Edge({ApiKey.METADATA: answer_metadata}, queued_max_request_bytes=10_000)
     greatest, small, last = edge.peer(), edge.peer(), edge.peer()
     greatest.connection.data_received(half_a_request(6_000))
@@ -258,7 +257,7 @@ def test_connections_together_hold_a_bounded_part_of_requests_and_the_one_that_h
     assert edge.runtime.connections.held_bytes == 0
 
 
-def test_what_waits_behind_a_parked_request_counts_until_it_runs() -> None:
+def test_requests_behind_a_parked_one_count_as_held_until_they_run() -> None:
     edge = Edge({ApiKey.FIND_COORDINATOR: park, ApiKey.METADATA: answer_metadata})
     peer = edge.peer()
     peer.send(FindCoordinatorRequest(), *[MetadataRequest()] * 5)
@@ -284,7 +283,7 @@ def test_a_request_that_came_in_parts_is_no_longer_held_once_it_is_whole() -> No
 
 
 class TestHeartbeatsThatAreRecognised:
-    """The second that is the same is recognised, however its bytes arrive, and answered as the first was."""
+    """A heartbeat that repeats the one before is recognised, in any split of its bytes, and answered like it."""
 
     @pytest.fixture
     def member(self) -> Member:
@@ -297,10 +296,7 @@ class TestHeartbeatsThatAreRecognised:
             for each, response in node.core.handle(request, ticket, now_ms).replies:
                 node.reply(each, response)
 
-        edge = Edge({ApiKey.HEARTBEAT: handle})
-        edge.runtime.core = member.cluster.core
-        edge.loop.now = member.cluster.clock.now_ms / 1000
-        return edge
+        return Edge({ApiKey.HEARTBEAT: handle}, core=member.cluster.core, now_ms=member.cluster.clock.now_ms)
 
     @pytest.mark.parametrize("version", range(5))
     def test_each_alone_in_its_read(self, edge: Edge, member: Member, version: int) -> None:
@@ -308,14 +304,14 @@ class TestHeartbeatsThatAreRecognised:
         for _ in range(3):
             peer.send(beat(member), version=version)
         assert [answer.error_code for answer in peer.answers] == [ErrorCode.NONE] * 3
-        assert edge.runtime.heartbeats_by_memo == 2
+        assert edge.runtime.heartbeats_by_template == 2
 
     def test_several_in_one_read(self, edge: Edge, member: Member) -> None:
         peer = edge.peer()
         peer.send(*[beat(member)] * 3)
         edge.loop.run_ready()
         assert [answer.error_code for answer in peer.answers] == [ErrorCode.NONE] * 3
-        assert edge.runtime.heartbeats_by_memo == 2
+        assert edge.runtime.heartbeats_by_template == 2
 
     def test_in_parts(self, edge: Edge, member: Member) -> None:
         peer = edge.peer()
@@ -325,17 +321,17 @@ class TestHeartbeatsThatAreRecognised:
             peer.connection.data_received(part)
         first, second = peer.transport.received[:16], peer.transport.received[16:]
         assert second == first[:4] + (77).to_bytes(4, "big") + first[8:]
-        assert edge.runtime.heartbeats_by_memo == 1
+        assert edge.runtime.heartbeats_by_template == 1
 
-    def test_another_one_of_the_same_size_is_not_taken_for_it(self, edge: Edge, member: Member) -> None:
+    def test_another_heartbeat_of_the_same_size_is_decoded(self, edge: Edge, member: Member) -> None:
         peer = edge.peer()
         peer.send(beat(member))
         peer.send(beat(member, generation=member.generation + 1))
         peer.send(beat(member), client_id="pear")
         assert [answer.error_code for answer in peer.answers] == [0, ErrorCode.ILLEGAL_GENERATION, 0]
-        assert edge.runtime.heartbeats_by_memo == 0
+        assert edge.runtime.heartbeats_by_template == 0
 
-    def test_a_rebalance_is_heard_of(self, edge: Edge, member: Member) -> None:
+    def test_rebalance_ends_the_recognition(self, edge: Edge, member: Member) -> None:
         peer = edge.peer()
         peer.send(beat(member))
         peer.send(beat(member))
@@ -345,7 +341,7 @@ class TestHeartbeatsThatAreRecognised:
 
 
 class TestCommitsThatAreRecognised:
-    """The second of a size is remembered, the third recognised; a client whose commits always differ costs little."""
+    """The second commit of a size is remembered, and the third recognised, unless commits always differ."""
 
     @pytest.fixture
     def edge(self) -> Edge:
@@ -353,16 +349,10 @@ class TestCommitsThatAreRecognised:
 
         def take(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
             self.taken.append(isinstance(request, RepeatedCommit))
-            edge.runtime.saw_append = True  # and the disk takes its time
+            ticket.has_append = True  # not durable yet
 
         edge = Edge({ApiKey.OFFSET_COMMIT: take})
-        core = edge.runtime.core = GroupCoordinator(
-            edge.config,
-            partitions=1,
-            new_member_uuid=lambda: "uuid",
-            topic_partition_exists=lambda topic, partition: True,
-            wall_offset_ms=0,
-        )
+        core = edge.runtime.core
         core.load_begin(0)
         core.loaded(0, LoadedState.of((), OffsetStore(), 0), 0, edge.runtime.now_ms())
         core.handle(commit(0), Ticket(), edge.runtime.now_ms())  # the group exists
@@ -377,7 +367,7 @@ class TestCommitsThatAreRecognised:
         edge.loop.run_ready()
         assert self.taken[5:] == [True] * 3
 
-    def test_those_that_always_differ_are_no_longer_remembered(self, edge: Edge) -> None:
+    def test_commits_that_always_differ_are_no_longer_remembered(self, edge: Edge) -> None:
         peer = edge.peer()
         for number in range(MAX_UNUSED_COMMITS + 1):
             peer.send(commit(1, partition=number))
@@ -388,7 +378,7 @@ class TestCommitsThatAreRecognised:
         edge.loop.run_ready()
         assert not any(self.taken)
 
-    def test_one_use_is_enough_to_go_on_remembering(self, edge: Edge) -> None:
+    def test_one_recognised_commit_keeps_the_memory_going(self, edge: Edge) -> None:
         peer = edge.peer()
         for number in range(3 * MAX_UNUSED_COMMITS):
             one = commit(1, partition=number)

@@ -1,4 +1,4 @@
-"""The link of a node against controllers that break every rule: it waits for nobody for ever, and nothing piles up."""
+"""The link of a node with controllers that break every rule: each wait has an end, and nothing piles up."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same limits in less time."""
+    """Shorten the time limits."""
     monkeypatch.setattr(controller_link, "ANSWER_S", 0.3)
     monkeypatch.setattr(controller_link, "FACTS_S", 0.3)
     monkeypatch.setattr(controller_link, "POLL_MS", 200)
@@ -59,21 +59,30 @@ class World(TopicLogsWorld):
 @asynccontextmanager
 async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, ControllerLink]]:
     """A node whose controller is `serve`."""
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+
+    async def serve_and_close(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await serve(reader, writer)
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     cluster = Cluster.of({1: Address("127.0.0.1", port), 2: Address("127.0.0.1", 1)}, 2)
     world = World(tmp_path, cluster=cluster)
-    link = ControllerLink(world)  # type: ignore[arg-type]
+    link = ControllerLink(world.config, world.cluster, world.identity)
+    link.attach(world)  # type: ignore[arg-type]
     try:
         yield world, link
     finally:
         await link.stop()
         server.close()
+        await asyncio.sleep(0.05)  # a connection that was just accepted is closed by its handler
         await world.topic_logs.close()
 
 
 async def request_from(reader: asyncio.StreamReader) -> tuple[int, int, int, Any]:
-    """Correlation id, key, version and message of the next request."""
+    """Return correlation id, key, version and message of the next request."""
     size = int.from_bytes(await reader.readexactly(4), "big")
     frame = await reader.readexactly(size)
     header, position = decode_request_header(frame)
@@ -146,13 +155,13 @@ ODD: dict[str, Serve] = {
 
 
 @pytest.mark.parametrize("kind", ODD)
-async def test_whatever_a_controller_does_a_node_starts_goes_on_and_says_it_once(
+async def test_node_starts_and_logs_once_with_any_broken_controller(
     kind: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "coordinator.cluster")
     async with linked(tmp_path, ODD[kind]) as (world, link):
         began = time.monotonic()
-        if kind != "damaged catalogue":  # it answers the question about facts as one should
+        if kind != "damaged catalogue":  # this controller answers the question about facts
             await link.check_facts(world.cluster.nodes.values())
         await link.first_catalogue()
         link.start()
@@ -164,7 +173,7 @@ async def test_whatever_a_controller_does_a_node_starts_goes_on_and_says_it_once
         assert not world.topics.catalogue.lineage
 
 
-async def test_a_controller_that_refuses_stops_the_start_and_is_said_once_later(
+async def test_controller_that_refuses_stops_the_start_and_is_logged_once_later(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "coordinator.cluster")
@@ -179,7 +188,7 @@ async def test_a_controller_that_refuses_stops_the_start_and_is_said_once_later(
         assert said == ["we differ; this node goes on without the controller until they agree"]
 
 
-async def test_nobody_there_is_found_out_at_once(tmp_path: Path) -> None:
+async def test_closed_port_is_noticed_at_once(tmp_path: Path) -> None:
     async with linked(tmp_path, closing) as (_, link):
         nowhere = ClusterNode(1, "127.0.0.1", 1)
         began = time.monotonic()
@@ -197,7 +206,7 @@ def change() -> IncrementalAlterConfigsRequest:
 
 
 def asks(link: ControllerLink, count: int) -> list[Session]:
-    """Clients whose requests are to be passed on."""
+    """Return clients whose requests are to be forwarded."""
     sessions = [Session(alter_api.API) for _ in range(count)]
     for session in sessions:
         link.ask(change(), Ticket(session, api_key=int(alter_api.API.key), version=1))
@@ -208,7 +217,7 @@ def codes(sessions: list[Session]) -> list[int]:
     return [session.answers[0].responses[0].error_code for session in sessions if session.answers]
 
 
-async def test_requests_are_passed_on_in_order_and_answered_with_what_the_controller_says(tmp_path: Path) -> None:
+async def test_requests_are_forwarded_in_order_and_answered_by_the_controller(tmp_path: Path) -> None:
     seen: list[Any] = []
 
     def respond(message: Any) -> Any:
@@ -228,7 +237,7 @@ async def test_requests_are_passed_on_in_order_and_answered_with_what_the_contro
         assert world.events >= 5, "the answers leave at once"
 
 
-async def test_requests_that_cannot_be_passed_on_are_refused_and_do_not_pile_up(tmp_path: Path) -> None:
+async def test_requests_that_cannot_be_forwarded_are_refused_and_do_not_pile_up(tmp_path: Path) -> None:
     async with linked(tmp_path, answering(silent)) as (_, link):
         link.start()
         sessions = asks(link, MAX_ASKS + 50)
@@ -239,7 +248,7 @@ async def test_requests_that_cannot_be_passed_on_are_refused_and_do_not_pile_up(
         assert sorted(codes(sessions)).count(ErrorCode.REQUEST_TIMED_OUT) == 1, "what was sent may have happened"
 
 
-async def test_topics_that_are_wanted_are_bounded_and_forgotten_when_nobody_takes_them(tmp_path: Path) -> None:
+async def test_wanted_topics_are_bounded_and_dropped_if_the_controller_is_silent(tmp_path: Path) -> None:
     async with linked(tmp_path, answering(silent)) as (world, link):
         link.want(f"topic-{number}" for number in range(10_000))
         assert len(link._wanted) == world.config.max_topics
@@ -247,7 +256,7 @@ async def test_topics_that_are_wanted_are_bounded_and_forgotten_when_nobody_take
         await eventually_async(lambda: not link._wanted, "they are forgotten: clients ask again")
 
 
-async def test_the_end_waits_for_nobody_and_leaves_nobody_without_answer(tmp_path: Path) -> None:
+async def test_stop_does_not_wait_and_answers_every_request(tmp_path: Path) -> None:
     async with linked(tmp_path, answering(silent)) as (_, link):
         link.start()
         sessions = asks(link, 3)

@@ -1,4 +1,4 @@
-"""The gc_policy passes over what is new and never over what is old, and the server makes no cycles for it to find."""
+"""The collector passes over new objects and never over old ones, and the server makes no reference cycles."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def test_the_process_is_left_as_it_was() -> None:
     assert gc.get_threshold() == THRESHOLDS
     gc_policy.stop()
     assert (gc.get_threshold(), gc.callbacks) == (thresholds, callbacks)
-    assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
+    assert gc.get_freeze_count() <= frozen  # frozen objects of other tests may be freed at any moment
     gc_policy.stop()
 
 
-def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(gc_policy: GcPolicy) -> None:
+def test_surviving_objects_are_frozen_and_no_full_pass_runs_over_them(gc_policy: GcPolicy) -> None:
     kept = [[number] for number in range(THRESHOLDS[0] * (THRESHOLDS[1] + 3))]
     assert gc.get_count()[2], "a pass of the second generation has been over it"
     frozen = gc.get_freeze_count()
@@ -43,10 +43,10 @@ def test_what_survived_is_taken_out_of_sight_and_no_full_pass_ever_sees_it(gc_po
 def test_without_such_a_pass_nothing_is_frozen_that_could_still_be_garbage(gc_policy: GcPolicy) -> None:
     frozen = gc.get_freeze_count()
     gc_policy.second()
-    assert gc.get_freeze_count() <= frozen  # what other tests left frozen may go away at any moment
+    assert gc.get_freeze_count() <= frozen  # frozen objects of other tests may be freed at any moment
 
 
-def test_each_pass_is_timed_and_a_long_one_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_pass_is_timed_and_a_long_one_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[tuple[str, float]] = []
     clock = iter((10.0, 10.0 + NOTABLE_S * 5, 20.0, 20.0 + NOTABLE_S / 2))
     monkeypatch.setattr("coordinator.server.gc_policy.perf_counter", lambda: next(clock))
@@ -79,7 +79,7 @@ def a_life_with_static_members_of_whom_one_is_replaced_and_all_expire(cluster: C
 
 @pytest.mark.parametrize("life", [a_short_life, a_life_with_static_members_of_whom_one_is_replaced_and_all_expire])
 def test_a_life_of_a_group_leaves_no_cycles_behind(life: Callable[[Cluster], None]) -> None:
-    """What was frozen while it lived is freed by its reference counts alone."""
+    """Objects that were frozen while they lived are freed by their reference counts alone."""
     cluster = Cluster()
 
     def live() -> None:

@@ -1,4 +1,4 @@
-"""Words of clients in the daemon's log: they forge no line, and a flood of lines is cut short."""
+"""Text of clients in the daemon's log: it forges no line, and the number of lines is limited."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def record_of(message: str, *arguments: object, error: BaseException | None = No
         "a\x00forged",
     ],
 )
-def test_what_a_client_calls_itself_stays_within_its_line(name: str) -> None:
+def test_name_of_a_client_stays_within_its_line(name: str) -> None:
     line = LineFormatter().format(record_of("connection closed client=%s", name))
     assert len(line.splitlines()) == 1 and line.isprintable()
     assert line.endswith("forged"), "nothing is lost"
@@ -37,11 +37,11 @@ def test_names_in_other_scripts_are_left_as_they_are() -> None:
     assert LineFormatter().format(record_of("client=%s", "groupe-été-注文")).endswith("client=groupe-été-注文")
 
 
-def test_a_line_is_no_longer_than_anybody_reads() -> None:
+def test_line_has_a_maximum_length() -> None:
     assert len(LineFormatter().format(record_of("client=%s", "c" * 32_000))) < 2200
 
 
-def test_a_traceback_is_indented_whatever_its_error_says() -> None:
+def test_traceback_is_indented_with_any_error_text() -> None:
     try:
         raise ValueError("a\n2026-01-01 00:00:00.000 ERROR   forged")
     except ValueError as error:
@@ -63,7 +63,7 @@ def test_a_flood_of_one_kind_is_cut_short_and_counted() -> None:
     assert sum(limit.filter(record_of("closed client=%s", "z")) for _ in range(100)) == PER_SECOND - 1
 
 
-def test_of_a_kind_that_any_client_can_cause_one_line_a_minute_is_left_after_the_first_five() -> None:
+def test_lines_that_any_client_can_cause_are_limited_to_one_a_minute_after_five() -> None:
     now = [0.0]
     limit = LineLimit(lambda: now[0])
 

@@ -1,4 +1,4 @@
-"""How late the loop is: by a tick under traffic, by name where the server knows what it did; in virtual time."""
+"""The lateness of the loop, measured by a tick under traffic and by named work, in virtual time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.support.edge import Loop
 
 
 class Daemon:
-    """A loop that keeps house once a second, as the runtime does, and can be blocked."""
+    """A loop with housekeeping once a second, as in the runtime, that can be blocked."""
 
     def __init__(self, *, busy: bool = True) -> None:
         self.loop = Loop()
@@ -38,13 +38,13 @@ class Daemon:
         self.health.second(due, self._schedule())
 
     def run(self, seconds: float) -> None:
-        """Time passes, and the loop is punctual."""
+        """Let time pass while the loop is punctual."""
         for _ in range(round(seconds / 0.001)):
             self.loop.advance(0.001)
             self.loop.run_ready()
 
     def block(self, seconds: float) -> None:
-        """Something keeps the loop: time passes, and only then does anything that was due run."""
+        """Block the loop: time passes, and callbacks that were due run only after that."""
         self.loop.advance(seconds)
         self.loop.run_ready()
 
@@ -63,7 +63,7 @@ def test_a_blocked_loop_is_measured_by_how_late_the_tick_comes() -> None:
     assert daemon.health.recent_s == daemon.health.longest_s
 
 
-def test_a_stall_that_is_going_on_is_seen_by_whoever_asks_meanwhile() -> None:
+def test_stall_that_is_going_on_is_included_in_the_figures() -> None:
     daemon = Daemon()
     daemon.loop.now += 3.0  # blocked, and not over: nothing has run
     assert daemon.health.recent_s > 2.9
@@ -125,7 +125,7 @@ def test_a_long_stall_is_one_line_that_names_what_ran(caplog: pytest.LogCaptureF
     assert "doing=LIST_GROUPS for 240 ms" in record.getMessage()
 
 
-def test_a_stall_in_which_the_server_worked_is_told_although_its_cause_is_unknown(
+def test_stall_in_which_the_server_worked_is_logged_although_its_cause_is_unknown(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     daemon = Daemon()
@@ -134,7 +134,7 @@ def test_a_stall_in_which_the_server_worked_is_told_although_its_cause_is_unknow
     assert "cpu_ms=200 doing=unknown" in caplog.text
 
 
-def test_a_stall_without_work_is_the_machines_and_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+def test_stall_without_work_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
     daemon = Daemon()
     daemon.health.record("HEARTBEAT", 0.003)
     daemon.cpu_s += 0.01
@@ -149,7 +149,7 @@ def test_a_stall_below_the_bound_is_no_line(caplog: pytest.LogCaptureFixture) ->
     assert not caplog.records
 
 
-def test_many_stalls_are_few_lines_and_the_longest_of_those_left_out_is_told(
+def test_many_stalls_are_few_lines_and_the_longest_dropped_one_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     daemon = Daemon()

@@ -1,4 +1,4 @@
-"""The process does not run for a while: deadlines move by the time lost, and what has arrived is read first."""
+"""The process does not run for a while: deadlines move by the lost time, and arrived requests are read first."""
 
 from __future__ import annotations
 
@@ -9,20 +9,17 @@ from typing import Any, cast
 import pytest
 
 from coordinator.core.clock import LATE_S, Clock
-from coordinator.core.effects import Effects
+from coordinator.core.effects import Effects, Ticket
 from coordinator.server.runtime import HOUSEKEEPING_S, READ_FIRST_S, Runtime
-from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.topic_logs import TopicLogs
 from protocol.error_codes import ErrorCode
 from tests.support.clock import FIRST_WALL_MS
 from tests.support.cluster import Cluster
 from tests.support.edge import Edge, Loop
-from tests.support.manual_loop import ManualWorker
 from tests.support.scripted_member import Member
 
 
 class NodeClock:
-    """The clock of a runtime, where scripted members look at theirs."""
+    """The clock of a runtime, as the clock of scripted members."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
@@ -38,48 +35,36 @@ class NodeClock:
 
 
 class World:
-    """Scripted members, and a runtime that drives the core by a loop's timers, as in the daemon."""
+    """Scripted members, and a runtime that drives the core by the timers of a loop, as in the daemon."""
 
     def __init__(self, directory: Path) -> None:
-        edge = Edge({}, log_dirs=str(directory))
+        self.cluster = Cluster()
+        edge = Edge({}, core=self.cluster.core, now_ms=self.cluster.clock.now_ms, log_dirs=str(directory))
         self.loop = edge.loop
         self.runtime = edge.runtime
-        self.cluster = Cluster()
-        self.loop.now = self.cluster.clock.now_ms / 1000
-        self.runtime.core = self.cluster.core
         self.cluster.clock = cast(Any, NodeClock(self.runtime))
         self.runtime.execute = self._execute  # type: ignore[method-assign]  # calls of the cluster take the answers
-        self.runtime.topic_logs = TopicLogs(
-            cast(Any, self.loop),
-            directory,
-            edge.config,
-            RealFileSystem(),
-            on_effects=self.runtime.on_topic_effects,
-            writer=ManualWorker(),
-            now_ms=self.runtime.now_ms,
-        )
-        self.runtime.topics = self.runtime.topic_logs.topics
         self.runtime.start_housekeeping()
 
-    def _execute(self, effects: Effects) -> None:
+    def _execute(self, effects: Effects, ticket: Ticket | None = None) -> None:
         self.runtime._touched = True
         self.cluster.execute(effects)
         self.cluster._after_event()
 
     def run(self, seconds: float) -> None:
-        """Time passes, and the loop is punctual."""
+        """Let time pass while the loop is punctual."""
         for _ in range(round(seconds / 0.05)):
             self.loop.advance(0.05)
             self.loop.run_ready()
             self.rearm()
 
     def rearm(self) -> None:
-        """Scripted members go by the runtime: it hears of the deadlines that they set."""
+        """Arm the timer for the deadlines that scripted members have set without the runtime."""
         self.runtime._touched = True
         self.runtime.end_of_event()
 
     def stand_still(self, seconds: float) -> None:
-        """The process does not run; then its timers do, before anything is read."""
+        """Stop the process for a while; then its timers run before anything is read."""
         self.rearm()
         self.loop.advance(seconds)
         self.loop.run_ready()
@@ -165,7 +150,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("prepare", CASES, ids=lambda case: case.__name__)
-def test_what_was_sent_while_the_process_stood_still_is_in_time(
+def test_requests_sent_while_the_process_did_not_run_are_in_time(
     world: World, prepare: Callable[[World], Callable[[], list[ErrorCode]]]
 ) -> None:
     arrive = prepare(world)
@@ -176,10 +161,10 @@ def test_what_was_sent_while_the_process_stood_still_is_in_time(
 
 
 @pytest.mark.parametrize("prepare", CASES[:2], ids=lambda case: case.__name__)
-def test_what_arrived_is_read_before_the_timers_run_although_little_time_was_lost(
+def test_arrived_requests_are_read_before_timers_run_although_little_time_was_lost(
     world: World, prepare: Callable[[World], Callable[[], list[ErrorCode]]]
 ) -> None:
-    """Of a stall of two seconds less than one is given back: these sessions have less than that left."""
+    """A stall of two seconds gives back less than one, and these sessions have less than that left."""
     arrive = prepare(world)
     for member in list(world.cluster.group().members.values()):
         member.session_deadline_ms = world.runtime.now_ms() + 900
@@ -189,7 +174,7 @@ def test_what_arrived_is_read_before_the_timers_run_although_little_time_was_los
     assert set(arrive()) == {ErrorCode.NONE}
 
 
-def test_a_member_that_stays_silent_is_removed_when_the_time_it_had_left_is_over(world: World) -> None:
+def test_silent_member_is_removed_when_its_remaining_time_is_over(world: World) -> None:
     world.stable_group()
     world.run(4)
     world.stand_still(600)
@@ -199,7 +184,7 @@ def test_a_member_that_stays_silent_is_removed_when_the_time_it_had_left_is_over
     assert world.cluster.state() != "Stable", "their sessions of 10 s had 6 s left"
 
 
-def test_a_loss_is_one_line(world: World, caplog: pytest.LogCaptureFixture) -> None:
+def test_lost_time_is_one_log_line(world: World, caplog: pytest.LogCaptureFixture) -> None:
     world.run(2)
     assert not caplog.records
     world.stand_still(30)
@@ -210,7 +195,7 @@ def test_a_loss_is_one_line(world: World, caplog: pytest.LogCaptureFixture) -> N
 
 
 class TestClock:
-    """Of a loop whose housekeeping is due each second."""
+    """The clock of a loop whose housekeeping is due each second."""
 
     @pytest.fixture
     def loop(self) -> Loop:
@@ -258,7 +243,7 @@ class TestClock:
         assert clock.now_ms() == int(loop.now * 1000)
 
 
-def test_late_timers_wait_for_a_moment_only(world: World) -> None:
+def test_late_timers_wait_for_read_first_only(world: World) -> None:
     (member,) = world.stable_group(instance_id="silent")
     world.run(9.5)
     world.stand_still(1.9)

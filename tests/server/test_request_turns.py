@@ -1,4 +1,4 @@
-"""Connections that push requests share the turns of the event loop; a lone request waits for none of them."""
+"""Connections that pipeline requests share the turns of the event loop; a lone request waits for no turn."""
 
 from __future__ import annotations
 
@@ -34,9 +34,12 @@ class World:
 
     def __init__(self) -> None:
         member = Cluster().stable_group()[0]
-        self.edge = Edge({ApiKey.HEARTBEAT: handle_in_core, ApiKey.METADATA: answer_metadata}, is_timed=True)
-        self.edge.runtime.core = member.cluster.core
-        self.edge.loop.now = member.cluster.clock.now_ms / 1000
+        self.edge = Edge(
+            {ApiKey.HEARTBEAT: handle_in_core, ApiKey.METADATA: answer_metadata},
+            core=member.cluster.core,
+            now_ms=member.cluster.clock.now_ms,
+            is_timed=True,
+        )
         self.request = HeartbeatRequest(
             group_id=member.group_id, generation_id=member.generation, member_id=member.member_id
         )
@@ -52,7 +55,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    """The time for requests that run at once is over as soon as anybody looks at the clock."""
+    """The time for requests that run at once is over at the first read of the clock."""
     monkeypatch.setattr(time_slices, "AT_ONCE_S", 0.0)
     return World()
 
@@ -71,7 +74,7 @@ def test_recognised_heartbeats_of_one_read_stop_when_their_time_is_over(world: W
     assert answered(peer) == PUSHED
 
 
-def test_connections_that_push_share_one_turn_and_the_others_are_not_even_read(world: World) -> None:
+def test_pipelining_connections_share_one_turn_and_others_are_not_read(world: World) -> None:
     peers = [world.beating_peer() for _ in range(10)]
     for peer in peers:
         peer.connection.data_received(world.frame * PUSHED)
@@ -107,7 +110,7 @@ def test_a_lone_request_does_not_wait_behind_connections_that_push(world: World)
 
 
 def test_parts_of_a_long_request_are_read_in_turns(world: World) -> None:
-    """Of two connections that send long requests, the second is read in the next round of the loop."""
+    """The second of two connections that send long requests is read in the next round of the loop."""
     first, second = world.edge.peer(), world.edge.peer()
     part = (10 * SMALL_READ).to_bytes(4, "big") + bytes(2 * SMALL_READ)
     first.connection.data_received(part)
@@ -119,7 +122,7 @@ def test_parts_of_a_long_request_are_read_in_turns(world: World) -> None:
     assert world.edge.runtime.connections.held_bytes == 2 * len(part)
 
 
-def test_a_connection_that_ends_while_it_waits_for_its_turn_leaves_nothing(world: World) -> None:
+def test_connection_that_ends_while_it_waits_for_its_turn_holds_nothing(world: World) -> None:
     first, second = world.beating_peer(), world.beating_peer()
     first.connection.data_received(world.frame * PUSHED)
     second.connection.data_received(world.frame * PUSHED)

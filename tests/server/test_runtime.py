@@ -1,15 +1,14 @@
-"""The driver: one event ends before the next begins, and what goes wrong in one does not stop the clock."""
+"""The driver: one event ends before the next begins, and a fault in one event does not stop the clock."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import Reply, Ticket
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.store import OffsetStore
@@ -17,19 +16,16 @@ from coordinator.core.topics.effects import TopicEffects
 from coordinator.server.api.node import Node
 from coordinator.server.line_limit import RARE, LineLimit
 from coordinator.server.runtime import HOUSEKEEPING_S
-from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.topic_logs import TopicLogs
 from protocol.api_keys import ApiKey
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.support.edge import Edge
-from tests.support.manual_loop import ManualWorker
 
 
 @pytest.fixture
 def edge(tmp_path: Path) -> Iterator[Edge]:
-    """With groups and topics, so that the timer has something to ask."""
+    """An edge whose handlers park, answer parked requests, and refuse at once."""
     parked: list[Ticket] = []
     refused: list[TopicEffects] = []
 
@@ -42,7 +38,7 @@ def edge(tmp_path: Path) -> Iterator[Edge]:
         node.reply(ticket, MetadataResponse())
 
     def refuse_at_once(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
-        """As a Produce to a log that takes nothing: its failure is told while it is handed over."""
+        """Do as a Produce to a log that takes nothing: its failure is reported while its effects are executed."""
         refused.append(TopicEffects(replies=(Reply(ticket, ListGroupsResponse()),)))
         node.execute_topics(TopicEffects())
 
@@ -51,22 +47,6 @@ def edge(tmp_path: Path) -> Iterator[Edge]:
         log_dirs=str(tmp_path),
     )
     runtime = edge.runtime
-    runtime.core = GroupCoordinator(
-        edge.config,
-        partitions=1,
-        new_member_uuid=lambda: "uuid",
-        topic_partition_exists=lambda topic, partition: True,
-        wall_offset_ms=0,
-    )
-    runtime.topic_logs = TopicLogs(
-        cast(Any, edge.loop),
-        tmp_path,
-        edge.config,
-        RealFileSystem(),
-        on_effects=runtime.on_topic_effects,
-        writer=ManualWorker(),
-    )
-    runtime.topics = runtime.topic_logs.topics
     execute = runtime.topic_logs.execute
 
     def execute_and_refuse(effects: TopicEffects) -> None:
@@ -101,9 +81,7 @@ def test_the_steps_of_an_answer_end_with_its_connection() -> None:
     assert len(edge.runtime.time_slices) == 0
 
 
-def test_a_client_that_pretends_to_be_a_node_causes_a_few_lines_only(
-    edge: Edge, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_client_that_pretends_to_be_a_node_causes_few_log_lines(edge: Edge, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.filtering(LineLimit(lambda: 0.0)):
         for number in range(1000):
             edge.runtime.node_checked(7, f"it has {number} nodes")

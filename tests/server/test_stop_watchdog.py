@@ -1,4 +1,4 @@
-"""A stop that hangs ends all the same, with a line and an exit code that says so."""
+"""A stop that hangs is ended, with a log line and an exit code of its own."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ server.run_node(Hanging(config), ready=lambda address: __import__("os").kill(__i
 """
 
 
-def test_what_takes_too_long_is_given_up_with_a_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_stop_that_takes_too_long_ends_with_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
     left: list[int] = []
     gone = threading.Event()
 
@@ -44,7 +44,7 @@ def test_what_takes_too_long_is_given_up_with_a_line(caplog: pytest.LogCaptureFi
     assert "the stop took longer than 0.01 s" in record.getMessage()
 
 
-def test_what_ends_in_time_is_left_alone() -> None:
+def test_stop_in_time_is_not_interrupted() -> None:
     before = threading.active_count()
     with watchdog("the stop", 3600, lambda code: pytest.fail("left")):
         assert threading.active_count() == before + 1

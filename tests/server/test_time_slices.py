@@ -1,4 +1,4 @@
-"""Turns: long work stops when its time is over, whatever is left comes with the next round of the loop."""
+"""Long work stops when its time slice is over, and goes on in the next round of the loop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class World:
             yield
 
     def round(self) -> int:
-        """One round of the event loop; how many steps were taken in it."""
+        """Run one round of the event loop and return the number of steps taken in it."""
         before = len(self.did)
         callbacks, self.loop._ready = self.loop._ready, type(self.loop._ready)()
         for callback, args in callbacks:
@@ -56,7 +56,7 @@ def test_a_long_step_is_a_turn_of_its_own() -> None:
     assert [world.round() for _ in range(3)] == [1, 1, 1]
 
 
-def test_several_works_take_their_steps_by_turns() -> None:
+def test_several_generators_take_steps_in_turn() -> None:
     world = World()
     world.time_slices.add(world.work("a", 2, 0))
     world.time_slices.add(world.work("b", 3, 0))
@@ -64,7 +64,7 @@ def test_several_works_take_their_steps_by_turns() -> None:
     assert world.did == ["a0", "b0", "a1", "b1", "b2"]
 
 
-def test_a_work_that_breaks_stops_no_other() -> None:
+def test_generator_that_raises_stops_no_other() -> None:
     world = World()
 
     def breaks() -> Iterator[None]:
@@ -103,14 +103,14 @@ def test_a_long_answer_keeps_its_place_among_the_answers_of_its_connection() -> 
     peer.send(MetadataRequest(), ListGroupsRequest(), MetadataRequest(), ListGroupsRequest())
     other.send(MetadataRequest())
     assert [type(each) for each in peer.answers] == [MetadataResponse], "the long one has not been encoded yet"
-    assert len(other.answers) == 1, "and nobody waits for it"
+    assert len(other.answers) == 1, "other connections do not wait for it"
     edge.loop.run_ready()
     kinds = [type(each) for each in peer.answers]
     assert kinds == [MetadataResponse, ListGroupsResponse, MetadataResponse, ListGroupsResponse]
     assert len(peer.answers[1].groups) == PER_PIECE * 20
 
 
-def test_a_connection_that_closes_while_its_answer_is_encoded_is_done_with() -> None:
+def test_connection_that_closes_while_its_answer_is_encoded_leaves_no_work() -> None:
     edge = Edge({ApiKey.LIST_GROUPS: list_very_many, ApiKey.METADATA: answer})
     peer = edge.peer()
     peer.send(ListGroupsRequest())
@@ -126,7 +126,7 @@ def list_a_name_too_long(node: Node, request: Any, ticket: Ticket, now_ms: int) 
     node.reply(ticket, ListGroupsResponse(groups=groups))
 
 
-def test_a_long_answer_that_does_not_fit_the_version_costs_its_connection_and_no_other() -> None:
+def test_long_answer_that_does_not_fit_the_version_closes_only_its_connection() -> None:
     edge = Edge({ApiKey.LIST_GROUPS: list_a_name_too_long, ApiKey.METADATA: answer})
     peer, other = edge.peer(), edge.peer()
     peer.send(ListGroupsRequest(), version=0)
@@ -146,7 +146,6 @@ def test_very_many_replies_of_one_event_are_given_in_turns_and_all_of_them() -> 
 
     edge = Edge({ApiKey.METADATA: park})
     peers = [edge.peer() for _ in range(REPLIES_AT_ONCE + 1)]
-    edge.runtime.core = edge.runtime.topics = _Nothing()  # type: ignore[assignment]
     for peer in peers:
         peer.send(MetadataRequest())
     assert sum(len(peer.answers) for peer in peers) == 0
@@ -154,22 +153,7 @@ def test_very_many_replies_of_one_event_are_given_in_turns_and_all_of_them() -> 
     assert all(len(peer.answers) == 1 for peer in peers)
 
 
-class _Nothing:
-    """A core and topics without timers, work or faults."""
-
-    has_work = is_troubled = False
-
-    def next_deadline_ms(self) -> None:
-        return None
-
-    def take_faults(self) -> list[str]:
-        return []
-
-    def take_broken_partitions(self) -> list[int]:
-        return []
-
-
-def test_those_who_work_at_once_share_the_time_of_one_round() -> None:
+def test_callers_of_begin_share_the_time_of_one_round() -> None:
     world = World()
     ends = world.time_slices.begin()
     assert ends == world.loop.now + AT_ONCE_S
@@ -189,7 +173,7 @@ def test_each_round_has_a_whole_turn_of_its_own() -> None:
     assert world.time_slices.begin() == world.loop.now + AT_ONCE_S
 
 
-def test_nobody_works_at_once_while_others_wait_for_their_turn() -> None:
+def test_begin_gives_no_time_while_generators_wait_for_their_turn() -> None:
     world = World()
     world.time_slices.add(world.work("a", 2, TURN_S))
     assert world.time_slices.begin() == 0

@@ -19,21 +19,10 @@ from coordinator.core.group.group import Group
 from coordinator.core.group.history import Rebalance
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
-from coordinator.server.api import (
-    delete_groups,
-    describe_groups,
-    find_coordinator,
-    heartbeat,
-    join_group,
-    leave_group,
-    list_groups,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    sync_group,
-)
+from coordinator.server.api.table import HANDLERS
 from coordinator.storage.snapshot.loading import follow
 from protocol import codec
+from protocol.api_keys import ApiKey
 from protocol.consumer import Subscription, encode_subscription
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
@@ -115,13 +104,13 @@ class Cluster:
 
     # -- the node, as used by API rows ---------------------------------------------------------------------------
 
-    def execute(self, effects: Effects) -> None:
+    def execute(self, effects: Effects, ticket: Ticket | None = None) -> None:
         for ticket, response in effects.replies:
             self.reply(ticket, response)
         for append in effects.appends:
             self.log.append(append, self.clock.wall_ms)
 
-    def execute_topics(self, effects: Any) -> None:
+    def execute_topics(self, effects: Any, ticket: Ticket | None = None) -> None:
         raise AssertionError("no group request has effects on topics")
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
@@ -576,15 +565,15 @@ class Cluster:
 
 
 _ROWS: dict[str, Api] = {
-    "join": join_group.API,
-    "sync": sync_group.API,
-    "heartbeat": heartbeat.API,
-    "leave": leave_group.API,
-    "commit": offset_commit.API,
-    "fetch": offset_fetch.API,
-    "delete_groups": delete_groups.API,
-    "delete_offsets": offset_delete.API,
-    "list": list_groups.API,
-    "describe": describe_groups.API,
-    "find": find_coordinator.API,
+    "join": HANDLERS[ApiKey.JOIN_GROUP],
+    "sync": HANDLERS[ApiKey.SYNC_GROUP],
+    "heartbeat": HANDLERS[ApiKey.HEARTBEAT],
+    "leave": HANDLERS[ApiKey.LEAVE_GROUP],
+    "commit": HANDLERS[ApiKey.OFFSET_COMMIT],
+    "fetch": HANDLERS[ApiKey.OFFSET_FETCH],
+    "delete_groups": HANDLERS[ApiKey.DELETE_GROUPS],
+    "delete_offsets": HANDLERS[ApiKey.OFFSET_DELETE],
+    "list": HANDLERS[ApiKey.LIST_GROUPS],
+    "describe": HANDLERS[ApiKey.DESCRIBE_GROUPS],
+    "find": HANDLERS[ApiKey.FIND_COORDINATOR],
 }

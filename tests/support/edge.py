@@ -1,7 +1,7 @@
 """The server's edge without sockets: real connections and a real runtime on a loop and transports moved by hand.
 
-Handlers are rows of the API table like any other, written by the test: they answer, park, or break as it needs. What a
-peer sees is `Transport.received`: the bytes that have left for it.
+The test writes the handlers of the API table's rows: they answer, park, or break as it needs. `Transport.received`
+holds the bytes that a peer has been sent.
 """
 
 from __future__ import annotations
@@ -10,22 +10,31 @@ import asyncio
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 from coordinator.config.config import Config
-from coordinator.core.cluster import Cluster
-from coordinator.server.api.handler import Api, Handle
+from coordinator.core.clock import Clock
+from coordinator.core.cluster import Cluster, ClusterIdentity
+from coordinator.core.coordinator import GroupCoordinator
+from coordinator.server.api.handler import Handle
+from coordinator.server.api.table import HANDLERS
 from coordinator.server.connection import Connection
-from coordinator.server.runtime import Runtime
+from coordinator.server.runtime import Callbacks, Runtime
 from coordinator.server.time_slices import TimeSlices
+from coordinator.storage.log.flusher import Flusher
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.offsets_log import OffsetsLog
+from coordinator.storage.snapshot.keeper import Snapshots
+from coordinator.storage.topic_logs import TopicLogs
 from protocol import codec
 from protocol.api_keys import ApiKey
-from tests.support.manual_loop import ManualLoop, ManualTimer
+from tests.support.manual_loop import ManualLoop, ManualTimer, ManualWorker
 from tests.support.wire import decode_answer, encode_frame
 
 
 class Loop(ManualLoop):
-    """With the clock and the timers that the runtime uses."""
+    """A manual loop with the clock and the timers that the runtime uses."""
 
     def time(self) -> float:
         return self.now
@@ -44,7 +53,7 @@ class Transport(asyncio.Transport):
         self.is_reading_paused = False
         self.is_writing_paused = False
         self.is_full = False
-        self.high = 0  # how much may be unsent before the protocol is told to stop
+        self.high = 0  # how many bytes may be unsent before the protocol is told to stop
         self.unsent = 0
         self.is_closed = False
         self.is_aborted = False
@@ -106,7 +115,7 @@ class Peer:
         self.connection.connection_made(self.transport)
 
     def send(self, *messages: Any, version: int | None = None, client_id: str | None = "peer") -> None:
-        """All in one read. The correlation ids count from 0."""
+        """Send all messages in one read. The correlation ids count from 0."""
         data = b""
         for message in messages:
             key = self._edge.key_of(message)
@@ -117,7 +126,7 @@ class Peer:
 
     @property
     def answers(self) -> list[Any]:
-        """Everything answered so far, in order; the correlation ids are those asked."""
+        """All answers so far, in order. Their correlation ids must be those of the requests."""
         found: list[Any] = []
         rest = self.transport.received
         while rest:
@@ -131,31 +140,73 @@ class Peer:
 
 
 class Edge:
-    """A runtime with the given handlers, by API key.
+    """A runtime with the given handlers, by API key, a core of one partition, and topics in `log_dirs`.
 
     With `is_timed` the requests that are pushed share their time as in a server. Else there is always time for one
-    more, so that what a test of something else sees does not depend on how fast the machine is.
+    more, so that a test of something else does not depend on how fast the machine is.
     """
 
-    def __init__(self, handlers: Mapping[ApiKey, Handle], *, is_timed: bool = False, **config: Any) -> None:
+    def __init__(
+        self,
+        handlers: Mapping[ApiKey, Handle],
+        *,
+        core: GroupCoordinator | None = None,
+        now_ms: int = 0,
+        is_timed: bool = False,
+        **config: Any,
+    ) -> None:
         self.loop = Loop()
+        self.loop.now = now_ms / 1000
         self.config = replace(Config(), **config)
         self.handlers = {
-            int(key): Api(key, codec.declared_versions(key).start, codec.declared_versions(key).stop - 1, handle)
+            int(key): HANDLERS[key]._replace(
+                min_version=codec.declared_versions(key).start,
+                max_version=codec.declared_versions(key).stop - 1,
+                handle=handle,
+                shape=None,
+                max_elements=20_000,
+            )
             for key, handle in handlers.items()
         }
-        self.runtime = Runtime(
-            self.config,
-            cast("asyncio.AbstractEventLoop", self.loop),
-            self.handlers,
-            cluster=Cluster.alone(1),
-            cluster_id="edge",
-        )
+        self.runtime = runtime = self._runtime(core)
         if not is_timed:
-            runtime = self.runtime
             runtime.request_slices = TimeSlices(
                 self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken
             )
+
+    def _runtime(self, core: GroupCoordinator | None) -> Runtime:
+        loop, config, fs = cast("asyncio.AbstractEventLoop", self.loop), self.config, RealFileSystem()
+        cluster, clock, callbacks = Cluster.alone(1), Clock(self.loop), Callbacks()
+        offsets_log = OffsetsLog(
+            {},
+            config,
+            self.loop,
+            callbacks.on_durable,
+            callbacks.on_failed,
+            flusher=lambda durable, failed: Flusher(self.loop, durable, failed, worker=ManualWorker()),
+        )
+        topic_logs = TopicLogs(
+            loop,
+            Path(config.log_dirs),
+            config,
+            fs,
+            on_effects=callbacks.on_topic_effects,
+            writer=ManualWorker(),
+            now_ms=clock.now_ms,
+        )
+        return Runtime(
+            config,
+            loop,
+            self.handlers,
+            identity=ClusterIdentity("edge", tuple(cluster.nodes.values()), 1),
+            cluster=cluster,
+            clock=clock,
+            callbacks=callbacks,
+            core=core or one_partition(config),
+            offsets_log=offsets_log,
+            snapshots=Snapshots(config, fs, offsets_log),
+            topic_logs=topic_logs,
+        )
 
     def _broken(self, error: Exception) -> None:
         raise error
@@ -166,3 +217,14 @@ class Edge:
     def key_of(self, message: Any) -> int:
         name = type(message).__name__.removesuffix("Request")
         return next(key for key in self.handlers if ApiKey(key).name.replace("_", "").lower() == name.lower())
+
+
+def one_partition(config: Config) -> GroupCoordinator:
+    """A core without groups, which has not loaded its partition."""
+    return GroupCoordinator(
+        config,
+        partitions=1,
+        new_member_uuid=lambda: "uuid",
+        topic_partition_exists=lambda topic, partition: True,
+        wall_offset_ms=0,
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
-from coordinator.server.commit_frame import CommitFrame
 from coordinator.server.dispatch import Route
+from coordinator.server.frame_templates import CommitFrame
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket

@@ -72,7 +72,7 @@ class _Node:
         return self.topic_logs.topics
 
     @property
-    def facts(self) -> ClusterIdentity:
+    def identity(self) -> ClusterIdentity:
         return ClusterIdentity(
             self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
         )
@@ -80,7 +80,7 @@ class _Node:
     def reply(self, ticket: Ticket, response: Any) -> None:
         ticket.session.answer(ticket, response)
 
-    def execute_topics(self, effects: TopicEffects) -> None:
+    def execute_topics(self, effects: TopicEffects, ticket: Ticket | None = None) -> None:
         self.deleted.extend(effects.deleted)
         self.topic_logs.execute(effects)
 

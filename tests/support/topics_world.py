@@ -109,7 +109,7 @@ class TopicsWorld:
         self.answers[ticket] = response
 
     @property
-    def facts(self) -> ClusterIdentity:
+    def identity(self) -> ClusterIdentity:
         return ClusterIdentity(
             self.cluster_id, tuple(self.cluster.nodes.values()), self.config.offsets_topic_num_partitions
         )
@@ -124,7 +124,7 @@ class TopicsWorld:
         for _ in steps:
             self.steps += 1
 
-    def execute_topics(self, effects: TopicEffects) -> None:
+    def execute_topics(self, effects: TopicEffects, ticket: Ticket | None = None) -> None:
         for ticket, response in effects.replies:
             self.reply(ticket, response)
         self.disconnects.extend(effects.disconnects)

@@ -6,7 +6,6 @@ those of the command line.
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from coordinator.compaction.daemon.dirtiness import lags_of
 from coordinator.compaction.eligibility import Cleanable, ClosedSegment, Lags, LogFacts
 from coordinator.compaction.planning import survey
 from coordinator.history.segments import partitions_in, segment_bases
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import mark_of
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
@@ -31,7 +31,7 @@ def dry_run(asked: Asked) -> dict[int, tuple[Cleanable, bool]]:
         views = [_view(fs, asked, partition) for partition in asked.chosen(partitions_in(asked.data_dir))]
         marks = {} if history_dir is None else {view.partition: mark_of(history_dir, view.partition) for view in views}
         options = options_of(asked, marks, lags)
-        found = survey(fs, asked.data_dir, views, now_ms=time.time_ns() // 1_000_000, options=options)
+        found = survey(fs, asked.data_dir, views, now_ms=wall_ms(), options=options)
     return {partition: (each, each.is_due(lags)) for partition, each in sorted(found.items())}
 
 

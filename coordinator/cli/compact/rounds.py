@@ -42,6 +42,7 @@ from coordinator.compaction.request import (
 )
 from coordinator.config.config import Config
 from coordinator.history.segments import partitions_in
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.history_marks import mark_of
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import LogConfig
@@ -177,7 +178,7 @@ class Rounds:
         """Return whether the daemon has open jobs, planned on its schedule or for a command that has ended."""
         facts = facts_of(self._asked.data_dir)
         return facts is not None and bool(
-            jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=_wall_ms())
+            jobs.open_jobs(self._fs, self._asked.data_dir, epoch=facts.epoch, now_ms=wall_ms())
         )
 
     # -- with a daemon -------------------------------------------------------------------------------------------
@@ -204,7 +205,7 @@ class Rounds:
         with _timed(seconds, "hand-over"):
             next_look = time.monotonic() + LOOK_S  # a check takes the lock briefly, so it must be rare
             while (outcome := outcome_of(job)) is None:
-                if _wall_ms() > jobs.expires_ms(job, plan) + GRACE_MS:
+                if wall_ms() > jobs.expires_ms(job, plan) + GRACE_MS:
                     raise CliError(f"the daemon did not report on the result of {plan.id}; look into its log", 1)
                 if time.monotonic() > next_look:
                     next_look = time.monotonic() + LOOK_S
@@ -229,7 +230,7 @@ class Rounds:
             with sentences():
                 self._screen.stage("open", 0)
                 with _timed(seconds, "open"):
-                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=_wall_ms(), evidence=evidence)
+                    offline = Offline.open(self._fs, asked.data_dir, log_config, now_ms=wall_ms(), evidence=evidence)
                 for message in offline.messages:
                     self._screen.say(message)
                 try:
@@ -254,14 +255,14 @@ class Rounds:
         self._screen.stage("plan", 0)
         with _timed(seconds, "plan"):
             options = options_of(asked, not_beyond, lags_of(config, asked.ratio))
-            planned = offline.plan(options, now_ms=_wall_ms(), partitions=asked.partitions)
+            planned = offline.plan(options, now_ms=wall_ms(), partitions=asked.partitions)
         if planned.plan is None:
             return Result(planned.sentence(), seconds=seconds)
         plan, report = self._run(JobDir.of(asked.data_dir, planned.plan.id), seconds)
         self._screen.stage("hand-over", 0)
         with _timed(seconds, "hand-over"):
             check_all = None if self._spark is None else partial(self._check, asked.data_dir)
-            sentence = offline.swap(plan.id, now_ms=_wall_ms(), check_all=check_all)
+            sentence = offline.swap(plan.id, now_ms=wall_ms(), check_all=check_all)
         return Result(sentence, plan, report, not all(each.error for each in report.manifest.partitions), seconds)
 
     # -- the job -------------------------------------------------------------------------------------------------
@@ -278,7 +279,7 @@ class Rounds:
         self._screen.follow(spark)
         try:
             with self._on_spark():
-                report = run_job(job, mode=mode, spark=spark, now_ms=_wall_ms(), watcher=self._screen)
+                report = run_job(job, mode=mode, spark=spark, now_ms=wall_ms(), watcher=self._screen)
         except JobError as error:
             raise CliError(str(error), 1) from None
         finally:
@@ -415,7 +416,3 @@ def _is_sparks(error: Exception) -> bool:
 def _is_gone(error: Exception) -> bool:
     """Return whether the JVM itself has ended."""
     return isinstance(error, ConnectionError) or type(error).__name__ == "Py4JNetworkError"
-
-
-def _wall_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import duration, now_ms, selection_of, sources_of
+from coordinator.cli.history.arguments import duration, selection_of, sources_of
 from coordinator.cli.screen import tell
 from coordinator.cli.table import Row, table
 from coordinator.history.times import ago, local_time, span
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -68,7 +69,7 @@ def run(arguments: argparse.Namespace) -> int:
     from coordinator.history.spark_all_groups import AllGroups
     from coordinator.history.tables import lost_segments, marks_of
 
-    now = now_ms()
+    now = wall_ms()
     sources = sources_of(arguments)
     if getattr(arguments, "bootstrap_server", None) is not None:
         raise CliError("--bootstrap-server goes with one GROUP; leave it out with --all-groups")

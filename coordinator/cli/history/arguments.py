@@ -6,7 +6,6 @@ These commands read the files of a daemon, running or not, or of a Kafka. Errors
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,10 +67,6 @@ def positive(text: str) -> int:
     if number < 1:
         raise ValueError(text)
     return number
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def moment(flag: str, text: str | None, now: int) -> int | None:

@@ -21,7 +21,6 @@ from coordinator.cli.history.arguments import (
     check_selection,
     duration,
     load,
-    now_ms,
     positive,
     reading_files,
     selection_of,
@@ -30,6 +29,7 @@ from coordinator.cli.history.arguments import (
 )
 from coordinator.cli.screen import need_extra, tell
 from coordinator.history.times import UNITS_MS
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from coordinator.history.questions import Selection
@@ -146,7 +146,7 @@ def _commits(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import screen as history_screen
     from coordinator.history.questions import listed
 
-    now = now_ms()
+    now = wall_ms()
     selection = selection_of(arguments, now)
     past = _load(arguments, selection, now)
     if arguments.plot:
@@ -164,7 +164,7 @@ def _rebalances(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import json_output as history_json
     from coordinator.cli.history import screen as history_screen
 
-    now = now_ms()
+    now = wall_ms()
     selection = selection_of(arguments, now)
     past = _load(arguments, selection, now)
     found = _changes(past, selection)
@@ -184,7 +184,7 @@ def _rate(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import screen as history_screen
     from coordinator.history.questions import rate
 
-    now = now_ms()
+    now = wall_ms()
     window_ms = duration("--window", arguments.window)
     selection = selection_of(arguments, now)
     past = _load(arguments, selection, now)
@@ -204,7 +204,7 @@ def _stalled(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import screen as history_screen
     from coordinator.history.questions import stalled
 
-    now = now_ms()
+    now = wall_ms()
     for_ms = duration("--for", arguments.span)
     selection = selection_of(arguments, now)
     past = _load(arguments, selection, now, whole=True)

@@ -30,9 +30,9 @@ _COLOUR: Final[Mapping[Act, str]] = {
 
 def show_plan(headline: str, steps: list[PartitionReset]) -> None:
     """Print the plan as a table."""
-    from coordinator.cli.history.arguments import now_ms
+    from coordinator.processes.wall_clock import wall_ms
 
-    now = now_ms()
+    now = wall_ms()
     rows: list[Row] = [
         {
             "PARTITION": f"{step.topic}-{step.partition}",

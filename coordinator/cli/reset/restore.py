@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Final
 from coordinator.cli.arguments import add_common
 from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import add_place, check_selection, load, moment, now_ms, reading_files, source_of
+from coordinator.cli.history.arguments import add_place, check_selection, load, moment, reading_files, source_of
 from coordinator.cli.screen import tell
 from coordinator.history.times import ago, local_time
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from coordinator.cli.reset.plan import PartitionReset
@@ -67,7 +68,7 @@ def add_reset(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    now = now_ms()
+    now = wall_ms()
     at_ms = moment("--at", arguments.at, now)
     if at_ms is None or at_ms > now:
         raise CliError(f"--at {arguments.at} is in the future; give a past time")

@@ -11,10 +11,11 @@ import argparse
 from typing import TYPE_CHECKING, Final
 
 from coordinator.cli.errors import CliError
-from coordinator.cli.history.arguments import load, now_ms, reading_files, source_of
+from coordinator.cli.history.arguments import load, reading_files, source_of
 from coordinator.cli.reset.restore import add_reset, reset
 from coordinator.cli.screen import number, tell
 from coordinator.history.times import ago, local_time
+from coordinator.processes.wall_clock import wall_ms
 
 if TYPE_CHECKING:
     from coordinator.history.resets import Reset
@@ -39,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    now = now_ms()
+    now = wall_ms()
     with reading_files():
         from coordinator.history.resets import last_reset
 

@@ -32,6 +32,7 @@ from coordinator.compaction.eligibility import facts_of
 from coordinator.compaction.planning import PlanOptions
 from coordinator.compaction.request import Answer, DaemonFacts, Request, announce, answer, compaction_dir
 from coordinator.processes.child_process import ChildError
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.cleaner_checkpoint import read_checkpoint
 from coordinator.storage.file_names import REQUEST_NAME
 from coordinator.storage.log.swap import AtStep, no_step
@@ -122,7 +123,7 @@ class Compactor:
     def loaded(self) -> None:
         """Allow plans: the memory has been loaded."""
         self._is_loaded = True
-        self._next_schedule_ms = _wall_ms() + self._config.compaction_interval_ms
+        self._next_schedule_ms = wall_ms() + self._config.compaction_interval_ms
 
     async def close(self) -> None:
         """End children; wait for a swap that has begun. The writer thread must still work."""
@@ -140,7 +141,7 @@ class Compactor:
         config = self._config
         facts = DaemonFacts(
             epoch=self.epoch,
-            started_ms=_wall_ms(),
+            started_ms=wall_ms(),
             history_enable=config.history_enable,
             history_dir=config.history_dir,
             plan_expiration_ms=config.compaction_plan_expiration_ms,
@@ -177,7 +178,7 @@ class Compactor:
     # -- deciding ------------------------------------------------------------------------------------------------
 
     def _act(self, seen: Seen) -> None:
-        now_ms = _wall_ms()
+        now_ms = wall_ms()
         if seen.complaint:
             LOG.warning("compaction: a request was removed: %s", seen.complaint)
         if seen.request is not None:
@@ -261,7 +262,7 @@ class Compactor:
         task.add_done_callback(self._errands.discard)
 
     def _tell(self, request: Request, plan_ids: tuple[str, ...], reason: str, *, is_final: bool = True) -> None:
-        self._told_ms = _wall_ms()
+        self._told_ms = wall_ms()
         reply = Answer(request.nonce, plan_ids, reason, is_final, self._told_ms)
         self._spawn(self._write(reply))
 
@@ -274,7 +275,7 @@ class Compactor:
 
     async def _plan_for(self, request: Request | None) -> None:
         """Make a plan, for a request or, without one, for a command that watches the jobs."""
-        now_ms = _wall_ms()
+        now_ms = wall_ms()
         self.counters.last_look_ms = now_ms
         try:
             order = await self._planning_order(request, now_ms)
@@ -371,10 +372,6 @@ class Compactor:
             last = ended["lines"][-1] if ended["lines"] else "it said nothing"
             log = LOG.info if ended["code"] == 0 else LOG.error
             log("compaction job ended code=%d seconds=%.1f: %s", ended["code"], time.monotonic() - started, last)
-
-
-def _wall_ms() -> int:
-    return int(time.time() * 1000)
 
 
 def _is_unexpected(error: Exception) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.compaction import jobs
 from coordinator.compaction.plan import JobDir, PlanError, jobs_dir
 from coordinator.compaction.request import Request, RequestError, compaction_dir, read_request, sweep, touched_ms
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.file_names import REQUEST_NAME
 from coordinator.storage.log.fs import remove_directory
 
@@ -58,7 +58,7 @@ class JobScanner:
         try:
             request = read_request(self._data_dir)
             if request is not None:
-                is_stale = request.is_stale(touched_ms(self._data_dir), int(time.time() * 1000))
+                is_stale = request.is_stale(touched_ms(self._data_dir), wall_ms())
         except RequestError as error:
             request, complaint = None, str(error)
             (compaction_dir(self._data_dir) / REQUEST_NAME).unlink(missing_ok=True)

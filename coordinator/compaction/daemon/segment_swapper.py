@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +17,7 @@ from coordinator.compaction.daemon.stall_probe import StallProbe
 from coordinator.compaction.daemon.workers import CHECKERS
 from coordinator.compaction.plan import JobDir, Manifest, Plan
 from coordinator.processes.child_process import ChildError
+from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.swap import AtStep
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SegmentSwapper:
 
     async def swap(self, opened: OpenPlan) -> bool:
         """Check a result and swap it in. Return whether the plan is settled; if not, try again later."""
-        started_ms = int(time.time() * 1000)
+        started_ms = wall_ms()
         try:
             found = await self._check(opened, started_ms)
         except ChildError as error:
@@ -130,7 +130,7 @@ class SegmentSwapper:
         counters.refusals += 1
         if evidence:
             counters.uncleanable.update(dict.fromkeys(opened.partitions, why))
-            counters.last_failed_ms = int(time.time() * 1000)
+            counters.last_failed_ms = wall_ms()
         await self._workers.run(lambda: jobs.set_refused(self._fs, path, why, evidence=evidence, at_step=self._at_step))
         kept = f"; the files are kept in {path.path}" if evidence else ""
         LOG.warning("compaction refused plan=%s: %s%s", opened.id, why, kept)
@@ -183,7 +183,7 @@ class SegmentSwapper:
     def _count(
         self, accepted: swap_protocol.Accepted, outcome: swap_protocol.SwapOutcome, opened: OpenPlan, started_ms: int
     ) -> None:
-        counters, now_ms = self._counters, int(time.time() * 1000)
+        counters, now_ms = self._counters, wall_ms()
         stats = [result.stats for result in accepted.results if result.partition in outcome.swapped]
         before, after = sum(one.bytes_before for one in stats), sum(one.bytes_after for one in stats)
         counters.swaps += len(outcome.swapped)

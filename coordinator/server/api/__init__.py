@@ -1,1 +1,1 @@
-"""One file per API key: wire versions stop here. `table.HANDLERS` is what is served."""
+"""The handlers, by API key. Wire versions are handled in this package alone; `table.HANDLERS` has all rows."""

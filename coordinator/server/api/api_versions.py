@@ -1,8 +1,8 @@
-"""ApiVersions (key 18): what this server serves, from the table of handlers itself.
+"""ApiVersions (key 18): the served versions, computed from the table of handlers.
 
-Clients choose every version by this answer, and a wrong range hurts them (wire spec 5.3), so the ranges are computed
-from `HANDLERS` and never written down twice. A version that we do not know is answered in the form of v0 with error
-35 and the one true range of ApiVersions (KIP-511); the connection does that, since such a body cannot be parsed.
+Clients choose every version by this answer, so the ranges are not written down a second time. A version that is not
+known is answered in the form of v0 with error 35 and the range of ApiVersions itself (KIP-511). The connection does
+that, since the body of such a request cannot be parsed.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from coordinator.server.api.handler import Api
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
 
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
-# KIP-511: a letter or digit first and last, in between also '-' and '.'.
+# KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 
 
 def advertised(handlers: Mapping[int, Api]) -> list[ApiVersion]:
-    """One entry for each API that is served to clients, by key."""
+    """Return one entry for each API that is served to clients, by key."""
     return [
         ApiVersion(
             api_key=int(api.key),
@@ -40,21 +40,32 @@ def advertised(handlers: Mapping[int, Api]) -> list[ApiVersion]:
 
 
 def unsupported_version() -> ApiVersionsResponse:
-    """The answer to an ApiVersions version that we do not know; to be encoded as v0."""
-    return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=advertised({int(API.key): API}))
+    """Return the answer to an ApiVersions version that is not known; it is encoded as v0."""
+    row = api_versions({})
+    return ApiVersionsResponse(error_code=int(ErrorCode.UNSUPPORTED_VERSION), api_keys=advertised({int(row.key): row}))
 
 
-def handle(node: Node, request: ApiVersionsRequest, ticket: Ticket, now_ms: int) -> None:
-    """Answer at once; a malformed software name gets INVALID_REQUEST and no keys, and the connection stays open."""
-    from coordinator.server.api.table import HANDLERS  # the table imports this row; the row reads the table when asked
+def api_versions(handlers: Mapping[int, Api]) -> Api:
+    """Return the row of ApiVersions for a table, which may still be filled."""
 
-    if ticket.version >= FIRST_VERSION_WITH_SOFTWARE and not (
-        SOFTWARE_NAME.fullmatch(request.client_software_name)
-        and SOFTWARE_NAME.fullmatch(request.client_software_version)
-    ):
-        node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
-        return
-    node.reply(ticket, ApiVersionsResponse(api_keys=advertised(HANDLERS)))
+    def handle(node: Node, request: ApiVersionsRequest, ticket: Ticket, now_ms: int) -> None:
+        """Answer at once. A malformed software name gets INVALID_REQUEST and no keys; the connection stays open."""
+        if ticket.version >= FIRST_VERSION_WITH_SOFTWARE and not (
+            SOFTWARE_NAME.fullmatch(request.client_software_name)
+            and SOFTWARE_NAME.fullmatch(request.client_software_version)
+        ):
+            node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
+            return
+        node.reply(ticket, ApiVersionsResponse(api_keys=advertised(handlers)))
 
-
-API = Api(ApiKey.API_VERSIONS, 0, 4, handle)
+    return Api(
+        ApiKey.API_VERSIONS,
+        0,
+        4,
+        handle,
+        section=Section.OTHERS,
+        does="Written from the same table as this page.",
+        refuses=(
+            "A version that is not known: UNSUPPORTED_VERSION in the form of version 0, with the range (KIP-511)."
+        ),
+    )

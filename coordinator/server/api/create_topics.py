@@ -1,9 +1,10 @@
-"""CreateTopics, versions 0 to 7. Answers when the topics exist durably; the settings are in the answer from 5 on."""
+"""CreateTopics (key 19), versions 0 to 7. Answers when the topics are durable; from 5 on with their settings."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import CreateTopicsRequest
@@ -17,4 +18,17 @@ def handle(node: Node, request: CreateTopicsRequest, ticket: Ticket, now_ms: int
     node.execute_topics(node.topics.create_topics(request, ticket, now_ms))
 
 
-API = Api(ApiKey.CREATE_TOPICS, 0, 7, handle, max_elements=5_000)
+API = Api(
+    ApiKey.CREATE_TOPICS,
+    0,
+    7,
+    handle,
+    max_elements=5_000,
+    chunked=((0, Array("topics")),),
+    does=("Settings of a topic are kept and shown; those with a meaning here have it. Manual assignments to any node."),
+    refuses=(
+        "Replication factors other than 1 and -1: INVALID_REPLICATION_FACTOR. Assignments to more "
+        "than one broker: INVALID_REPLICA_ASSIGNMENT. Beyond `max.topics` and `max.partitions`: "
+        "POLICY_VIOLATION."
+    ),
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.messages.delete_topics import DeleteTopicsRequest, DeleteTopicState
@@ -21,4 +22,12 @@ def handle(node: Node, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int
     node.execute_topics(node.topics.delete_topics(request, ticket, now_ms))
 
 
-API = Api(ApiKey.DELETE_TOPICS, 0, 6, handle, max_elements=10_000)
+API = Api(
+    ApiKey.DELETE_TOPICS,
+    0,
+    6,
+    handle,
+    max_elements=10_000,
+    chunked=((0, Array("responses")),),
+    does="Names, from 6 on ids as well; committed offsets go with their topic.",
+)

@@ -1,4 +1,4 @@
-"""DescribeCluster, versions 0 and 1: all nodes, whether they are up or not, and which of them is the controller."""
+"""DescribeCluster (key 60), versions 0 and 1: all nodes, up or not, and the controller among them."""
 
 from __future__ import annotations
 

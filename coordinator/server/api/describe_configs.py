@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.messages.describe_configs import DescribeConfigsRequest
@@ -27,4 +28,13 @@ def _answer(node: Node, request: DescribeConfigsRequest, ticket: Ticket) -> Iter
     node.reply(ticket, (yield from node.topics.describe_configs(request)))
 
 
-API = Api(ApiKey.DESCRIBE_CONFIGS, 1, 4, handle, max_elements=10_000)
+API = Api(
+    ApiKey.DESCRIBE_CONFIGS,
+    1,
+    4,
+    handle,
+    max_elements=10_000,
+    chunked=((0, Array("results", of=Array("configs"))),),
+    amplifies=True,
+    does="Of topics, of this node, and the levels of its loggers.",
+)

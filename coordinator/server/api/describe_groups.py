@@ -1,6 +1,6 @@
-"""DescribeGroups (key 15); see `coordinator.core.group.describe`.
+"""DescribeGroups (key 15), handled by `coordinator.core.group.describe`.
 
-A group that does not exist is an error from 6 on (KIP-1043); before, it is a group that is Dead.
+An unknown group is an error from 6 on (KIP-1043); before, it is a group in state Dead.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.group.describe import DescribeGroups
-from coordinator.server.api.handler import Api
+from coordinator.server.api.chunked_responses import Array
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.node import Node
     from protocol.messages.describe_groups import DescribeGroupsRequest
 
+FIRST_WITH_OPERATIONS: Final = 3  # four bytes behind the members
 FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 6
 
 
@@ -24,4 +26,17 @@ def handle(node: Node, request: DescribeGroupsRequest, ticket: Ticket, now_ms: i
     node.execute(node.core.handle(command, ticket, now_ms))
 
 
-API = Api(ApiKey.DESCRIBE_GROUPS, 0, 6, handle, max_elements=50_000)
+API = Api(
+    ApiKey.DESCRIBE_GROUPS,
+    0,
+    6,
+    handle,
+    max_elements=50_000,
+    chunked=(
+        (0, Array("groups", of=Array("members"))),
+        (FIRST_WITH_OPERATIONS, Array("groups", of=Array("members", tail_bytes=4))),
+    ),
+    amplifies=True,
+    section=Section.GROUPS,
+    does="Classic groups.",
+)

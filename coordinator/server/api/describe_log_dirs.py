@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.effects import DiskSpace, MeasureDisk, TopicEffects
 from coordinator.core.topics.log_dirs import describe_log_dirs
+from coordinator.server.api.chunked_responses import PARTITIONS, Array
 from coordinator.server.api.handler import Api
 from coordinator.server.api.steps import answer_in_steps
 from protocol.api_keys import ApiKey
@@ -24,4 +25,20 @@ def handle(node: Node, request: DescribeLogDirsRequest, ticket: Ticket, now_ms: 
     node.execute_topics(TopicEffects(jobs=(MeasureDisk(measured),)))
 
 
-API = Api(ApiKey.DESCRIBE_LOG_DIRS, 1, 5, handle, max_elements=12_000)
+# Fields behind the topics: the space of the volume (16 bytes) from 4 on, `is_cordoned` (1 byte) from 5 on.
+LONG_RESULTS: Final = (
+    (0, Array("results", of=Array("topics", of=PARTITIONS))),
+    (4, Array("results", of=Array("topics", tail_bytes=16, of=PARTITIONS))),
+    (5, Array("results", of=Array("topics", tail_bytes=17, of=PARTITIONS))),
+)
+
+API = Api(
+    ApiKey.DESCRIBE_LOG_DIRS,
+    1,
+    5,
+    handle,
+    max_elements=12_000,
+    chunked=LONG_RESULTS,
+    amplifies=True,
+    does=("The one log directory of this node, the space of its file system, and the sizes of the logs of this node."),
+)

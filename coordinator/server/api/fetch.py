@@ -1,12 +1,13 @@
-"""Fetch, versions 4 to 16. From 13 on topics are named by id; zstd is for clients of version 10 on.
+"""Fetch (key 1), versions 4 to 16. From 13 on topics are named by id; zstd is for clients of version 10 on.
 
-Versions before 6 do not know KAFKA_STORAGE_ERROR: there it becomes NOT_LEADER_OR_FOLLOWER.
+Clients before version 6 do not know KAFKA_STORAGE_ERROR and get NOT_LEADER_OR_FOLLOWER instead.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -25,7 +26,7 @@ _IDS_SINCE = 13
 
 def handle(node: Node, request: FetchRequest, ticket: Ticket, now_ms: int) -> None:
     steps = _fetch(node, request, ticket, now_ms)
-    for _ in steps:  # mostly the first is the last
+    for _ in steps:  # most requests are done in the first step
         node.take_turns(ticket, steps)
         return
 
@@ -47,4 +48,21 @@ def shape(response: FetchResponse, version: int) -> FetchResponse:
     return response
 
 
-API = Api(ApiKey.FETCH, 4, 16, handle, shape, max_elements=12_000)
+API = Api(
+    ApiKey.FETCH,
+    4,
+    16,
+    handle,
+    shape,
+    max_elements=12_000,
+    is_sampled=True,
+    chunked=((0, Array("responses", of=Array("partitions"))),),
+    does=(
+        "Long polls; topics by id from 13 on; `__consumer_offsets` can be read as well. "
+        "`read_committed` and `read_uncommitted` are the same, as there are no transactions."
+    ),
+    refuses=(
+        "Fetch sessions: none is made, so each request names all partitions; an id of one gets "
+        "FETCH_SESSION_ID_NOT_FOUND."
+    ),
+)

@@ -1,17 +1,18 @@
-"""FindCoordinator (key 10): which node coordinates a group: the owner of its partition of the offsets log.
+"""FindCoordinator (key 10): the node that coordinates a group, which owns its partition of the offsets log.
 
-Every node can tell, for an empty id too, and loading is no reason to refuse; nor is that the owner may be down, since
-nobody else can take its place and clients try again until it is back. Transactions and share groups are not coordinated
-here. A transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every client gives up at
-once (docs/differences.md has the list): librdkafka retries all but the authorization errors for ever, INVALID_REQUEST
-among them. Until 3 a request has one key: a list of one, whose answer moves to the top. Source: spec 9.
+Every node can answer, for an empty id too, and while it loads. The owner is named also if it may be down: no other node
+can replace it, and clients try again until it is back. Transactions and share groups are not coordinated here. A
+transactional id gets TRANSACTIONAL_ID_AUTHORIZATION_FAILED, the one error on which every client gives up at once
+(docs/differences.md): librdkafka retries all but authorization errors for ever, INVALID_REQUEST among them. Versions 0
+to 3 have one key: a list of one, whose answer moves to the top. Source: `KafkaApis.handleFindCoordinatorRequest`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.server.api.handler import Api
+from coordinator.server.api.chunked_responses import Array
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 FIRST_WITH_KEYS: Final = 4
 KEYS_AT_ONCE: Final = 100
 CHARACTERS_PER_STEP: Final = 20_000
-CHARACTERS_A_KEY: Final = 60  # that take as long as the rest that is done for a key
+CHARACTERS_A_KEY: Final = 60  # hashing so many takes as long as the other work for a key
 GROUP: Final = 0
 REFUSALS: Final = {
     1: (
@@ -92,11 +93,25 @@ def shape(response: FindCoordinatorResponse, version: int) -> FindCoordinatorRes
     (found,) = response.coordinators
     return FindCoordinatorResponse(
         error_code=found.error_code,
-        error_message=found.error_message or "NONE",  # the literal word: Kafka's message for no error
+        error_message=found.error_message or "NONE",  # the literal word, which is Kafka's message for no error
         node_id=found.node_id,
         host=found.host,
         port=found.port,
     )
 
 
-API = Api(ApiKey.FIND_COORDINATOR, 0, 6, handle, shape, max_elements=50_000)
+API = Api(
+    ApiKey.FIND_COORDINATOR,
+    0,
+    6,
+    handle,
+    shape,
+    max_elements=50_000,
+    chunked=((0, Array("coordinators")),),
+    section=Section.GROUPS,
+    does="The node of a group, of many groups from 4 on.",
+    refuses=(
+        "Transactional ids: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up "
+        "at once. Share groups: INVALID_REQUEST. Both with a text that says why."
+    ),
+)

@@ -1,7 +1,7 @@
-"""FollowCatalogue (ours, between nodes): compare what both know of the cluster, then hand out the catalogue.
+"""FollowCatalogue, a request of this package between nodes: compare the facts of both, then return the catalogue.
 
-Nodes that know different clusters do not talk: the answer is the sentence that says where they differ. Each difference
-is told once here too, so that it stands in both logs. See `coordinator.core.topics.feed`.
+If the facts differ, the answer is a sentence that names the difference, and no catalogue. This node logs the sentence
+once as well, so that it is in the logs of both nodes. The catalogue: `coordinator.core.topics.feed`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.cluster import ClusterIdentity, ClusterNode, why_different
-from coordinator.server.api.handler import Api
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.follow_catalogue import FollowCatalogueRequest, FollowCatalogueResponse
@@ -27,7 +27,7 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
         request.offsets_partitions,
     )
     me, who = f"node {cluster.node_id}", f"node {request.node_id}"
-    reason = why_different(node.facts, theirs, (me, who))
+    reason = why_different(node.identity, theirs, (me, who))
     if reason is None and request.asked_node_id != cluster.node_id:
         reason = f"node {request.asked_node_id} was asked, but this is {me}"
     if reason is None and request.node_id == cluster.node_id:
@@ -44,4 +44,12 @@ def handle(node: Node, request: FollowCatalogueRequest, ticket: Ticket, now_ms: 
     node.reply(ticket, refusal)
 
 
-API = Api(ApiKey.FOLLOW_CATALOGUE, 0, 0, handle, max_elements=2_000)
+API = Api(
+    ApiKey.FOLLOW_CATALOGUE,
+    0,
+    0,
+    handle,
+    max_elements=2_000,
+    section=Section.OTHERS,
+    does="Between the nodes of a cluster; not advertised to clients.",
+)

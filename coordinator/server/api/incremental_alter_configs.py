@@ -1,9 +1,7 @@
-"""IncrementalAlterConfigs, versions 0 and 1: the settings of topics and nodes that may change while they are in use.
+"""IncrementalAlterConfigs (key 44), versions 0 and 1: settings of topics and nodes that may change in use.
 
-The levels of loggers are changed by the node that is asked.
-
-A node that is not the controller passes the request on and hands back the answer: this is the one change of topics,
-with AlterConfigs, that admin clients send to any node, and they do not get over NOT_CONTROLLER.
+The levels of loggers are changed by the node that is asked. A node that is not the controller forwards changes of
+topics and returns the answer: admin clients send them to any node, and do not retry NOT_CONTROLLER.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.config import broker_loggers
 from coordinator.core.topics.describe import BROKER_LOGGER
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -59,4 +58,18 @@ def _alter_loggers(request: IncrementalAlterConfigsRequest, node_id: int) -> Inc
     return response
 
 
-API = Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1, handle, max_elements=6_000)
+API = Api(
+    ApiKey.INCREMENTAL_ALTER_CONFIGS,
+    0,
+    1,
+    handle,
+    max_elements=6_000,
+    chunked=((0, Array("responses")),),
+    does=(
+        "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), and levels of loggers."
+    ),
+    refuses=(
+        "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and "
+        "another value of what is fixed at the creation of a topic: INVALID_CONFIG."
+    ),
+)

@@ -1,4 +1,4 @@
-"""InitProducerId, versions 0 to 4, for idempotent producers; there are no transactions."""
+"""InitProducerId (key 22), versions 0 to 4, for idempotent producers. There are no transactions."""
 
 from __future__ import annotations
 
@@ -17,4 +17,11 @@ def handle(node: Node, request: InitProducerIdRequest, ticket: Ticket, now_ms: i
     node.execute_topics(node.topics.init_producer_id(request, ticket, now_ms))
 
 
-API = Api(ApiKey.INIT_PRODUCER_ID, 0, 4, handle)
+API = Api(
+    ApiKey.INIT_PRODUCER_ID,
+    0,
+    4,
+    handle,
+    does="Ids for idempotent producers.",
+    refuses=("A transactional id: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up at once."),
+)

@@ -1,6 +1,6 @@
-"""JoinGroup (key 11). What a version lacks becomes a plain fact for the core; see `coordinator.core.group.join`.
+"""JoinGroup (key 11), handled by `coordinator.core.group.join`. Fields that a version lacks become plain facts here.
 
-Version 0 has one timeout for both purposes. From 4 on a dynamic member is given its id first (KIP-394); from 9 on a
+Version 0 has one timeout for both purposes. From 4 on a dynamic member first gets its id (KIP-394); from 9 on a
 returning static leader can be told not to assign (KIP-814). An absent protocol name is null from 7 on, "" before.
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.group.join import JoinGroup
-from coordinator.server.api.handler import Api
+from coordinator.server.api.chunked_responses import Array
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 
 if TYPE_CHECKING:
@@ -39,4 +40,19 @@ def shape(response: JoinGroupResponse, version: int) -> JoinGroupResponse:
     return response
 
 
-API = Api(ApiKey.JOIN_GROUP, 0, 9, handle, shape, max_elements=500)
+API = Api(
+    ApiKey.JOIN_GROUP,
+    0,
+    9,
+    handle,
+    shape,
+    max_elements=500,
+    chunked=((0, Array("members")),),
+    amplifies=True,
+    section=Section.GROUPS,
+    does=(
+        "Dynamic and static members (KIP-345), the member id first (KIP-394, from 4), "
+        "`skip_assignment` (KIP-814, from 9), any protocol type."
+    ),
+    refuses=("Beyond `group.max.size`: GROUP_MAX_SIZE_REACHED. Beyond `max.groups`: COORDINATOR_NOT_AVAILABLE."),
+)

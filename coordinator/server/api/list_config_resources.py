@@ -1,7 +1,7 @@
-"""ListConfigResources, versions 0 and 1 (KIP-1142): the names of what has settings.
+"""ListConfigResources (key 74), versions 0 and 1 (KIP-1142): the names of resources that have settings.
 
-Version 0 is ListClientMetricsResources, and there are no metrics of clients here. An empty list of types asks for all.
-A type that Kafka 4.4 does not know refuses the request (`KafkaApis.handleListConfigResources`).
+Version 0 is ListClientMetricsResources, and no client metrics are kept here. An empty list of types asks for all. A
+type that Kafka 4.4 does not know refuses the request (`KafkaApis.handleListConfigResources`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.describe import BROKER, BROKER_LOGGER, TOPIC
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -52,4 +53,13 @@ def handle(node: Node, request: ListConfigResourcesRequest, ticket: Ticket, now_
     node.reply(ticket, ListConfigResourcesResponse(config_resources=resources))
 
 
-API = Api(ApiKey.LIST_CONFIG_RESOURCES, 0, 1, handle)
+API = Api(
+    ApiKey.LIST_CONFIG_RESOURCES,
+    0,
+    1,
+    handle,
+    chunked=((0, Array("config_resources", is_owned=True)),),
+    amplifies=True,
+    does=("Topics, nodes, and the loggers of nodes. There are no settings of groups and none of client metrics."),
+    refuses="A type that is not known: UNSUPPORTED_VERSION.",
+)

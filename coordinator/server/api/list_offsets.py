@@ -1,4 +1,4 @@
-"""ListOffsets, versions 1 to 8: what a negative timestamp means depends on the version; later ones know more."""
+"""ListOffsets (key 2), versions 1 to 8. The meaning of a negative timestamp depends on the version."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.effects import MAX_TIMESTAMP
 from coordinator.core.topics.offsets import EARLIEST, EARLIEST_LOCAL, LATEST
+from coordinator.server.api.chunked_responses import TOPICS
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.messages.list_offsets import ListOffsetsRequest
@@ -25,4 +26,12 @@ def handle(node: Node, request: ListOffsetsRequest, ticket: Ticket, now_ms: int)
     node.execute_topics(node.topics.list_offsets(request, ticket, now_ms, specials=SPECIALS[ticket.version]))
 
 
-API = Api(ApiKey.LIST_OFFSETS, 1, _MAX_VERSION, handle, max_elements=12_000)
+API = Api(
+    ApiKey.LIST_OFFSETS,
+    1,
+    _MAX_VERSION,
+    handle,
+    max_elements=12_000,
+    chunked=TOPICS,
+    does="Earliest, latest, by timestamp, the largest timestamp (from 7).",
+)

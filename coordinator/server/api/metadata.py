@@ -1,15 +1,16 @@
-"""Metadata: the nodes of the cluster, whether they are up or not, and the topics with their leaders.
+"""Metadata (key 3): the nodes of the cluster, up or not, and the topics with their leaders.
 
-Version 0 has no null list: an empty one asks for all topics; later an empty list asks for none. Versions 10 and 11
-carry topic ids that nobody may use yet, so asking by id or without a name is an invalid request there. Before version
-4 every request may create topics.
+Version 0 has no null list: an empty list asks for all topics. Later an empty list asks for none. Versions 10 and 11
+have topic ids that Kafka does not support yet, so a request by id or without a name is invalid there. Requests before
+version 4 may always create topics.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.describe import ALL_CLUSTER_OPERATIONS, NOT_ASKED
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -63,4 +64,20 @@ def handle(node: Node, request: MetadataRequest, ticket: Ticket, now_ms: int) ->
     node.execute_topics(effects)
 
 
-API = Api(ApiKey.METADATA, 0, 12, handle, max_elements=10_000)
+# Four bytes of authorized operations: behind each topic from 8 on, behind the topics in 8 to 10.
+LONG_TOPICS: Final = (
+    (0, Array("topics", of=Array("partitions"))),
+    (8, Array("topics", tail_bytes=4, of=Array("partitions", tail_bytes=4))),
+    (11, Array("topics", of=Array("partitions", tail_bytes=4))),
+)
+
+API = Api(
+    ApiKey.METADATA,
+    0,
+    12,
+    handle,
+    max_elements=10_000,
+    chunked=LONG_TOPICS,
+    amplifies=True,
+    does="May create topics (`auto.create.topics.enable`).",
+)

@@ -1,4 +1,4 @@
-"""What a handler may use: this node's parts and identity, and the three ways to make something happen."""
+"""The node as an API handler sees it: its parts, its identity, and the ways to cause an effect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Node(Protocol):
-    """One node of the coordinator, as the API handlers see it. `coordinator.server.runtime.Runtime` is the real one."""
+    """One node of the coordinator. `coordinator.server.runtime.Runtime` implements it."""
 
     config: Config
     core: GroupCoordinator
@@ -26,29 +26,29 @@ class Node(Protocol):
     cluster_id: str
 
     @property
-    def facts(self) -> ClusterIdentity:
-        """What the other nodes must know alike."""
+    def identity(self) -> ClusterIdentity:
+        """The facts on which all nodes of the cluster must agree."""
 
-    def execute(self, effects: Effects) -> None:
-        """Send the replies and hand the appends to the offsets log."""
+    def execute(self, effects: Effects, ticket: Ticket | None = None) -> None:
+        """Send the replies and hand the appends to the offsets log. `ticket`: that of the request that caused them."""
 
-    def execute_topics(self, effects: TopicEffects) -> None:
-        """The same for what the embedded topics ask for."""
+    def execute_topics(self, effects: TopicEffects, ticket: Ticket | None = None) -> None:
+        """Execute the effects of the embedded topics. `ticket`: that of the request that caused them."""
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
-        """Take steps of a millisecond, of which the last one replies, between other events.
+        """Take steps of a millisecond between other events; the last step replies.
 
         They end early when the connection of the ticket is closed.
         """
 
     def ask_controller(self, request: Any, ticket: Ticket) -> None:
-        """Have the controller answer a request that changes topics; where it cannot be reached, refuse it."""
+        """Have the controller answer a request that changes topics; refuse it if the controller cannot be reached."""
 
     def node_checked(self, node_id: int, problem: str | None) -> None:
-        """Another node has asked; `problem` is what the two do not agree on."""
+        """Record that another node asked; `problem` is the disagreement between the two nodes."""
 
     def disconnect(self, ticket: Ticket, reason: str) -> None:
-        """Close the connection of `ticket`: the only signal that a failed Produce with acks=0 has left."""
+        """Close the connection of `ticket`. A failed Produce with acks=0 has no other signal."""

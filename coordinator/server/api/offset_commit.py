@@ -1,28 +1,23 @@
-"""OffsetCommit (key 8); see `coordinator.core.offsets.commit`.
+"""OffsetCommit (key 8), handled by `coordinator.core.offsets.commit`.
 
-Versions 0 and 1 stored offsets elsewhere and are not served. A group that does not exist is GROUP_ID_NOT_FOUND from 9
-on; before, ILLEGAL_GENERATION says the same to a member.
+Versions 0 and 1 stored offsets in ZooKeeper and are not served. An unknown group is GROUP_ID_NOT_FOUND from 9 on;
+before, ILLEGAL_GENERATION tells the same to a member.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.server.api.handler import Api
+from coordinator.server.api.chunked_responses import TOPICS
+from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from coordinator.core.effects import Ticket
-    from coordinator.server.api.node import Node
-    from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+    from protocol.messages.offset_commit import OffsetCommitResponse
 
 FIRST_WITH_GROUP_ID_NOT_FOUND: Final = 9
 _GROUP_ID_NOT_FOUND: Final = int(ErrorCode.GROUP_ID_NOT_FOUND)
-
-
-def handle(node: Node, request: OffsetCommitRequest, ticket: Ticket, now_ms: int) -> None:
-    node.execute(node.core.handle(request, ticket, now_ms))
 
 
 def shape(response: OffsetCommitResponse, version: int) -> OffsetCommitResponse:
@@ -34,4 +29,21 @@ def shape(response: OffsetCommitResponse, version: int) -> OffsetCommitResponse:
     return response
 
 
-API = Api(ApiKey.OFFSET_COMMIT, 2, 9, handle, shape, max_elements=12_000)
+API = Api(
+    ApiKey.OFFSET_COMMIT,
+    2,
+    9,
+    shape=shape,
+    max_elements=12_000,
+    is_pipelined=True,
+    waits_for_log=True,
+    is_sampled=True,
+    chunked=TOPICS,
+    section=Section.GROUPS,
+    does="With a group, and without one (generation -1).",
+    refuses=(
+        "A topic that does not exist here, unless `offsets.commit.topic.check=false`: "
+        "UNKNOWN_TOPIC_OR_PARTITION. Metadata beyond `offset.metadata.max.bytes`: "
+        "OFFSET_METADATA_TOO_LARGE."
+    ),
+)

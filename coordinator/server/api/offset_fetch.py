@@ -1,14 +1,15 @@
-"""OffsetFetch (key 9); see `coordinator.core.offsets.fetch`.
+"""OffsetFetch (key 9), handled by `coordinator.core.offsets.fetch`.
 
-Until 7 a request is about one group: a list of one, whose answer moves to the top. Version 1 has no place for an error
-of the group, so every partition carries it; in the others a group's error comes without partitions (spec C.9).
+Versions 1 to 7 ask about one group: a list of one, whose answer moves to the top. Version 1 has no field for an error
+of the group, so every partition carries it. In later versions the error of a group comes without partitions.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from coordinator.server.api.handler import Api
+from coordinator.server.api.chunked_responses import PARTITIONS, Array
+from coordinator.server.api.handler import Api, Section, handle_in_core
 from protocol.api_keys import ApiKey
 from protocol.messages.offset_fetch import (
     OffsetFetchRequestGroup,
@@ -41,7 +42,7 @@ def handle(node: Node, request: OffsetFetchRequest, ticket: Ticket, now_ms: int)
                 ],
             )
         ]
-    node.execute(node.core.handle(request, ticket, now_ms))
+    handle_in_core(node, request, ticket, now_ms)
 
 
 def shape(response: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
@@ -75,4 +76,22 @@ def _topics(group: OffsetFetchResponseGroup) -> list[OffsetFetchResponseTopic]:
     ]
 
 
-API = Api(ApiKey.OFFSET_FETCH, 1, 9, handle, shape, max_elements=12_000)
+LONG_GROUPS: Final = (
+    (0, Array("topics", of=PARTITIONS, within="groups")),
+    (FIRST_WITH_GROUP_ERROR, Array("topics", tail_bytes=2, of=PARTITIONS, within="groups")),
+    (FIRST_WITH_GROUPS, Array("groups", of=Array("topics", tail_bytes=2, of=PARTITIONS))),
+)
+
+API = Api(
+    ApiKey.OFFSET_FETCH,
+    1,
+    9,
+    handle,
+    shape,
+    max_elements=12_000,
+    is_sampled=True,
+    chunked=LONG_GROUPS,
+    amplifies=True,
+    section=Section.GROUPS,
+    does="One group, or many from 8 on; `require_stable` (KIP-447).",
+)

@@ -1,9 +1,10 @@
-"""OffsetForLeaderEpoch, versions 2 to 4: consumers ask after a change of leader, of which there are none here."""
+"""OffsetForLeaderEpoch (key 23), versions 2 to 4. Consumers ask after a change of leader; leaders never change here."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import TOPICS
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
@@ -17,4 +18,12 @@ def handle(node: Node, request: OffsetForLeaderEpochRequest, ticket: Ticket, now
     node.execute_topics(node.topics.offsets_for_leader_epoch(request, ticket, now_ms))
 
 
-API = Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 2, 4, handle, max_elements=12_000)
+API = Api(
+    ApiKey.OFFSET_FOR_LEADER_EPOCH,
+    2,
+    4,
+    handle,
+    max_elements=12_000,
+    chunked=TOPICS,
+    does="There is one epoch, 0.",
+)

@@ -1,14 +1,15 @@
-"""Produce: versions 3 to 11 are served, and 0 is advertised.
+"""Produce (key 0): versions 3 to 11 are served, and 0 to 11 are advertised.
 
-librdkafka before 2.12 takes compression to be impossible where version 0 is not offered, so ApiVersions says 0 to 11
-although nobody may use 0 to 2 (wire spec, 5.3). zstd is for clients of version 7 on. Version 3 does not know
-KAFKA_STORAGE_ERROR: there it becomes NOT_LEADER_OR_FOLLOWER, which makes a client look again as well.
+librdkafka before 2.12 takes compression to be impossible if version 0 is not advertised; versions 0 to 2 are not served
+all the same. zstd is for clients of version 7 on. Clients of version 3 do not know KAFKA_STORAGE_ERROR and get
+NOT_LEADER_OR_FOLLOWER, on which they refresh their metadata as well.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.server.api.chunked_responses import Array
 from coordinator.server.api.handler import Api
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -23,7 +24,8 @@ _STORAGE_ERROR_SINCE = 4
 
 
 def handle(node: Node, request: ProduceRequest, ticket: Ticket, now_ms: int) -> None:
-    node.execute_topics(node.topics.produce(request, ticket, now_ms, zstd_allowed=ticket.version >= _ZSTD_SINCE))
+    effects = node.topics.produce(request, ticket, now_ms, zstd_allowed=ticket.version >= _ZSTD_SINCE)
+    node.execute_topics(effects, ticket)
 
 
 def shape(response: ProduceResponse, version: int) -> ProduceResponse:
@@ -35,4 +37,23 @@ def shape(response: ProduceResponse, version: int) -> ProduceResponse:
     return response
 
 
-API = Api(ApiKey.PRODUCE, 3, 11, handle, shape, advertised_min=0, max_elements=12_000)
+API = Api(
+    ApiKey.PRODUCE,
+    3,
+    11,
+    handle,
+    shape,
+    advertised_min=0,
+    max_elements=12_000,
+    is_pipelined=True,
+    waits_for_log=True,
+    is_sampled=True,
+    has_own_size_limit=True,
+    chunked=((0, Array("responses", tail_bytes=4, of=Array("partition_responses"))),),
+    does=(
+        "Idempotent producers, all codecs; `acks` 0, 1 and -1. ApiVersions says 0 to 11, because "
+        "librdkafka before 2.12 takes compression to be impossible without version 0; 0 to 2 are "
+        "not served."
+    ),
+    refuses=("Transactional batches: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): INVALID_RECORD."),
+)

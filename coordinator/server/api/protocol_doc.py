@@ -1,10 +1,10 @@
-"""docs/protocol.md: which of Kafka's requests are served, written from the table of handlers.
+"""Writer of docs/protocol.md: the requests of Kafka that are served, from the table of handlers.
 
-Versions come from `HANDLERS`, so the page cannot promise what is not served; what Kafka serves is written down here,
-as Kafka 4.4.0's own definitions say it (the requests with the listener "broker"). What is done and what is refused
-is one sentence for each row of the table: a row without one, or a sentence without its row, fails a test.
+Versions come from `HANDLERS`, so the page cannot list a version that is not served. The versions of Kafka are written
+here, from the definitions of Kafka 4.4.0 (requests with the listener "broker"). Each row of the table brings its
+sentences on what is done and what is refused.
 
-Write it with `make generate`.
+`make generate` runs it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Final
 
+from coordinator.server.api.handler import Section
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
 
@@ -99,96 +100,7 @@ KAFKA: Final[dict[int, tuple[str, int, int]]] = {
     94: ("UnregisterController", 0, 0),
 }
 
-# What is done, and what is refused and how. Empty: everything in these versions, nothing worth a word.
-GROUPS: Final[dict[ApiKey, tuple[str, str]]] = {
-    ApiKey.FIND_COORDINATOR: (
-        "The node of a group, of many groups from 4 on.",
-        "Transactional ids: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up at once. Share "
-        "groups: INVALID_REQUEST. Both with a text that says why.",
-    ),
-    ApiKey.JOIN_GROUP: (
-        "Dynamic and static members (KIP-345), the member id first (KIP-394, from 4), `skip_assignment` (KIP-814, "
-        "from 9), any protocol type.",
-        "Beyond `group.max.size`: GROUP_MAX_SIZE_REACHED. Beyond `max.groups`: COORDINATOR_NOT_AVAILABLE.",
-    ),
-    ApiKey.SYNC_GROUP: ("The assignment is handed out when it is on disk.", ""),
-    ApiKey.HEARTBEAT: ("", ""),
-    ApiKey.LEAVE_GROUP: ("Several members at once from 3 on, static ones by instance id.", ""),
-    ApiKey.OFFSET_COMMIT: (
-        "With a group, and without one (generation -1).",
-        "A topic that does not exist here, unless `offsets.commit.topic.check=false`: UNKNOWN_TOPIC_OR_PARTITION. "
-        "Metadata beyond `offset.metadata.max.bytes`: OFFSET_METADATA_TOO_LARGE.",
-    ),
-    ApiKey.OFFSET_FETCH: ("One group, or many from 8 on; `require_stable` (KIP-447).", ""),
-    ApiKey.OFFSET_DELETE: ("", "Topics that a member subscribes to: GROUP_SUBSCRIBED_TO_TOPIC."),
-    ApiKey.DESCRIBE_GROUPS: ("Classic groups.", ""),
-    ApiKey.LIST_GROUPS: ("Filters by state (from 4) and by type (from 5); every group is `classic`.", ""),
-    ApiKey.DELETE_GROUPS: ("", "Groups with members: NON_EMPTY_GROUP."),
-}
-TOPICS: Final[dict[ApiKey, tuple[str, str]]] = {
-    ApiKey.PRODUCE: (
-        "Idempotent producers, all codecs; `acks` 0, 1 and -1. ApiVersions says 0 to 11, because librdkafka before "
-        "2.12 takes compression to be impossible without version 0; nobody may use 0 to 2.",
-        "Transactional batches: INVALID_TXN_STATE. Record formats before 2 (that of Kafka 0.11): INVALID_RECORD.",
-    ),
-    ApiKey.FETCH: (
-        "Long polls; topics by id from 13 on; `__consumer_offsets` can be read as well. "
-        "`read_committed` and `read_uncommitted` are the same, as there are no transactions.",
-        "Fetch sessions: none is made, so each request names all partitions; an id of one gets "
-        "FETCH_SESSION_ID_NOT_FOUND.",
-    ),
-    ApiKey.LIST_OFFSETS: ("Earliest, latest, by timestamp, the largest timestamp (from 7).", ""),
-    ApiKey.METADATA: ("May create topics (`auto.create.topics.enable`).", ""),
-    ApiKey.INIT_PRODUCER_ID: (
-        "Ids for idempotent producers.",
-        "A transactional id: TRANSACTIONAL_ID_AUTHORIZATION_FAILED, on which every client gives up at once.",
-    ),
-    ApiKey.OFFSET_FOR_LEADER_EPOCH: ("There is one epoch, 0.", ""),
-    ApiKey.CREATE_TOPICS: (
-        "Settings of a topic are kept and shown; those with a meaning here have it. Manual assignments to any node.",
-        "Replication factors other than 1 and -1: INVALID_REPLICATION_FACTOR. Assignments to more than one broker: "
-        "INVALID_REPLICA_ASSIGNMENT. Beyond `max.topics` and `max.partitions`: POLICY_VIOLATION.",
-    ),
-    ApiKey.CREATE_PARTITIONS: (
-        "Manual assignments to any node.",
-        "Fewer than there are: INVALID_PARTITIONS. Assignments to more than one broker: INVALID_REPLICA_ASSIGNMENT.",
-    ),
-    ApiKey.DELETE_TOPICS: ("Names, from 6 on ids as well; committed offsets go with their topic.", ""),
-    ApiKey.DELETE_RECORDS: ("", "Of a topic with `cleanup.policy=compact` alone: POLICY_VIOLATION."),
-    ApiKey.DESCRIBE_CONFIGS: ("Of topics, of this node, and the levels of its loggers.", ""),
-    ApiKey.ALTER_CONFIGS: (
-        "Of topics: settings that are not named go back to the server's value. Of nodes.",
-        "As IncrementalAlterConfigs. What cannot be changed stays, named or not.",
-    ),
-    ApiKey.INCREMENTAL_ALTER_CONFIGS: (
-        "Of topics, of nodes ([which](operations.md#settings-that-change-while-a-node-runs)), and levels of loggers.",
-        "Of a node, what is read at start only: INVALID_REQUEST. What has no effect here, and another value of what is "
-        "fixed at the creation of a topic: INVALID_CONFIG.",
-    ),
-    ApiKey.DESCRIBE_CLUSTER: ("", ""),
-    ApiKey.DESCRIBE_LOG_DIRS: (
-        "The one log directory of this node, the space of its file system, and the sizes of the logs of this node.",
-        "",
-    ),
-    ApiKey.ELECT_LEADERS: (
-        "Nothing is ever elected: ELECTION_NOT_NEEDED for each partition that is named.",
-        "A partition whose log cannot be used: PREFERRED_LEADER_NOT_AVAILABLE, ELIGIBLE_LEADERS_NOT_AVAILABLE.",
-    ),
-    ApiKey.LIST_CONFIG_RESOURCES: (
-        "Topics, nodes, and the loggers of nodes. There are no settings of groups and none of client metrics.",
-        "A type that is not known: UNSUPPORTED_VERSION.",
-    ),
-    ApiKey.DESCRIBE_TOPIC_PARTITIONS: ("At most 2,000 partitions in a page.", ""),
-}
-OTHERS: Final[dict[ApiKey, tuple[str, str]]] = {
-    ApiKey.API_VERSIONS: (
-        "Written from the same table as this page.",
-        "A version that is not known: UNSUPPORTED_VERSION in the form of version 0, with the range (KIP-511).",
-    ),
-    ApiKey.FOLLOW_CATALOGUE: ("Ours, between the nodes of a cluster; never told to clients.", ""),
-}
-
-# Why the rest is not served: key by key, so that each of Kafka's has a reason.
+# Why other requests are not served: key by key, so that each of Kafka's has a reason.
 NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("transactions", (24, 25, 26, 27, 28, 61, 65, 66)),
     ("the group protocol of KIP-848", (68, 69)),
@@ -209,7 +121,7 @@ WITHOUT_ARRAYS: Final = frozenset(
 
 
 def text() -> str:
-    """The whole page."""
+    """Return the whole page."""
     return "\n".join(
         [
             "# Protocol coverage",
@@ -224,7 +136,7 @@ def text() -> str:
             "",
             "## Groups",
             "",
-            *_served(GROUPS),
+            *_served(Section.GROUPS),
             "",
             "OffsetCommit 10 and OffsetFetch 10 name topics by id, DeleteGroups 3 has texts for errors; they are not",
             "served. Requests on a group are refused while its partition is being read at start",
@@ -233,14 +145,14 @@ def text() -> str:
             "",
             "## Embedded topics",
             "",
-            *_served(TOPICS),
+            *_served(Section.TOPICS),
             "",
             "On a node that is not the leader of a partition: NOT_LEADER_OR_FOLLOWER; on one that is not the",
             "controller, changes of topics: NOT_CONTROLLER ([cluster.md](cluster.md)).",
             "",
             "## Beside these",
             "",
-            *_served(OTHERS),
+            *_served(Section.OTHERS),
             "",
             "## What is not served",
             "",
@@ -285,18 +197,20 @@ def _limits() -> Iterator[tuple[str, str]]:
         yield f"{limit:,}", ", ".join(names)
 
 
-def _served(notes: dict[ApiKey, tuple[str, str]]) -> Iterator[str]:
+def _served(section: Section) -> Iterator[str]:
     yield from _table(
         ("key", "request", "versions", "Kafka", "what is done", "what is refused"),
         (
             (
-                str(int(key)),
+                str(key),
                 KAFKA[key][0] if key in KAFKA else "FollowCatalogue",
-                _versions(HANDLERS[key].min_version, HANDLERS[key].max_version),
+                _versions(api.min_version, api.max_version),
                 _versions(*KAFKA[key][1:]) if key in KAFKA else "none",
-                *notes[key],
+                api.does,
+                api.refuses,
             )
-            for key in sorted(notes)
+            for key, api in sorted(HANDLERS.items())
+            if api.section is section
         ),
     )
 

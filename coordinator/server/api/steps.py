@@ -1,4 +1,4 @@
-"""Answers that may take long to put together: a step at a time, with other requests between two steps."""
+"""Answers that take long to compute: in steps, with other requests between two steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def answer_in_steps(node: Node, ticket: Ticket, response: Any, steps: Iterator[None]) -> None:
-    """Answer with `response` once `steps` has filled it in: at once, if it is done with its first step."""
+    """Answer with `response` when `steps` has filled it in; at once, if the first step completes it."""
     for _ in steps:
         node.take_turns(ticket, _answer(node, ticket, response, steps))
         return

@@ -1,7 +1,7 @@
-"""SyncGroup (key 14); see `coordinator.core.group.sync`.
+"""SyncGroup (key 14), handled by `coordinator.core.group.sync`.
 
-From 5 on the client says which protocol it believes in, and must. Clients of versions 0 to 2 do not know
-COORDINATOR_LOAD_IN_PROGRESS here: they are told to rejoin, and JoinGroup then tells them to wait (spec 0.5).
+From 5 on the request must name the protocol that the client uses. Clients of versions 0 to 2 do not know
+COORDINATOR_LOAD_IN_PROGRESS: they get REBALANCE_IN_PROGRESS, and the JoinGroup that follows tells them to wait.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.group.responses import sync_error
-from coordinator.server.api.handler import Api
+from coordinator.server.api.handler import Api, Section, handle_in_core
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 
@@ -26,7 +26,7 @@ def handle(node: Node, request: SyncGroupRequest, ticket: Ticket, now_ms: int) -
     if ticket.version >= FIRST_WITH_PROTOCOL and (request.protocol_type is None or request.protocol_name is None):
         node.reply(ticket, sync_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
         return
-    node.execute(node.core.handle(request, ticket, now_ms))
+    handle_in_core(node, request, ticket, now_ms)
 
 
 def shape(response: SyncGroupResponse, version: int) -> SyncGroupResponse:
@@ -35,4 +35,14 @@ def shape(response: SyncGroupResponse, version: int) -> SyncGroupResponse:
     return response
 
 
-API = Api(ApiKey.SYNC_GROUP, 0, 5, handle, shape, max_elements=20_000)
+API = Api(
+    ApiKey.SYNC_GROUP,
+    0,
+    5,
+    handle,
+    shape,
+    max_elements=20_000,
+    waits_for_log=True,
+    section=Section.GROUPS,
+    does="The assignment is handed out when it is on disk.",
+)

@@ -1,16 +1,15 @@
-"""The table of APIs: what is served is what has a row here, and ApiVersions answers from it."""
+"""The table of APIs: an API is served if it has a row here, and ApiVersions answers from it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from coordinator.server.api import (
     alter_configs,
-    api_versions,
     create_partitions,
     create_topics,
-    delete_groups,
     delete_records,
     delete_topics,
     describe_cluster,
@@ -22,63 +21,91 @@ from coordinator.server.api import (
     fetch,
     find_coordinator,
     follow_catalogue,
-    heartbeat,
     incremental_alter_configs,
     init_producer_id,
     join_group,
     leave_group,
     list_config_resources,
-    list_groups,
     list_offsets,
     metadata,
     offset_commit,
-    offset_delete,
     offset_fetch,
     offset_for_leader_epoch,
     produce,
     sync_group,
 )
+from coordinator.server.api.api_versions import api_versions
+from coordinator.server.api.chunked_responses import TOPICS, Array
+from coordinator.server.api.handler import Api, Section
+from protocol.api_keys import ApiKey
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from coordinator.server.api.handler import Api
-
-HANDLERS: Final[Mapping[int, Api]] = MappingProxyType(
-    {
-        int(module.API.key): module.API
-        for module in (
-            produce,
-            fetch,
-            list_offsets,
-            metadata,
-            offset_commit,
-            offset_fetch,
-            find_coordinator,
-            join_group,
-            heartbeat,
-            leave_group,
-            sync_group,
-            describe_groups,
-            list_groups,
-            api_versions,
-            create_topics,
-            delete_topics,
-            delete_records,
-            init_producer_id,
-            offset_for_leader_epoch,
-            describe_configs,
-            alter_configs,
-            describe_log_dirs,
-            create_partitions,
-            delete_groups,
-            elect_leaders,
-            incremental_alter_configs,
-            offset_delete,
-            describe_cluster,
-            list_config_resources,
-            describe_topic_partitions,
-            follow_catalogue,
-        )
-    }
-)
+_ROWS: Final[dict[int, Api]] = {
+    int(row.key): row
+    for row in (
+        produce.API,
+        fetch.API,
+        list_offsets.API,
+        metadata.API,
+        offset_commit.API,
+        offset_fetch.API,
+        find_coordinator.API,
+        join_group.API,
+        leave_group.API,
+        sync_group.API,
+        describe_groups.API,
+        create_topics.API,
+        delete_topics.API,
+        delete_records.API,
+        init_producer_id.API,
+        offset_for_leader_epoch.API,
+        describe_configs.API,
+        alter_configs.API,
+        describe_log_dirs.API,
+        create_partitions.API,
+        elect_leaders.API,
+        incremental_alter_configs.API,
+        describe_cluster.API,
+        list_config_resources.API,
+        describe_topic_partitions.API,
+        follow_catalogue.API,
+        Api(
+            ApiKey.HEARTBEAT,
+            0,
+            4,
+            is_pipelined=True,
+            is_sampled=True,
+            section=Section.GROUPS,
+        ),
+        Api(
+            ApiKey.LIST_GROUPS,
+            0,
+            5,
+            max_elements=1_000,
+            chunked=((0, Array("groups", is_owned=True)),),
+            amplifies=True,
+            section=Section.GROUPS,
+            does="Filters by state (from 4) and by type (from 5); every group is `classic`.",
+        ),
+        Api(
+            ApiKey.DELETE_GROUPS,
+            0,
+            2,
+            max_elements=20_000,
+            chunked=((0, Array("results")),),
+            amplifies=True,
+            section=Section.GROUPS,
+            refuses="Groups with members: NON_EMPTY_GROUP.",
+        ),
+        Api(
+            ApiKey.OFFSET_DELETE,
+            0,
+            0,
+            max_elements=12_000,
+            chunked=TOPICS,
+            section=Section.GROUPS,
+            refuses="Topics that a member subscribes to: GROUP_SUBSCRIBED_TO_TOPIC.",
+        ),
+    )
+}
+_ROWS[int(ApiKey.API_VERSIONS)] = api_versions(_ROWS)
+HANDLERS: Final[Mapping[int, Api]] = MappingProxyType(_ROWS)

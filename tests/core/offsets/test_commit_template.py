@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from coordinator.config.config import Config
 from coordinator.core.offsets.commit_template import RepeatedCommit
-from coordinator.server.commit_frame import layout_of
+from coordinator.server.frame_templates import layout_of
 from protocol import codec
 from protocol.error_codes import ErrorCode
 from protocol.headers import encode_request_header

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.server.api.chunked_responses import LONG, PER_PIECE, in_pieces
+from coordinator.server.api.chunked_responses import PER_PIECE, in_pieces
 from coordinator.server.api.table import HANDLERS
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -36,6 +36,7 @@ from protocol.messages.offset_fetch import (
 )
 from tests.support.largest_requests import Shape, largest
 
+LONG = {ApiKey(key): api.chunked[-1][1] for key, api in HANDLERS.items() if api.chunked}  # in the newest version
 MANY = PER_PIECE * 3 + 17
 
 
@@ -149,7 +150,7 @@ CUT_AT_THEIR_ARRAYS = [
 
 def parts_of(key: ApiKey, version: int, response: Any) -> list[bytes] | None:
     pieces = in_pieces(
-        int(key),
+        HANDLERS[int(key)].array_of(version),
         version,
         response,
         codec.response_encoder(int(key), version),

@@ -1,4 +1,4 @@
-"""Long requests in steps: the same answer as at once, a bounded part of it in each step, and others run in between."""
+"""Long requests in steps: the answer is that of one step, each step is bounded, and others run in between."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def many() -> Cluster:
     return cluster
 
 
-NAMES = [*(f"group-{number}" for number in range(GROUPS)), "big", "live", "nobody"]
+NAMES = [*(f"group-{number}" for number in range(GROUPS)), "big", "live", "unknown"]
 REQUESTS: dict[str, tuple[str, Any, int]] = {
     "list": ("list", ListGroupsRequest(), 5),
     "list some": ("list", ListGroupsRequest(states_filter=["stable"]), 4),
@@ -88,7 +88,7 @@ def test_a_short_request_is_answered_while_a_long_one_takes_its_steps(many: Clus
 
 
 @pytest.mark.usefixtures("small_steps")
-def test_groups_that_end_and_begin_during_a_listing_do_no_harm(many: Cluster) -> None:
+def test_groups_may_end_and_begin_during_a_listing(many: Cluster) -> None:
     many.holds_work = True
     call = many.send(*REQUESTS["list"])
     many.step()
@@ -134,7 +134,7 @@ def test_deleting_very_many_groups_takes_steps_and_one_answer(many: Cluster) -> 
     assert steps > GROUPS // 5
     errors = {result.group_id: ErrorCode(result.error_code) for result in call.answer.results}
     assert errors.pop("live") is ErrorCode.NON_EMPTY_GROUP
-    assert errors.pop("nobody") is ErrorCode.GROUP_ID_NOT_FOUND
+    assert errors.pop("unknown") is ErrorCode.GROUP_ID_NOT_FOUND
     assert set(errors.values()) == {ErrorCode.NONE}
     assert list(many.core.groups) == ["live"]
     many.crash_and_recover()
@@ -166,7 +166,7 @@ def test_a_partition_that_is_given_up_during_long_work_stops_it(many: Cluster) -
     assert not many.core.has_work
 
 
-def test_of_much_that_became_durable_some_is_applied_at_a_time(many: Cluster) -> None:
+def test_durable_records_are_applied_in_bounded_parts(many: Cluster) -> None:
     with many.log_held():
         calls = [many.commit(f"group-{number}", {("t", 1): 5}) for number in range(GROUPS)]
         for partition in range(2):

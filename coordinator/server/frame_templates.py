@@ -1,0 +1,163 @@
+"""Recognise, by its bytes, a request that repeats an earlier one of its connection, without decoding it.
+
+A Heartbeat is the same as the last one but for its correlation id. An OffsetCommit differs from an earlier one in the
+committed offsets as well. Where a frame has these is found without knowing its layout: the request is encoded twice,
+with offsets that differ in every bit. If encoding the request does not give the received bytes (a client may encode the
+same values in another way), it is not recognised. The rest of the frame must be equal byte for byte.
+
+The core decides whether a recognised request is answered as before (`HeartbeatTemplate`, `CommitTemplate`). Reasons:
+docs/decisions/0006-heartbeats-by-their-bytes.md and 0012-commits-by-their-bytes.md.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.offsets.commit import OFFSET_COMMIT, build_response
+from coordinator.core.offsets.commit_template import RepeatedCommit
+from protocol import codec
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from coordinator.core.coordinator import GroupCoordinator
+    from coordinator.core.group.heartbeat import HeartbeatTemplate
+    from coordinator.core.offsets.commit_template import CommitTemplate
+    from coordinator.server.dispatch import Route
+    from protocol.messages.heartbeat import HeartbeatRequest
+    from protocol.messages.offset_commit import OffsetCommitRequest
+
+MAX_KEPT_COMMIT_BYTES: Final = 16_384  # of a frame that is kept as a template
+MAX_UNUSED_COMMITS: Final = 8  # templates made in a row and never used: the commits of this client always differ
+_HEAD_BYTES: Final = 8  # API key, version, correlation id
+_OFFSET_BYTES: Final = 8
+
+# The correlation id is bytes 4 to 8 of a frame, and 8 to 12 of a read, which begins with the length. The numbers are
+# written out where they are used: a slice object as an index of bytes is a TypeError in a compiled module.
+
+
+class HeartbeatFrame:
+    """The frame of a heartbeat that succeeded. Its fields lie together, in the processor's cache."""
+
+    __slots__ = ("_body", "_head", "_read_head", "_size", "_tail", "_template", "read_size", "size")
+
+    def __init__(self, frame: bytes, template: HeartbeatTemplate, route: Route) -> None:
+        self.size = len(frame)
+        self.read_size = 4 + len(frame)
+        self._head = frame[:4]
+        self._tail = frame[8:]
+        self._read_head = len(frame).to_bytes(4, "big") + self._head
+        self._template = template
+        self._size = route.success_size
+        self._body = route.success_body
+
+    @classmethod
+    def of(cls, frame: bytes, request: HeartbeatRequest, route: Route, core: GroupCoordinator) -> HeartbeatFrame | None:
+        """Return the template of a heartbeat that was answered just now; None if it cannot be recognised."""
+        template = core.heartbeat_template(
+            request.group_id, request.member_id, request.group_instance_id, request.generation_id
+        )
+        return None if template is None or len(frame) > MAX_KEPT_COMMIT_BYTES else cls(frame, template, route)
+
+    def answer(self, frame: bytes, now_ms: int) -> bytes | None:
+        """Renew the session and return the answer to a frame of the same size; None if it must be decoded."""
+        if frame.endswith(self._tail) and frame.startswith(self._head) and self._template.renew(now_ms):
+            return self._size + frame[4:8] + self._body
+        return None
+
+    def answer_to_read(self, data: bytes, now_ms: int) -> bytes | None:
+        """Do as `answer` for a read of `read_size`: a frame behind its length."""
+        if data.endswith(self._tail) and data.startswith(self._read_head) and self._template.renew(now_ms):
+            return self._size + data[8:12] + self._body
+        return None
+
+
+class CommitFrame:
+    """The frame of a commit that succeeded, with its template in the core and the body of its answer."""
+
+    __slots__ = ("_answer", "_fixed", "_head", "_template", "_unpack", "size")
+
+    def __init__(self, frame: bytes, layout: struct.Struct, template: CommitTemplate, answer: bytes) -> None:
+        self.size = layout.size
+        self._head = frame[:4]
+        self._unpack = layout.unpack
+        self._fixed = layout.unpack(frame)[::2]
+        self._template = template
+        self._answer = answer
+
+    @classmethod
+    def of(
+        cls, frame: bytes, body: int, request: OffsetCommitRequest, route: Route, core: GroupCoordinator
+    ) -> CommitFrame | None:
+        """Return the template of a commit that was accepted just now; None if it cannot be recognised.
+
+        `body` is the position behind the header.
+        """
+        template = core.commit_template(request)
+        layout = layout_of(frame, body, request, route.version) if template is not None else None
+        if template is None or layout is None:
+            return None
+        response = build_response(OFFSET_COMMIT, template.outcomes(int(ErrorCode.NONE)))
+        return cls(frame, layout, template, route.encode(response))
+
+    def again(self, frame: bytes) -> RepeatedCommit | None:
+        """Return the request in a frame of the same size; None if it differs, or its answer might differ."""
+        if not frame.startswith(self._head):
+            return None
+        values = self._unpack(frame)
+        if values[::2] != self._fixed or not self._template.holds():
+            return None
+        return RepeatedCommit(self._template, values[1::2], self._answer)
+
+
+class RecentCommits:
+    """Decides which commits of a connection become templates: the second of a size, unless templates stay unused."""
+
+    __slots__ = ("_size", "_unused")
+
+    def __init__(self) -> None:
+        self._size = 0  # bytes of the last commit that was decoded
+        self._unused = 0  # templates made since one was used
+
+    def used(self) -> None:
+        """Count that a commit was recognised."""
+        self._unused = 0
+
+    def is_worth_a_template(self, size: int) -> bool:
+        """Count a decoded commit of `size` bytes. Return True if a template should be made of it."""
+        if size != self._size:
+            self._size = size
+            return False
+        if size > MAX_KEPT_COMMIT_BYTES or self._unused >= MAX_UNUSED_COMMITS:
+            return False
+        self._unused += 1
+        return True
+
+
+def layout_of(frame: bytes, body: int, request: OffsetCommitRequest, version: int) -> struct.Struct | None:
+    """Return the layout of a frame: bytes, offset, bytes, offset, ..., bytes. None if it cannot be determined."""
+    partitions = [partition for topic in request.topics for partition in topic.partitions]
+    offsets = [partition.committed_offset for partition in partitions]
+    if codec.encode_request(request, version) != frame[body:]:
+        return None
+    try:
+        for partition in partitions:
+            partition.committed_offset = 0
+        zeros = codec.encode_request(request, version)
+        for partition in partitions:
+            partition.committed_offset = -1
+        ones = codec.encode_request(request, version)
+    finally:
+        for partition, offset in zip(partitions, offsets, strict=True):
+            partition.committed_offset = offset
+    form = [">8x"]
+    end = _HEAD_BYTES
+    position = 0
+    for _ in partitions:
+        while zeros[position] == ones[position]:
+            position += 1
+        form.append(f"{body + position - end}sq")
+        position += _OFFSET_BYTES
+        end = body + position
+    form.append(f"{len(frame) - end}s")
+    return struct.Struct("".join(form))
