@@ -14,7 +14,7 @@ from coordinator.history.rebalances import changes
 from coordinator.history.resets import last_reset
 from coordinator.history.source import HistorySource
 from coordinator.history.tables import GroupHistory, load_group
-from tests.compaction.logs import DAY_MS, OFFSETS, START_MS, Empty, Gap, LogWriter, Segment, cleaned, seeded
+from tests.compaction.logs import DAY_MS, OFFSETS, START_MS, Empty, Gap, LogWriter, Segment, compacted, seeded
 from tests.history.stories import Story
 from tests.history.worlds import GROUPS, data_dir, effects, replay, until, write_segments
 
@@ -23,7 +23,7 @@ COLUMNS = ("log_offset", "timestamp_ms", "offset", "is_tombstone", "committed_ms
 
 def compacted(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
     """Clean all closed segments, as one round of compaction does."""
-    made, _ = cleaned(
+    made, _ = compacted(
         compact_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
     )
     return [*made, segments[-1]]

@@ -25,13 +25,13 @@ class Call:
 
     @property
     def error(self) -> ErrorCode:
-        """Of an answer that has one at the top."""
+        """Return the error at the top of an answer."""
         assert self.answer is not None, f"{self.api} v{self.version} has no answer yet"
         return ErrorCode(self.answer.error_code)
 
     @property
     def errors(self) -> dict[tuple[str, int], ErrorCode]:
-        """Of an answer that has one for each partition."""
+        """Return the errors of an answer, one for each partition."""
         return {
             (topic.name, partition.partition_index): ErrorCode(partition.error_code)
             for topic in self.answer.topics

@@ -124,7 +124,7 @@ class Daemon:
         return self
 
     def kill(self) -> None:
-        """SIGKILL: nothing is flushed, nobody is told."""
+        """Send SIGKILL: nothing is flushed, and no client is answered."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

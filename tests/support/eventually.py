@@ -29,7 +29,7 @@ def eventually(condition: Callable[[], T | None], what: str, *, within_s: float 
 
 
 async def eventually_async(condition: Callable[[], T | None], what: str, *, within_s: float = 20.0) -> T:
-    """The same on an event loop, which goes on meanwhile."""
+    """Wait as `eventually` does, on an event loop that goes on meanwhile."""
     deadline = time.monotonic() + within_s
     while True:
         value = condition()

@@ -29,7 +29,7 @@ ATTEMPTS = 5
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on at this moment."""
+    """Return ports on which no process listens at this moment."""
     chance = random.SystemRandom()
     found: list[int] = []
     with contextlib.ExitStack() as held:
@@ -146,7 +146,7 @@ class Nodes:
         raise AssertionError("no node answers")
 
     def partitions(self, number: int, topic: str) -> int | None:
-        """How many partitions a topic has as this node knows it; None if it does not know it, or is not there."""
+        """Return the number of partitions of a topic on this node; None if the topic or the node is unknown."""
         request = MetadataRequest(topics=[MetadataRequestTopic(name=topic)], allow_auto_topic_creation=False)
         try:
             answer = call(self[number].port, request, 9)

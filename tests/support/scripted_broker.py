@@ -91,7 +91,7 @@ class ScriptedBroker:
         return self.script[type(request)](request, version)
 
     def _offered(self) -> list[tuple[ApiKey, tuple[int, int]]]:
-        """What the script covers, in all versions declared, unless told otherwise."""
+        """Return the ranges of the APIs in the script: all declared versions, unless the test says otherwise."""
         offered = {}
         for request in self.script:
             key = message_spec(request).api_key
