@@ -21,8 +21,8 @@ from tests.history.worlds import GROUPS, data_dir, effects, replay, until, write
 COLUMNS = ("log_offset", "timestamp_ms", "offset", "is_tombstone", "committed_ms", "counts_from", "counts_ms", "key")
 
 
-def compacted(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
-    """Clean all closed segments, as one round of compaction does."""
+def compact_closed(segments: list[Segment], now_ms: int, retention_ms: int = DAY_MS) -> list[Segment]:
+    """Compact all closed segments, as one round of compaction does."""
     made, _ = compacted(
         compact_partition, segments[:-1], segments[-1].base_offset, now_ms, delete_retention_ms=retention_ms
     )
@@ -52,7 +52,7 @@ def test_answers_do_not_change_if_each_compaction_follows_an_extraction(tmp_path
             write_segments(directory, writer.segments)
         extract(source)
         before += sum(segment.size_bytes for segment in log.segments)
-        log.segments = compacted(log.segments, log.now_ms, retention_ms=0)
+        log.segments = compact_closed(log.segments, log.now_ms, retention_ms=0)
         after += sum(segment.size_bytes for segment in log.segments)
         write_segments(log_dir, log.segments)
         for group in GROUPS:
@@ -69,7 +69,7 @@ def test_answers_do_not_change_if_each_compaction_follows_an_extraction(tmp_path
 def test_log_compacted_first_gives_no_wrong_answer_and_its_gaps_are_known(tmp_path: Path, seed: int) -> None:
     log = LogWriter().write([*seeded(seed, 120, OFFSETS)]).roll()
     found = effects(log.segments)
-    log.segments = compacted(log.segments, log.now_ms)
+    log.segments = compact_closed(log.segments, log.now_ms)
     end = log.segments[-1].base_offset
     log.write([op for op in seeded(seed + 50, 20, OFFSETS) if not isinstance(op, Gap | Empty)])
     found += [effect for effect in effects(log.segments) if effect.from_offset >= end]
@@ -107,7 +107,7 @@ def test_commits_of_members_do_not_become_a_reset_by_compaction(tmp_path: Path, 
     source = data_dir(tmp_path, segments)
     past = load_group(source, "g")
     assert last_reset(past.commits, past.records) is None
-    write_segments(tmp_path / "__consumer_offsets-0", compacted(segments, story.now_ms))
+    write_segments(tmp_path / "__consumer_offsets-0", compact_closed(segments, story.now_ms))
     if knows_cleaner:
         (tmp_path / "cleaner-offset-checkpoint").write_text(f"0\n1\n__consumer_offsets 0 {segments[-1].base_offset}\n")
     past = load_group(source, "g")
@@ -122,7 +122,7 @@ def test_commits_of_members_do_not_become_a_reset_by_compaction(tmp_path: Path, 
 def test_commits_of_a_compacted_log_without_a_group_record_are_no_reset(tmp_path: Path) -> None:
     """The gap ends right before the commit, so only the missing group record would show its members."""
     segments = Story().members("a").commit(u=5).members("a", "b").segments()
-    source = data_dir(tmp_path, compacted(segments, START_MS))
+    source = data_dir(tmp_path, compact_closed(segments, START_MS))
     past = load_group(source, "g")
     assert (past.compacted_to, past.commits.log_offset.tolist()) == (1, [1])
     assert last_reset(past.commits, past.records) is not None, "taken for a reset, if nothing were known of gaps"
@@ -131,7 +131,7 @@ def test_commits_of_a_compacted_log_without_a_group_record_are_no_reset(tmp_path
 
 def test_reset_in_the_compacted_part_is_not_undone(tmp_path: Path) -> None:
     story = Story().members("a").commit(t=5, t_1=6).empty().commit(t=0)
-    source = data_dir(tmp_path, compacted(story.segments(), story.now_ms))
+    source = data_dir(tmp_path, compact_closed(story.segments(), story.now_ms))
     past = load_group(source, "g")
     records = [*Story().members("a").past(tmp_path / "other")[1], *past.records]
     unaware = last_reset(past.commits, records)
@@ -148,7 +148,7 @@ def test_a_reset_after_the_compacted_part_is_found(tmp_path: Path) -> None:
     closed = len(story.closed)
     story.commit(t=1)
     segments = story.segments()
-    made = compacted([*segments[:closed], Segment(segments[closed].base_offset)], story.now_ms)
+    made = compact_closed([*segments[:closed], Segment(segments[closed].base_offset)], story.now_ms)
     source = data_dir(tmp_path, [*made[:-1], *segments[closed:]])
     past = load_group(source, "g")
     reset = last_reset(past.commits, past.records, past.compacted_to)
