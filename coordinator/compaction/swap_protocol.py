@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from coordinator.core.offsets.replay import Replay
     from coordinator.storage.log.log import Log
 
-LOG: Final = logging.getLogger("coordinator.compaction.swap_protocol")
+LOG: Final = logging.getLogger("coordinator.compaction.handover")
 
 OnWriter = Callable[[Callable[[], Any]], Any]
 """Runs a function on the thread that writes the logs, and returns its result or raises its error."""
