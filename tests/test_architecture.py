@@ -67,9 +67,6 @@ MUTUAL = {
     ("coordinator.core", "coordinator.core.offsets"): "the core's files use the store, which uses `core.context`",
 }
 
-# Public class names that stand in more than one module.
-SAME_NAME: dict[str, str] = {}
-
 # Names of Kafka's files and topics, each with the one file that spells it.
 ON_DISK = {
     "__consumer_offsets": "coordinator.core.topics.names",
@@ -177,7 +174,7 @@ def test_no_class_name_is_defined_twice() -> None:
             for node in ast.walk(parse(module)):
                 if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                     places[node.name].append(module)
-    assert {name: found for name, found in places.items() if len(found) > 1 and name not in SAME_NAME} == {}
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
 
 
 @pytest.mark.parametrize("name", ON_DISK)
