@@ -7,7 +7,6 @@ a dozen lines here compute which records stay. Then the rules one by one, on log
 from __future__ import annotations
 
 import struct
-from types import SimpleNamespace
 from typing import Any
 
 import cramjam
@@ -23,7 +22,9 @@ from coordinator.compaction.rules import (
     horizon_of,
 )
 from coordinator.compaction.validate import difference
+from coordinator.core.group.state import GroupState
 from coordinator.core.offsets.replay import Replay, groups_of
+from coordinator.core.shard import Shard
 from protocol.compression import Codec
 from protocol.record_batch import (
     BatchHeader,
@@ -180,7 +181,7 @@ def loaded(segments: list[Segment]) -> tuple[Any, ...]:
     was one, and the coordinator forgets it at its next look for expired groups.
     """
     replay = replay_of(segments)
-    shard: Any = SimpleNamespace(groups_by_state={}, in_flight=[], appended=0, partition=0)
+    shard = Shard(0, {}, dict.fromkeys(GroupState, 0))
     found, store = replay.settle()
     groups = groups_of(found, shard, 0)
     recorded = {
