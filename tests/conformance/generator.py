@@ -466,7 +466,8 @@ class Generator:
             (
                 (
                     "cleanup.policy",
-                    ("", " ", "delete", "compact", " delete , compact", "delete,delete", ",", "x", None),
+                    # No blank: Kafka keeps its text, and a later APPEND by any script then fails there alone.
+                    ("", "delete", "compact", " delete , compact", "delete,delete", ",", "x", None),
                 ),
                 ("retention.ms", ("-1", "604800000", " 604800000", "-2", "soon", "", None)),
                 ("no.such", ("1", "", None)),
