@@ -15,16 +15,36 @@ from typing import Any, Final, NamedTuple
 MAX_CLIENT_ID_CHARS: Final = 255  # of a client id; longer ones are cut, because members keep them
 
 
+class ClientSoftware(NamedTuple):
+    """The library of a client, as its ApiVersions names it (KIP-511): at most MAX_SOFTWARE_CHARS of each."""
+
+    name: str
+    version: str
+
+
+MAX_SOFTWARE_CHARS: Final = 64
+UNKNOWN_SOFTWARE: Final = ClientSoftware("", "")
+
+
 class Ticket:
     """The address of the answer to one request.
 
-    The core reads `client_id` (at most MAX_CLIENT_ID_CHARS long) and `client_host`, which become facts of a member. It
-    never touches `session`, the connection, which may be closed when the answer comes; the runtime drops a reply to a
-    closed connection. `version` is for the API layer, which shapes answers by it. A connection extends the ticket by
-    what it needs to send the answer (`coordinator.server.answers.Slot`).
+    The core reads `client_id` (at most MAX_CLIENT_ID_CHARS long), `client_host` and `client_software`, which become
+    facts of a member. It never touches `session`, the connection, which may be closed when the answer comes; the
+    runtime drops a reply to a closed connection. `version` is for the API layer, which shapes answers by it. A
+    connection extends the ticket by what it needs to send the answer (`coordinator.server.answers.Slot`).
     """
 
-    __slots__ = ("api_key", "client_host", "client_id", "correlation_id", "has_append", "session", "version")
+    __slots__ = (
+        "api_key",
+        "client_host",
+        "client_id",
+        "client_software",
+        "correlation_id",
+        "has_append",
+        "session",
+        "version",
+    )
 
     def __init__(
         self,
@@ -35,6 +55,7 @@ class Ticket:
         correlation_id: int = 0,
         client_id: str = "",
         client_host: str = "/127.0.0.1",
+        client_software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.session = session
         self.api_key = api_key
@@ -42,6 +63,7 @@ class Ticket:
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
+        self.client_software = client_software
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 
     def __repr__(self) -> str:

@@ -6,7 +6,7 @@ import struct
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.core.effects import Ticket
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Ticket
 from coordinator.server.api.chunked_responses import in_pieces
 from protocol import codec
 
@@ -31,6 +31,7 @@ class Slot(Ticket):
         correlation_id: int = 0,
         client_id: str = "",
         client_host: str = "",
+        client_software: ClientSoftware = UNKNOWN_SOFTWARE,
         route: Route | None = None,
     ) -> None:
         # One call and one allocation for each request: the attributes of Ticket are set here, too.
@@ -40,6 +41,7 @@ class Slot(Ticket):
         self.correlation_id = correlation_id
         self.client_id = client_id
         self.client_host = client_host
+        self.client_software = client_software
         self.has_append = False
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served
         self.received_s = 0.0  # seconds of `monotonic`, if the time to the answer is measured; else 0

@@ -22,7 +22,7 @@ from collections import deque
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from coordinator.core.effects import MAX_CLIENT_ID_CHARS
+from coordinator.core.effects import MAX_CLIENT_ID_CHARS, UNKNOWN_SOFTWARE
 from coordinator.server.answers import Slot, encode
 from coordinator.server.answers import frame as framed
 from coordinator.server.api.api_versions import unsupported_version
@@ -36,6 +36,7 @@ from protocol.headers import decode_request_header
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from coordinator.core.effects import ClientSoftware
     from coordinator.server.dispatch import Route
     from coordinator.server.runtime import Runtime
 
@@ -60,6 +61,7 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_client_id",
         "_client_raw",
+        "_client_software",
         "_closed_ms",
         "_commit",
         "_commits",
@@ -113,6 +115,7 @@ class Connection(asyncio.Protocol):
         self.descriptor = -1  # of its socket
         self._client_raw: bytes | None = None  # the client id as it is in a header, length included
         self._client_id = ""
+        self._client_software = UNKNOWN_SOFTWARE
         self._slots: deque[Slot] = deque()
         self._parked: Slot | None = None
         self._waiting: deque[bytes] = deque()
@@ -437,6 +440,7 @@ class Connection(asyncio.Protocol):
             _CORRELATION.unpack_from(frame, 4)[0],
             self._client_id,
             self._host,
+            self._client_software,
             route,
         )
         if len(frame) > LONG_FRAME:
@@ -504,6 +508,10 @@ class Connection(asyncio.Protocol):
             commits.used()
         elif commits.is_worth_a_template(len(frame)):
             self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
+
+    def identified(self, software: ClientSoftware) -> None:
+        """Remember the client's software for the requests to come."""
+        self._client_software = software
 
     # -- answers -------------------------------------------------------------------------------------------------
 

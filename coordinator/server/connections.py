@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.effects import ClientSoftware
 
 FILES_KEPT: Final = 128  # file descriptors that are kept for segments, indexes and topics to come
 
@@ -34,6 +35,9 @@ class Session(Protocol):
     @property
     def is_closed(self) -> bool:
         """True when nothing more is read, handled or answered."""
+
+    def identified(self, software: ClientSoftware) -> None:
+        """Remember the client's software for the requests to come."""
 
     def answer(self, ticket: Any, response: Any) -> None:
         """Encode and send the answer to one of its requests."""

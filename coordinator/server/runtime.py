@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from coordinator.core.clock import Clock
     from coordinator.core.cluster import Cluster, ClusterIdentity
     from coordinator.core.coordinator import GroupCoordinator
-    from coordinator.core.effects import Effects, Reply, Ticket
+    from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
     from coordinator.core.group.history import Rebalance
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
@@ -200,6 +200,10 @@ class Runtime:
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now."""
         ticket.session.answer(ticket, response)
+
+    def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
+        """Remember the software of the client for its later requests."""
+        ticket.session.identified(software)
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take the steps that answer a ticket between other events, until its connection is closed."""

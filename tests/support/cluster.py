@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from coordinator.config.config import Config
 from coordinator.core.cluster import Cluster as Nodes
 from coordinator.core.coordinator import GroupCoordinator
-from coordinator.core.effects import Effects, Producer, Ticket
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.group.group import Group
 from coordinator.core.group.history import Rebalance
 from coordinator.core.loading import LoadedState
@@ -116,6 +116,9 @@ class Cluster:
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         raise AssertionError("no group request closes a connection")
 
+    def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
+        raise AssertionError("no group request names the client's software")
+
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         for _ in steps:
             pass
@@ -137,12 +140,26 @@ class Cluster:
     # -- requests ------------------------------------------------------------------------------------------------
 
     def send(
-        self, api: str, request: Any, version: int, *, client_id: str = "client", host: str = "/127.0.0.1"
+        self,
+        api: str,
+        request: Any,
+        version: int,
+        *,
+        client_id: str = "client",
+        host: str = "/127.0.0.1",
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> Call:
         call = Call(api, version)
         self.calls.append(call)
         row = _ROWS[api]
-        ticket = Ticket(call, api_key=int(row.key), version=version, client_id=client_id, client_host=host)
+        ticket = Ticket(
+            call,
+            api_key=int(row.key),
+            version=version,
+            client_id=client_id,
+            client_host=host,
+            client_software=software,
+        )
         assert row.min_version <= version <= row.max_version
         data = codec.encode_request(request, version)
         request = codec.decode_request(int(row.key), version, data, 0)
@@ -199,6 +216,7 @@ class Cluster:
         version: int = NEWEST["join"],
         client_id: str = "client",
         reason: str | None = None,
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> Call:
         request = JoinGroupRequest(
             group_id=group_id,
@@ -210,7 +228,7 @@ class Cluster:
             protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in protocols],
             reason=reason,
         )
-        return self.send("join", request, version, client_id=client_id)
+        return self.send("join", request, version, client_id=client_id, software=software)
 
     def sync(
         self,
@@ -246,11 +264,12 @@ class Cluster:
         *,
         instance_id: str | None = None,
         version: int = NEWEST["heartbeat"],
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> Call:
         request = HeartbeatRequest(
             group_id=group_id, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
-        return self.send("heartbeat", request, version)
+        return self.send("heartbeat", request, version, software=software)
 
     def leave(self, group_id: str, *identities: str | tuple[str, str | None], version: int = NEWEST["leave"]) -> Call:
         pairs = [(identity, None) if isinstance(identity, str) else identity for identity in identities]

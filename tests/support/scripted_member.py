@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
 from protocol.error_codes import ErrorCode
 from tests.support.call import NEWEST, Call, Offsets
 
@@ -27,6 +28,7 @@ class Member:
         session_timeout: str | int = "10s",
         rebalance_timeout: str | int = "60s",
         version: int = NEWEST["join"],
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.cluster = cluster
         self.group_id = group_id
@@ -37,6 +39,7 @@ class Member:
         self.session_timeout = session_timeout
         self.rebalance_timeout = rebalance_timeout
         self.version = version
+        self.software = software
         self.member_id = ""
         self.last_join = Call("join", version)
         self.last_sync = Call("sync", 0)
@@ -62,6 +65,7 @@ class Member:
             rebalance_timeout=self.rebalance_timeout,
             version=self.version,
             client_id=self.client_id,
+            software=self.software,
         )
         return self.last_join
 
@@ -110,6 +114,7 @@ class Member:
             self.member_id,
             self.generation if generation is None else generation,
             instance_id=self.instance_id,
+            software=self.software,
         )
 
     def leave(self) -> Call:

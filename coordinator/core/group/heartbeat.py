@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.core.group.checks import HEARTBEAT_SUCCEEDS, check_heartbeat
 from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.rebalance import drop_member, maybe_rebalance
@@ -31,6 +32,8 @@ def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: 
     error = check_heartbeat(group, request.member_id, request.group_instance_id, request.generation_id)
     if error is ErrorCode.NONE or error is ErrorCode.REBALANCE_IN_PROGRESS:
         member = group.members[request.member_id]
+        if member.client_software is UNKNOWN_SOFTWARE:  # after a start, because the log does not know it
+            member.client_software = ticket.client_software
         restart_session(group, member, member.session_timeout_ms, context)
     context.reply(ticket, HeartbeatResponse(error_code=int(error)))
 

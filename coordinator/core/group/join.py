@@ -125,6 +125,7 @@ def _add_member(
         request.protocol_type,
         protocols,
         is_new=True,
+        client_software=ticket.client_software,
     )
     member.parked_join = ticket
     if group.state is PREPARING_REBALANCE and group.previous_state is EMPTY:

@@ -11,6 +11,8 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
+
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
 
@@ -43,6 +45,7 @@ class Member:
         "assignment",
         "client_host",
         "client_id",
+        "client_software",
         "group_instance_id",
         "is_gone",
         "is_new",
@@ -70,11 +73,13 @@ class Member:
         assignment: bytes = b"",
         *,
         is_new: bool = False,
+        client_software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> None:
         self.member_id = member_id
         self.group_instance_id = group_instance_id
         self.client_id = sys.intern(client_id)
         self.client_host = sys.intern(client_host)
+        self.client_software = client_software  # of its last JoinGroup; the log does not know it
         self.set_timeouts(rebalance_timeout_ms, session_timeout_ms)
         self.protocol_type = sys.intern(protocol_type)
         self.protocols = protocols

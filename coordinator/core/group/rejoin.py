@@ -1,7 +1,8 @@
 """The rejoin of a known member: its protocols and timeouts are updated, and its JoinGroup is parked.
 
-Its client id and host remain those of its first JoinGroup. Its session timer is not touched: it has no effect while the
-JoinGroup is parked and is restarted with the response. Source: Kafka's `ClassicGroup.updateMember`.
+Its client id and host remain those of its first JoinGroup; its software is that of the last one. Its session timer is
+not touched: it has no effect while the JoinGroup is parked and is restarted with the response. Source: Kafka's
+`ClassicGroup.updateMember`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ def update_member(
     """Update protocols and timeouts and park the ticket. An older parked ticket is answered."""
     group.set_protocols(member, protocols)
     member.set_timeouts(request.rebalance_timeout_ms, request.session_timeout_ms)
+    member.client_software = ticket.client_software
     replaced = group.park_join(member, ticket)
     if replaced is not None:
         # Its connection is usually closed, and the reply is dropped. Without it an open one is blocked, as in Kafka.

@@ -163,6 +163,7 @@ class ReplaceStaticMember(PendingAppend):
         group.set_protocols(restored, self.old.protocols)
         restored.rebalance_timeout_ms = self.old.rebalance_timeout_ms
         restored.session_timeout_ms = self.old.session_timeout_ms
+        restored.client_software = self.old.client_software
         restart_session(group, restored, restored.session_timeout_ms, context)
         self._refuse(group, client_error(error), context)
 

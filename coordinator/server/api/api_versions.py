@@ -8,8 +8,10 @@ that, since the body of such a request cannot be parsed.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.effects import MAX_SOFTWARE_CHARS, ClientSoftware
 from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -24,6 +26,12 @@ if TYPE_CHECKING:
 FIRST_VERSION_WITH_SOFTWARE: Final = 3
 # KIP-511: letters, digits, '-' and '.'; the first and the last are letters or digits.
 SOFTWARE_NAME: Final = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
+
+
+@lru_cache(256)
+def _shared(name: str, version: str) -> ClientSoftware:
+    """Return one object for equal software, because connections and members keep it."""
+    return ClientSoftware(name, version)
 
 
 def advertised(handlers: Mapping[int, Api]) -> list[ApiVersion]:
@@ -50,12 +58,12 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
 
     def handle(node: Node, request: ApiVersionsRequest, ticket: Ticket, now_ms: int) -> None:
         """Answer at once. A malformed software name gets INVALID_REQUEST and no keys; the connection stays open."""
-        if ticket.version >= FIRST_VERSION_WITH_SOFTWARE and not (
-            SOFTWARE_NAME.fullmatch(request.client_software_name)
-            and SOFTWARE_NAME.fullmatch(request.client_software_version)
-        ):
-            node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
-            return
+        if ticket.version >= FIRST_VERSION_WITH_SOFTWARE:
+            name, version = request.client_software_name, request.client_software_version
+            if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
+                node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
+                return
+            node.identified(ticket, _shared(name[:MAX_SOFTWARE_CHARS], version[:MAX_SOFTWARE_CHARS]))
         node.reply(ticket, ApiVersionsResponse(api_keys=advertised(handlers)))
 
     return Api(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
 
-from coordinator.core.effects import Effects, Ticket
+from coordinator.core.effects import ClientSoftware, Effects, Ticket
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,6 +37,9 @@ class Node(Protocol):
 
     def reply(self, ticket: Ticket, response: Any) -> None:
         """Answer one ticket now. None answers nothing (Produce with acks=0) and lets the connection go on."""
+
+    def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
+        """Remember the software of the client at the other end of this connection."""
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take steps of a millisecond between other events; the last step replies.

@@ -1,0 +1,62 @@
+"""The software that ApiVersions names is known for the later requests of its connection."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coordinator.core.effects import MAX_SOFTWARE_CHARS, UNKNOWN_SOFTWARE, ClientSoftware, Ticket
+from coordinator.server.api.node import Node
+from coordinator.server.api.table import HANDLERS
+from protocol.api_keys import ApiKey
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.support.edge import Edge, Peer
+
+tickets: list[Ticket] = []
+
+
+def keep(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+    tickets.append(ticket)
+    node.reply(ticket, MetadataResponse())
+
+
+@pytest.fixture
+def edge() -> Edge:
+    tickets.clear()
+    return Edge({ApiKey.API_VERSIONS: HANDLERS[ApiKey.API_VERSIONS].handle, ApiKey.METADATA: keep})
+
+
+def named(peer: Peer, name: str, software_version: str, *, version: int = 3) -> ClientSoftware:
+    """Return the software of a request behind this ApiVersions."""
+    request = ApiVersionsRequest(client_software_name=name, client_software_version=software_version)
+    peer.send(request, version=version)
+    peer.send(MetadataRequest())
+    return tickets[-1].client_software
+
+
+def test_a_connection_without_api_versions_has_none(edge: Edge) -> None:
+    edge.peer().send(MetadataRequest())
+    assert tickets[-1].client_software is UNKNOWN_SOFTWARE
+
+
+def test_name_and_version_are_remembered(edge: Edge) -> None:
+    assert named(edge.peer(), "kgo", "1.22.2") == ClientSoftware("kgo", "1.22.2")
+
+
+def test_equal_software_is_one_object(edge: Edge) -> None:
+    assert named(edge.peer(), "kgo", "1.22.2") is named(edge.peer(), "kgo", "1.22.2")
+
+
+def test_an_older_version_names_none(edge: Edge) -> None:
+    assert named(edge.peer(), "", "", version=2) is UNKNOWN_SOFTWARE
+
+
+def test_a_malformed_name_is_not_remembered(edge: Edge) -> None:
+    assert named(edge.peer(), "two words", "1") is UNKNOWN_SOFTWARE
+
+
+def test_a_long_name_is_cut(edge: Edge) -> None:
+    software = named(edge.peer(), "n" * 10_000, "1" * 10_000)
+    assert software == ClientSoftware("n" * MAX_SOFTWARE_CHARS, "1" * MAX_SOFTWARE_CHARS)
