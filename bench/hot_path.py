@@ -273,7 +273,7 @@ class Node:
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=topic_logs.topics.partition_exists,
             wall_offset_ms=0,
-            on_rebalance=callbacks.on_rebalance,
+            on_event=callbacks.on_event,
         )
         self.runtime = runtime = Runtime(
             config,

@@ -63,7 +63,9 @@ class ApiKey(IntEnum):
     PUSH_TELEMETRY = 72
     LIST_CONFIG_RESOURCES = 74
     DESCRIBE_TOPIC_PARTITIONS = 75
-    FOLLOW_CATALOGUE = 30_000  # between nodes; ApiVersions does not list it
+    # Of this package; ApiVersions does not list them.
+    FOLLOW_CATALOGUE = 30_000  # between nodes
+    EXPLAIN_GROUP = 30_001  # for the command line
 
     @property
     def is_kafkas(self) -> bool:

@@ -134,7 +134,13 @@ class Config:
         minimum=1,
     )
     group_max_rebalance_history: int = _key(
-        32, "How many past rebalances are kept in memory for each group, as readable sentences.", ours=True, minimum=0
+        32, "How many past events of each group are kept in memory, for `groups explain`.", ours=True, minimum=0
+    )
+    group_rebalance_warn_ms: int = _key(
+        10_000, "A rebalance that waits for longer causes a warning that says for whom. 0: none.", ours=True, minimum=0
+    )
+    group_max_events: int = _key(
+        20_000, "How many past events of all groups together are kept in memory.", ours=True, minimum=100
     )
 
     # --- the offsets log ---

@@ -20,9 +20,9 @@ from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.events.recorder import FlightRecorder
     from coordinator.core.group.counters import Counters
     from coordinator.core.group.group import Group
-    from coordinator.core.group.history import Rebalance
     from coordinator.core.group.member import Member, Timer
     from coordinator.core.shard import Shard
 
@@ -78,6 +78,9 @@ class Timers(Protocol):
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
         """Remove at the deadline the members that have not sent their SyncGroup."""
 
+    def warn_at(self, group: Group, deadline_ms: int) -> Timer:
+        """Record at the deadline that the rebalance of the group takes long."""
+
     def make_room_for_pending(self, context: Context) -> None:
         """Forget the oldest pending ids if all groups together have group.max.pending.members."""
 
@@ -102,8 +105,8 @@ class Context:
         "deadline_ms",
         "new_member_uuid",
         "now_ms",
-        "on_rebalance",
         "on_too_large",
+        "recorder",
         "replies",
         "timers",
         "too_large",
@@ -116,7 +119,7 @@ class Context:
         timers: Timers,
         counters: Counters,
         new_member_uuid: Callable[[], str],
-        on_rebalance: Callable[[Rebalance], None],
+        recorder: FlightRecorder,
         on_too_large: Callable[[str, int], None],
     ) -> None:
         self.config = config
@@ -124,7 +127,7 @@ class Context:
         self.timers = timers
         self.counters = counters
         self.new_member_uuid = new_member_uuid
-        self.on_rebalance = on_rebalance
+        self.recorder = recorder
         self.on_too_large = on_too_large  # called with the group id and bytes of an append above message.max.bytes
         self.now_ms = 0  # monotonic clock, for timers
         self.wall_ms = 0  # since the epoch, for records

@@ -20,14 +20,16 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from coordinator.core.committed_rows import Row, committed_rows
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
+from coordinator.core.events.model import AnyEvent, Story, shortened
+from coordinator.core.events.recorder import FlightRecorder
 from coordinator.core.group.checks import check_session_timeout, check_strings
 from coordinator.core.group.counters import Counters
 from coordinator.core.group.creation import CreateGroup
 from coordinator.core.group.describe import DescribeGroups, describe_error, describe_groups, list_groups
 from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
-from coordinator.core.group.history import Rebalance
 from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
+from coordinator.core.group.live_state import live_state
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
@@ -83,7 +85,7 @@ class GroupCoordinator:
         new_member_uuid: Callable[[], str],
         topic_partition_exists: Callable[[str, int], bool],
         wall_offset_ms: int,
-        on_rebalance: Callable[[Rebalance], None] = lambda rebalance: None,
+        on_event: Callable[[AnyEvent], None] = lambda event: None,
         on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
     ) -> None:
@@ -94,7 +96,10 @@ class GroupCoordinator:
         self._groups = self._registry.groups
         self._timers = GroupTimers()
         self._timers.contain = self._contain
-        self._context = Context(config, self._timers, self.metrics, new_member_uuid, on_rebalance, on_too_large)
+        self.recorder = FlightRecorder(
+            config.group_max_rebalance_history, config.group_max_events, config.max_groups, on_event
+        )
+        self._context = Context(config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large)
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet
@@ -314,6 +319,19 @@ class GroupCoordinator:
     @property
     def appends_in_flight(self) -> int:
         return sum(len(shard.in_flight) for shard in self._registry.partitions)
+
+    def story(self, group_id: str, now_ms: int) -> Story | None:
+        """Return all that is known of a group, for `groups explain`; None if nothing is known."""
+        context = self._begin(now_ms)
+        group = self._groups.get(group_id)
+        events = self.recorder.events(shortened(group_id))
+        if group is None and not events:
+            return None
+        return Story(at_ms=context.wall_ms, state=None if group is None else live_state(group, context), events=events)
+
+    def refusal(self, group_id: str) -> ErrorCode:
+        """Return why this node does not answer for a group; NONE if it does."""
+        return self._refusal(group_id)
 
     @property
     def timers(self) -> GroupTimers:

@@ -11,8 +11,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
-from coordinator.core.group.history import Cause, Trigger
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState

@@ -18,6 +18,7 @@ from coordinator.core.group.delayed_operations import (
     DelayedInitialJoin,
     DelayedJoin,
     DelayedSync,
+    DelayedWarning,
     PendingMember,
 )
 from coordinator.core.group.heartbeat import expire_pending
@@ -39,11 +40,12 @@ Contain = Callable[[Exception, Iterable[str], Context, "Shard | None"], None]
 class GroupTimers:
     """Implements `coordinator.core.context.Timers`, and timers for the offsets."""
 
-    __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "wheel", "work")
+    __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "warnings", "wheel", "work")
 
     def __init__(self) -> None:
         self.wheel: TimingWheel[DelayedOperation[Context]] = TimingWheel()
         self.rebalances: Purgatory[Context] = Purgatory("Rebalance", self.wheel)
+        self.warnings: Purgatory[Context] = Purgatory("Warning", self.wheel)
         self.heartbeats: Purgatory[Context] = Purgatory("Heartbeat", self.wheel)
         self.pending: Purgatory[Context] = Purgatory("PendingMember", self.wheel)
         self.appends: Purgatory[Context] = Purgatory("Append", self.wheel)
@@ -66,6 +68,11 @@ class GroupTimers:
     def await_syncs(self, group: Group, deadline_ms: int) -> None:
         group.sync_timer = operation = DelayedSync(group, deadline_ms)
         self.rebalances.watch(operation)
+
+    def warn_at(self, group: Group, deadline_ms: int) -> DelayedWarning:
+        operation = DelayedWarning(group, deadline_ms)
+        self.warnings.watch(operation)
+        return operation
 
     # -- members -------------------------------------------------------------------------------------------------
 

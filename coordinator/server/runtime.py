@@ -22,6 +22,7 @@ from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.clock import LATE_S
+from coordinator.core.events.model import IncidentKind, Rebalance
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
 from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from coordinator.core.cluster import Cluster, ClusterIdentity
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
-    from coordinator.core.group.history import Rebalance
+    from coordinator.core.events.model import AnyEvent
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
@@ -88,8 +89,8 @@ class Callbacks:
     def on_topic_effects(self, effects: TopicEffects) -> None:
         self.runtime.on_topic_effects(effects)
 
-    def on_rebalance(self, rebalance: Rebalance) -> None:
-        self.runtime.on_rebalance(rebalance)
+    def on_event(self, event: AnyEvent) -> None:
+        self.runtime.on_event(event)
 
     def on_too_large(self, group_id: str, size: int) -> None:
         self.runtime.on_too_large(group_id, size)
@@ -274,11 +275,16 @@ class Runtime:
         if not self._is_executing:
             self.end_of_event()
 
-    def on_rebalance(self, rebalance: Rebalance) -> None:
-        """Log a rebalance that has ended, with its cause."""
-        LOG.info("rebalance %s", rebalance.text())
-        if rebalance.join_ms >= 0 and rebalance.sync_ms >= 0:
-            self.rebalance_times.observe((rebalance.join_ms + rebalance.sync_ms) / 1000)
+    def on_event(self, event: AnyEvent) -> None:
+        """Log an event of a group."""
+        if isinstance(event, Rebalance):
+            LOG.info("rebalance %s", event.text())
+            if event.join_ms >= 0:
+                self.rebalance_times.observe(event.took_ms / 1000)
+        elif event.what is IncidentKind.REBALANCE_SLOW:
+            LOG.warning("rebalance waits %s", event.text(), extra=RARE)
+        elif event.what is IncidentKind.STATIC_MEMBER_REPLACED and event.times > 1:
+            LOG.warning("fencing %s", event.text(), extra=RARE)
 
     def on_too_large(self, group_id: str, size: int) -> None:
         """Log an append that is larger than the log takes."""

@@ -352,7 +352,7 @@ class Server:
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=topic_logs.topics.partition_exists,
             wall_offset_ms=wall_offset_ms(clock.now_ms),
-            on_rebalance=callbacks.on_rebalance,
+            on_event=callbacks.on_event,
             on_too_large=callbacks.on_too_large,
             owns=cluster.owns_offsets_partition,
         )

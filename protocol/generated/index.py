@@ -59,4 +59,5 @@ APIS: Final[dict[int, tuple[str, int, int, int]]] = {
     74: ("list_config_resources", 0, 1, 0),
     75: ("describe_topic_partitions", 0, 0, 0),
     30000: ("follow_catalogue", 0, 0, 0),
+    30001: ("explain_group", 0, 0, 0),
 }

@@ -11,7 +11,7 @@ from typing import Final
 
 import pytest
 
-from coordinator.core.group.history import Cause
+from coordinator.core.events.model import BECAUSE, Cause
 from tests.docs.blocks import ROOT
 from tests.docs.stage import _free_port
 from tests.support.daemon import Daemon
@@ -117,8 +117,8 @@ def test_the_causes_of_rebalances_are_those_that_the_daemon_names() -> None:
     text = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
     table = text.partition("| because | usually |")[2]
     named = {row.split("|")[1].strip() for row in table.splitlines()[2:] if row.startswith("| ")}
-    assert {cause.value for cause in Cause} - named <= {Cause.OVER_FULL.value}
-    assert {cause.value for cause in Cause} & named
+    assert set(BECAUSE.values()) - named <= {BECAUSE[Cause.OVER_FULL]}
+    assert set(BECAUSE.values()) & named
 
 
 def test_every_log_line_that_is_explained_occurs_in_the_code() -> None:

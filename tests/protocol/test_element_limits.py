@@ -41,6 +41,7 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.API_VERSIONS,
         ApiKey.INIT_PRODUCER_ID,
         ApiKey.DESCRIBE_CLUSTER,
+        ApiKey.EXPLAIN_GROUP,
     }
 
 

@@ -86,7 +86,7 @@ def test_a_life_of_a_group_leaves_no_cycles_behind(life: Callable[[Cluster], Non
         life(cluster)
         cluster.delete_groups("g")
         cluster.calls.clear()
-        cluster.rebalances.clear()
+        cluster.events.clear()
 
     live()
     gc.collect()

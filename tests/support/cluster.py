@@ -15,8 +15,8 @@ from coordinator.config.config import Config
 from coordinator.core.cluster import Cluster as Nodes
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
+from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
-from coordinator.core.group.history import Rebalance
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
 from coordinator.server.api.table import HANDLERS
@@ -95,7 +95,7 @@ class Cluster:
         self.failing_with: ErrorCode | None = None
         self.recognised: RecognisedCommits | None = None  # if set, commits are recognised by their bytes
         self.calls: list[Call] = []
-        self.rebalances: list[Rebalance] = []
+        self.events: list[AnyEvent] = []
         self.expects_faults = False
         self._ids = 0
         self.core = self._new_core()
@@ -520,6 +520,11 @@ class Cluster:
                 self.execute(self.core.append_failed(partition, from_offset, error, self.clock.now_ms))
         self.check()
 
+    @property
+    def rebalances(self) -> list[Rebalance]:
+        """The rebalances that have ended, oldest first."""
+        return [event for event in self.events if isinstance(event, Rebalance)]
+
     def written(self, group_id: str) -> list[Written]:
         """Return the durable records of a group, oldest first."""
         records = self.log.written(self.core.partition_for(group_id))
@@ -538,7 +543,7 @@ class Cluster:
             new_member_uuid=self._new_uuid,
             topic_partition_exists=self._exists,
             wall_offset_ms=self.clock.wall_offset_ms,
-            on_rebalance=self.rebalances.append,
+            on_event=self.events.append,
             owns=self.cluster.owns_offsets_partition,
         )
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.context import PendingAppend, client_error
-from coordinator.core.group.history import RebalanceOutcome
+from coordinator.core.events.model import RebalanceOutcome
 from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync, sync_error
 from protocol.messages.sync_group import SyncGroupResponse
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.context import Context
 from coordinator.core.group.heartbeat import expire_pending, expire_session
+from coordinator.core.group.incidents import record_slow_rebalance
 from coordinator.core.group.rebalance import complete_join_phase, expire_unsynced, initial_delay_over
 from coordinator.core.group.session import is_awaiting_response
 from coordinator.core.purgatory.purgatory import DelayedOperation
@@ -100,6 +101,19 @@ class DelayedHeartbeat(DelayedOperation[Context]):
 
     def on_expiration(self, context: Context) -> None:
         expire_session(self.group, self.member, context)
+
+
+class DelayedWarning(DelayedOperation[Context]):
+    """Records that a rebalance waits for longer than group.rebalance.warn.ms. Its end cancels this."""
+
+    __slots__ = ("group",)
+
+    def __init__(self, group: Group, deadline_ms: int) -> None:
+        super().__init__(deadline_ms)
+        self.group = group
+
+    def on_expiration(self, context: Context) -> None:
+        record_slow_rebalance(self.group, context)
 
 
 class PendingMember(DelayedOperation[Context]):

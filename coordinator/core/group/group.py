@@ -20,8 +20,9 @@ from protocol.errors import DecodeError
 if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
-    from coordinator.core.group.history import Rebalance, RebalanceOutcome
+    from coordinator.core.events.model import RebalanceOutcome
     from coordinator.core.group.member import Member, Protocols, Timer
+    from coordinator.core.group.progress import RebalanceProgress
     from coordinator.core.shard import Shard
 
 CONSUMER: Final = "consumer"
@@ -64,7 +65,6 @@ class Group:
         "protocol_name",
         "protocol_type",
         "rebalance",
-        "rebalances",
         "record_offset",
         "shard",
         "state",
@@ -97,8 +97,7 @@ class Group:
         self.in_flight = 0  # appends of this group that are not durable yet
         self.is_recorded = False  # one of its records is durable; until then the group is not listed
         self.record_offset = -1  # log offset of its newest durable record; -1: it has none
-        self.rebalance: Rebalance | None = None  # the current one
-        self.rebalances: list[Rebalance] | None = None  # the ended ones, oldest first
+        self.rebalance: RebalanceProgress | None = None  # the current one
 
     # -- predicates ----------------------------------------------------------------------------------------------
 
@@ -300,7 +299,8 @@ class Group:
 
     def cancel_timers(self) -> None:
         """Cancel all timers of the group and of its members."""
-        for timer in (self.join_timer, self.sync_timer, *self.pending_join.values()):
+        warning = self.rebalance.warning if self.rebalance is not None else None
+        for timer in (self.join_timer, self.sync_timer, warning, *self.pending_join.values()):
             if timer is not None:
                 timer.cancel()
         self.join_timer = self.sync_timer = None
@@ -310,22 +310,16 @@ class Group:
                 member.session.cancel()
                 member.session = None
 
-    # -- history -------------------------------------------------------------------------------------------------
+    # -- events --------------------------------------------------------------------------------------------------
 
     def end_rebalance(self, outcome: RebalanceOutcome, context: Context) -> None:
-        """End the current rebalance: keep its record and hand it to `context.on_rebalance`."""
+        """End the current rebalance and record it."""
         rebalance, self.rebalance = self.rebalance, None
         if rebalance is None:
             return
-        rebalance.ended(outcome, context.now_ms)
-        kept = context.config.group_max_rebalance_history
-        if kept:
-            if self.rebalances is None:
-                self.rebalances = [rebalance]  # not a deque, which takes 600 bytes for its first entry
-            else:
-                self.rebalances.append(rebalance)
-                del self.rebalances[:-kept]
-        context.on_rebalance(rebalance)
+        if rebalance.warning is not None:
+            rebalance.warning.cancel()
+        context.recorder.rebalance(rebalance.event(self, outcome, context))
 
     # -- invariants ----------------------------------------------------------------------------------------------
 

@@ -11,11 +11,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.effects import UNKNOWN_SOFTWARE
+from coordinator.core.events.model import Cause
 from coordinator.core.group.checks import HEARTBEAT_SUCCEEDS, check_heartbeat
-from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.incidents import record_refusal
+from coordinator.core.group.progress import trigger_of
 from coordinator.core.group.rebalance import drop_member, maybe_rebalance
 from coordinator.core.group.session import is_awaiting_response, restart_session
 from coordinator.core.group.state import DEAD, PREPARING_REBALANCE
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
 
@@ -35,6 +38,17 @@ def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: 
         if member.client_software is UNKNOWN_SOFTWARE:  # after a start, because the log does not know it
             member.client_software = ticket.client_software
         restart_session(group, member, member.session_timeout_ms, context)
+    else:
+        record_refusal(
+            group,
+            ApiKey.HEARTBEAT,
+            error,
+            ticket,
+            request.member_id,
+            request.group_instance_id,
+            context,
+            request.generation_id,
+        )
     context.reply(ticket, HeartbeatResponse(error_code=int(error)))
 
 
@@ -43,9 +57,7 @@ def expire_session(group: Group, member: Member, context: Context) -> None:
     if group.state is DEAD or member.is_gone or is_awaiting_response(member):
         return
     context.counters.expired_sessions += 1
-    trigger = Trigger.by(Cause.SESSION_EXPIRED, member)
-    if group.state is PREPARING_REBALANCE and group.rebalance is not None:
-        group.rebalance.dropped(member.member_id)
+    trigger = trigger_of(Cause.SESSION_EXPIRED, member)
     drop_member(group, member, context)
     maybe_rebalance(group, trigger, context)
 

@@ -13,16 +13,19 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS
+from coordinator.core.events.model import Cause, ChangeKind
 from coordinator.core.group.checks import check_member, has_room
 from coordinator.core.group.group import MAX_CACHED_BYTES
-from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
+from coordinator.core.group.progress import client_of, trigger_of
 from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance
 from coordinator.core.group.rejoin import update_member
 from coordinator.core.group.responses import join_error, join_success
 from coordinator.core.group.session import NEW_MEMBER_JOIN_TIMEOUT_MS, restart_session
 from coordinator.core.group.state import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.group.static_member import replace_static_member
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.join_group import JoinGroupRequest  # at run time: a compiled tuple looks its types up
 
@@ -46,12 +49,14 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
     member_id = request.member_id
     if not has_room(group, member_id, context.config.group_max_size):
         _expel(group, member_id, context)
+        _record(group, request, ErrorCode.GROUP_MAX_SIZE_REACHED, ticket, context)
         context.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
         return
     protocols = _protocols(group, request)
     if group.state is DEAD:
         context.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id))
     elif not group.supports(request.protocol_type, protocols):
+        _record(group, request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ticket, context)
         context.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id))
     elif member_id == "":
         _join_unknown(group, command, protocols, ticket, context)
@@ -92,6 +97,7 @@ def _join_known(
     if error is ErrorCode.NONE and group.state is EMPTY:
         error = ErrorCode.UNKNOWN_MEMBER_ID
     if error is not ErrorCode.NONE:
+        _record(group, request, error, ticket, context)
         context.reply(ticket, join_error(error, member_id))
         return
     member = group.members[member_id]
@@ -101,14 +107,18 @@ def _join_known(
         context.timers.check_joins(group, context)
     elif changed:
         update_member(group, member, request, protocols, ticket, context)
-        prepare_rebalance(group, Trigger.by(Cause.PROTOCOLS_CHANGED, member, request.reason), context)
+        prepare_rebalance(group, trigger_of(Cause.PROTOCOLS_CHANGED, member, request.reason), context)
     elif group.state is STABLE and member_id == group.leader_id:
         # Even if nothing changed: a leader rejoins to ask for a new assignment, because topics have changed.
         update_member(group, member, request, protocols, ticket, context)
-        prepare_rebalance(group, Trigger.by(Cause.LEADER_REJOINED, member, request.reason), context)
+        prepare_rebalance(group, trigger_of(Cause.LEADER_REJOINED, member, request.reason), context)
     else:
         # The member lost the response, or rejoins needlessly. Nothing changes, not even a timer.
         context.reply(ticket, join_success(group, member))
+
+
+def _record(group: Group, request: JoinGroupRequest, error: ErrorCode, ticket: Ticket, context: Context) -> None:
+    record_refusal(group, ApiKey.JOIN_GROUP, error, ticket, request.member_id, request.group_instance_id, context)
 
 
 def _add_member(
@@ -132,7 +142,9 @@ def _add_member(
         group.new_member_added = True
     group.add(member)
     restart_session(group, member, NEW_MEMBER_JOIN_TIMEOUT_MS, context)
-    maybe_rebalance(group, Trigger.by(Cause.MEMBER_JOINED, member, request.reason), context)
+    if group.rebalance is not None:
+        group.rebalance.member_joined(member, context)
+    maybe_rebalance(group, trigger_of(Cause.MEMBER_JOINED, member, request.reason), context)
 
 
 def _expel(group: Group, member_id: str, context: Context) -> None:
@@ -144,7 +156,7 @@ def _expel(group: Group, member_id: str, context: Context) -> None:
     if member is not None:
         group.remove(member)
         if group.rebalance is not None:
-            group.rebalance.dropped(member_id)
+            group.rebalance.changed(ChangeKind.EXPELLED, client_of(member), context)
     elif not group.remove_pending(member_id):
         return
     if group.state is PREPARING_REBALANCE:

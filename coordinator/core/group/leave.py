@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from coordinator.core.events.model import LONGEST_REASON, Cause, ChangeKind, Trigger
 from coordinator.core.group.checks import check_member
-from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.group.progress import client_of, trigger_of
 from coordinator.core.group.rebalance import EmptyGroup, drop_member, prepare_rebalance
 from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, STABLE
 from protocol.error_codes import ErrorCode
@@ -30,21 +31,21 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Con
         return
     appends_before = len(context.appends)
     entries: list[MemberResponse] = []
-    first_to_leave: Trigger | None = None
+    leaving: list[Trigger] = []
     any_left = False
     for identity in request.members:
         outcome = _leave_one(group, identity, context)
         error = ErrorCode.NONE if isinstance(outcome, Trigger) else outcome
         if error is ErrorCode.NONE:
             any_left = True
-        if isinstance(outcome, Trigger) and first_to_leave is None:
-            first_to_leave = outcome
+        if isinstance(outcome, Trigger):
+            leaving.append(outcome)
         entries.append(_entry(identity, error))
     if group.state is PREPARING_REBALANCE:
         if any_left:
             context.timers.check_joins(group, context)
-    elif first_to_leave is not None and group.state in (COMPLETING_REBALANCE, STABLE):
-        prepare_rebalance(group, first_to_leave, context)
+    elif leaving and group.state in (COMPLETING_REBALANCE, STABLE):
+        prepare_rebalance(group, leaving[0], context, leaving[1:])
     response = LeaveGroupResponse(error_code=int(ErrorCode.NONE), members=entries)
     if len(context.appends) > appends_before:
         then = context.appends[-1].then
@@ -75,9 +76,9 @@ def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> Erro
             return error
     member = group.members[member_id]
     if group.state is PREPARING_REBALANCE and group.rebalance is not None:
-        group.rebalance.dropped(member_id)
+        group.rebalance.changed(ChangeKind.LEFT, client_of(member), context, (identity.reason or "")[:LONGEST_REASON])
     drop_member(group, member, context)
-    return Trigger.by(Cause.MEMBER_LEFT, member, identity.reason)
+    return trigger_of(Cause.MEMBER_LEFT, member, identity.reason)
 
 
 def _entry(identity: MemberIdentity, error: ErrorCode) -> MemberResponse:

@@ -55,6 +55,7 @@ class Member:
         "protocol_type",
         "protocols",
         "rebalance_timeout_ms",
+        "run_by",
         "session",
         "session_deadline_ms",
         "session_timeout_ms",
@@ -89,6 +90,7 @@ class Member:
         self.is_new = is_new  # until its first JoinGroup is answered
         self.is_gone = False  # no longer in its group
         self.session: Timer | None = None
+        self.run_by: tuple[str, str] | None = None  # client id and host of the next run of a static member
         self.session_deadline_ms = 0
 
     def set_timeouts(self, rebalance_timeout_ms: int, session_timeout_ms: int) -> None:

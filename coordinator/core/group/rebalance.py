@@ -14,7 +14,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.context import PendingAppend
-from coordinator.core.group.history import Cause, Rebalance, RebalanceOutcome, Trigger
+from coordinator.core.events.model import Cause, ChangeKind, RebalanceOutcome, Trigger
+from coordinator.core.group.progress import RebalanceProgress, client_of, trigger_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_success, refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.session import restart_session
@@ -22,6 +23,8 @@ from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, EMPTY, PREP
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
@@ -37,11 +40,16 @@ def maybe_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
     if group.state in REBALANCED_FROM:
         prepare_rebalance(group, trigger, context)
     else:
+        if group.rebalance is not None:
+            group.rebalance.caused(trigger, context)
         context.timers.check_joins(group, context)
 
 
-def prepare_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
-    """Enter PreparingRebalance and wait for the JoinGroup of each member. All may have joined already."""
+def prepare_rebalance(group: Group, trigger: Trigger, context: Context, also: Sequence[Trigger] = ()) -> None:
+    """Enter PreparingRebalance and wait for the JoinGroup of each member. All may have joined already.
+
+    `also` are further causes of the same event.
+    """
     if group.state is COMPLETING_REBALANCE:
         for member in group.members.values():
             member.assignment = b""
@@ -54,7 +62,9 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context) -> None:
     group.end_rebalance(RebalanceOutcome.INTERRUPTED, context)
     causes = context.counters.rebalances_by_cause
     causes[trigger.cause.name] = causes.get(trigger.cause.name, 0) + 1
-    group.rebalance = Rebalance(group.group_id, trigger, group.generation, context.now_ms)
+    group.rebalance = progress = RebalanceProgress(group, (trigger, *also), context)
+    if context.config.group_rebalance_warn_ms:
+        progress.warning = context.timers.warn_at(group, context.now_ms + context.config.group_rebalance_warn_ms)
     was_empty = group.state is EMPTY
     group.transition(PREPARING_REBALANCE, context.wall_ms)
     if was_empty:
@@ -86,7 +96,7 @@ def complete_join_phase(group: Group, context: Context) -> None:
         refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, context)
         group.remove(member)
         if rebalance is not None:
-            rebalance.dropped(member.member_id)
+            rebalance.changed(ChangeKind.DROPPED, client_of(member), context)
     if group.state is DEAD:
         return
     if group.members and not group.elect_leader():
@@ -98,7 +108,7 @@ def complete_join_phase(group: Group, context: Context) -> None:
     # flight is refused.
     group.advance_generation()
     if rebalance is not None:
-        rebalance.joined(group.generation, len(group.members), context.now_ms)
+        rebalance.join_phase_over(context)
     if not group.members:
         _become_empty(group, context)
         return
@@ -162,7 +172,7 @@ def expire_unsynced(group: Group, generation: int, context: Context) -> None:
     if group.generation != generation or group.state not in (COMPLETING_REBALANCE, STABLE) or not group.pending_sync:
         return
     late = [group.members[member_id] for member_id in group.pending_sync]
-    trigger = Trigger.by(Cause.NO_SYNC, late[0])
+    triggers = [trigger_of(Cause.NO_SYNC, member) for member in late]
     for member in late:
         drop_member(group, member, context)
-    prepare_rebalance(group, trigger, context)
+    prepare_rebalance(group, triggers[0], context, triggers[1:])

@@ -28,6 +28,8 @@ def update_member(
     member.set_timeouts(request.rebalance_timeout_ms, request.session_timeout_ms)
     member.client_software = ticket.client_software
     replaced = group.park_join(member, ticket)
+    if group.rebalance is not None:
+        group.rebalance.member_joined(member, context)
     if replaced is not None:
         # Its connection is usually closed, and the reply is dropped. Without it an open one is blocked, as in Kafka.
         context.reply(replaced, join_error(ErrorCode.REBALANCE_IN_PROGRESS, member.member_id))

@@ -13,8 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.context import InvariantError, PendingAppend, client_error
-from coordinator.core.group.history import Cause, Trigger
+from coordinator.core.events.model import Cause
+from coordinator.core.group.incidents import record_replacement
 from coordinator.core.group.member import Member
+from coordinator.core.group.progress import client_of, trigger_of
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.records import group_record
 from coordinator.core.group.rejoin import update_member
@@ -47,10 +49,14 @@ def replace_static_member(
     old_leader = group.leader_id or ""
     refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, context, old.member_id)
     refuse_parked_sync(old, ErrorCode.FENCED_INSTANCE_ID, context)
+    other = client_of(old)
     member = _take_over(group, old, new_id)
+    if (ticket.client_id, ticket.client_host) != (old.client_id, old.client_host):
+        member.run_by = ticket.client_id, ticket.client_host
+    record_replacement(group, member, other, ticket, context)
     restart_session(group, member, old.session_timeout_ms, context)
     update_member(group, member, request, protocols, ticket, context)
-    trigger = Trigger.by(Cause.STATIC_MEMBER_REPLACED, member, request.reason)
+    trigger = trigger_of(Cause.STATIC_MEMBER_REPLACED, member, request.reason)
     if group.state is PREPARING_REBALANCE:
         context.timers.check_joins(group, context)
     elif group.state is COMPLETING_REBALANCE or (

@@ -11,13 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.context import PendingAppend, client_error
+from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
-from coordinator.core.group.history import Cause, RebalanceOutcome, Trigger
+from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.rebalance import maybe_rebalance
 from coordinator.core.group.records import group_record
 from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import COMPLETING_REBALANCE, PREPARING_REBALANCE, STABLE
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -34,6 +36,16 @@ def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, context: Conte
     if error is ErrorCode.NONE and group.state is PREPARING_REBALANCE:
         error = ErrorCode.REBALANCE_IN_PROGRESS
     if error is not ErrorCode.NONE:
+        record_refusal(
+            group,
+            ApiKey.SYNC_GROUP,
+            error,
+            ticket,
+            request.member_id,
+            request.group_instance_id,
+            context,
+            request.generation_id,
+        )
         context.reply(ticket, sync_error(error))
         return
     member = group.members[request.member_id]
@@ -47,6 +59,8 @@ def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, context: Conte
     if member.member_id == group.leader_id:
         given = {assignment.member_id: assignment.assignment for assignment in request.assignments}
         assignments = {member_id: given.get(member_id, b"") for member_id in group.members}
+        if group.rebalance is not None:
+            group.rebalance.planned(member, context)
         context.append(group, (group_record(group, assignments),), StoreAssignment(group.generation, assignments))
 
 

@@ -17,9 +17,11 @@ from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.effects import Producer, Reply
 from coordinator.core.group.checks import MAX_STRING_BYTES, check_offset_commit, fits
 from coordinator.core.group.group import Group
+from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import EMPTY
 from coordinator.core.offsets.store import NO_TIMESTAMP, CommittedOffset
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -258,6 +260,8 @@ def commit(
             is_transactional = producer is not None
             member_id, instance_id = request.member_id, request.group_instance_id
             error = check_offset_commit(group, member_id, instance_id, generation, is_transactional)
+            if error is not _NONE:
+                record_refusal(group, ApiKey.OFFSET_COMMIT, error, ticket, member_id, instance_id, context, generation)
     if error is not _NONE:
         context.reply(ticket, build_response(response_types, refuse(refused, accepted, error)))
         return

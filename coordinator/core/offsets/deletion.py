@@ -234,7 +234,6 @@ def _revive(dead: Group) -> None:
     group.generation = dead.generation
     group.is_recorded = dead.is_recorded
     group.record_offset = dead.record_offset
-    group.rebalances = dead.rebalances
     group.compute_subscribed_topics()
     dead.shard.add(group)
 

@@ -18,6 +18,7 @@ from coordinator.server.api import (
     describe_log_dirs,
     describe_topic_partitions,
     elect_leaders,
+    explain_group,
     fetch,
     find_coordinator,
     follow_catalogue,
@@ -68,6 +69,7 @@ _ROWS: Final[dict[int, Api]] = {
         list_config_resources.API,
         describe_topic_partitions.API,
         follow_catalogue.API,
+        explain_group.API,
         Api(
             ApiKey.HEARTBEAT,
             0,

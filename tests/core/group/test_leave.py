@@ -17,7 +17,7 @@ def test_batch_starts_one_rebalance(cluster: Cluster) -> None:
     assert len(cluster.rebalances) == 1  # the first one; the next is not complete
     running = cluster.group().rebalance
     assert running is not None
-    assert running.trigger.member_id == members[1].member_id
+    assert running.trigger.member.member_id == members[1].member_id
 
 
 def test_pending_id_that_is_given_back_starts_no_rebalance(cluster: Cluster) -> None:

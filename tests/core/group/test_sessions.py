@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from coordinator.core.events.model import Cause
 from coordinator.core.group.heartbeat import HeartbeatTemplate
-from coordinator.core.group.history import Cause
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster, Member
 
@@ -56,7 +56,7 @@ def test_session_ends_exactly_one_timeout_after_the_last_heartbeat(cluster: Clus
     cluster.advance("30s", heartbeating=[a])
     running = cluster.group().rebalance
     assert running is not None
-    assert (running.trigger.cause, running.trigger.member_id) == (Cause.SESSION_EXPIRED, b.member_id)
+    assert (running.trigger.cause, running.trigger.member.member_id) == (Cause.SESSION_EXPIRED, b.member_id)
     assert running.started_ms == last_ms + 10_000
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.group.history import Cause
+from coordinator.core.events.model import Cause
 from protocol.error_codes import ErrorCode
 from protocol.messages.offsets_log import GroupValue
 from tests.support.cluster import Cluster, Member

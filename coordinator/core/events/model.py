@@ -1,0 +1,336 @@
+"""The events of a group, and its present state, as records with one JSON form.
+
+The same classes are kept in memory (`recorder`), written to the topic of events, answered to `groups explain` and read
+by its rules. msgspec encodes and decodes them; `kind` tells the class. A reader ignores fields that it does not know,
+and a field that is missing has its default, so fields are only ever added (docs/group-events.md). All times are in
+milliseconds: `at_ms` since the epoch, `*_ms` otherwise durations. Strings come from clients and are shortened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+SCHEMA_VERSION: Final = 1
+NAMED_AT_MOST: Final = 10  # members named in one list of an event; beyond that only their number
+SHOWN_AT_MOST: Final = 200  # members of a group in its present state
+LONGEST_REASON: Final = 255  # characters; Kafka's clients truncate it to the same length (KIP-800)
+LONGEST_NAME: Final = 120  # characters of a member id, client id or group id
+UUID_CHARS: Final = 36  # the end of a member id, which makes it unique
+
+
+def shortened(name: str) -> str:
+    """Cut the middle out of a long name. Names come from clients, and records outlive their members."""
+    return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - UUID_CHARS - 3]}...{name[-UUID_CHARS:]}"
+
+
+class Cause(Enum):
+    """Cause of a rebalance. The value is its name in JSON."""
+
+    MEMBER_JOINED = "member_joined"
+    PROTOCOLS_CHANGED = "protocols_changed"
+    LEADER_REJOINED = "leader_rejoined"
+    STATIC_MEMBER_REPLACED = "static_member_replaced"
+    MEMBER_LEFT = "member_left"
+    SESSION_EXPIRED = "session_expired"
+    NO_SYNC = "no_sync"
+    APPEND_FAILED = "append_failed"
+    OVER_FULL = "over_full"
+
+
+# Each completes the sentence "because ...".
+BECAUSE: Final = {
+    Cause.MEMBER_JOINED: "a new member joined",
+    Cause.PROTOCOLS_CHANGED: "a member rejoined with other protocols or another subscription",
+    Cause.LEADER_REJOINED: "the leader rejoined",
+    Cause.STATIC_MEMBER_REPLACED: "a static member was replaced by its next run",
+    Cause.MEMBER_LEFT: "a member left",
+    Cause.SESSION_EXPIRED: "a member fell silent for its session timeout",
+    Cause.NO_SYNC: "a member sent no SyncGroup within the rebalance timeout",
+    Cause.APPEND_FAILED: "the assignments could not be written to the log",
+    Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
+}
+
+
+class RebalanceOutcome(Enum):
+    RUNNING = "running"
+    STABLE = "stable"
+    EMPTY = "empty"
+    INTERRUPTED = "interrupted"
+
+
+class ChangeKind(Enum):
+    """A way in which a member came, went or changed during a rebalance, or just before it."""
+
+    JOINED = "joined"
+    LEFT = "left"
+    EXPIRED = "expired"  # silent for its session timeout
+    DROPPED = "dropped"  # did not rejoin in time, or sent no SyncGroup
+    REPLACED = "replaced"  # a static member, by its next run
+    RESUBSCRIBED = "resubscribed"  # rejoined with other protocols or another subscription
+    EXPELLED = "expelled"  # the group was full
+
+
+class IncidentKind(Enum):
+    """A kind of incident, during a rebalance or not."""
+
+    STATIC_MEMBER_REPLACED = "static_member_replaced"  # `member` took the place of `other`
+    FENCED = "fenced"  # a request of `member` was refused, because `other` holds its instance id
+    JOIN_REFUSED = "join_refused"
+    COMMIT_REFUSED = "commit_refused"
+    UNKNOWN_MEMBER = "unknown_member"  # a request other than a commit named a member that the group does not have
+    STALE_GENERATION = "stale_generation"  # a request other than a commit came from an earlier generation
+    REBALANCE_SLOW = "rebalance_slow"  # it waits longer than group.rebalance.warn.ms; `member` is the one waited for
+    GROUP_LOADED = "group_loaded"  # by a start of the coordinator; all sessions began anew
+
+
+class Wait(Enum):
+    """Something that a rebalance waits for."""
+
+    NOTHING = "nothing"
+    FIRST_MEMBERS = "first_members"  # group.initial.rebalance.delay.ms
+    JOINS = "joins"
+    PLAN = "plan"  # the SyncGroup of the leader
+    DISK = "disk"
+
+
+class ClientInfo(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A member, or the client that a request came from, as an operator can find it."""
+
+    member_id: str = ""
+    instance_id: str = ""
+    client_id: str = ""
+    host: str = ""  # without the slash of Java's form
+    software: str = ""  # name and version from ApiVersions, as in "apache-kafka-java 4.4.0"
+
+    @property
+    def name(self) -> str:
+        """The shortest name that an operator recognises: instance id, else client id, else member id."""
+        return self.instance_id or self.client_id or self.member_id or "an unnamed client"
+
+    @property
+    def full_name(self) -> str:
+        """The name, with where it runs and what it is."""
+        where = ", ".join(part for part in (self.host, self.software) if part)
+        return f"{self.name} ({where})" if where else self.name
+
+    @property
+    def is_known(self) -> bool:
+        return bool(self.member_id or self.client_id or self.instance_id)
+
+
+NOBODY: Final = ClientInfo()
+
+
+class Trigger(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The cause of a rebalance, and the member that it came from."""
+
+    cause: Cause
+    member: ClientInfo = NOBODY
+    reason: str = ""  # as given by the client, if any (KIP-800)
+
+
+class Change(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A member that came, went or changed. `after_ms`: since the start of the rebalance."""
+
+    kind: ChangeKind
+    member: ClientInfo
+    after_ms: int = 0
+    reason: str = ""
+
+
+class Share(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The partitions that one member lost and gained in a rebalance."""
+
+    member: ClientInfo
+    lost: int = 0
+    gained: int = 0
+
+
+class Event(msgspec.Struct, kw_only=True, omit_defaults=True, tag_field="kind"):
+    """Fields of every event."""
+
+    group: str
+    at_ms: int
+    version: int = SCHEMA_VERSION
+
+
+class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
+    """One rebalance, from its trigger to a durable assignment, an empty group, or the next trigger."""
+
+    trigger: Trigger
+    outcome: RebalanceOutcome
+    previous_generation: int
+    generation: int  # the new one, once the join phase is complete
+    members_before: int = 0
+    members_after: int = 0
+    join_ms: int = -1  # duration of the join phase; -1: not complete
+    plan_ms: int = -1  # from its end to the SyncGroup of the leader, which carries the assignments; -1: none came
+    sync_ms: int = -1  # from its end to the end of the rebalance
+    changes: list[Change] = []  # NAMED_AT_MOST of each kind
+    counts: dict[str, int] = {}  # by kind of change, all of them
+    leader: ClientInfo = NOBODY
+    last_to_join: ClientInfo = NOBODY
+    last_join_ms: int = -1  # when it joined, since the start
+    previous_join_ms: int = -1  # when the one before it joined
+    rebalance_timeout_ms: int = 0
+    protocol: str = ""
+    partitions: int = -1  # assigned in the new generation; -1: not known
+    partitions_moved: int = 0  # assigned to another member than before
+    unowned_partition_ms: int = 0  # over all partitions: how long each one that had an owner was without one
+    records_read_twice: int = -1  # at most: fetched by the former owners and not committed; -1: not known
+    shares: list[Share] = []  # NAMED_AT_MOST members that lost or gained most
+
+    @property
+    def took_ms(self) -> int:
+        """Duration so far; the join phase alone if that did not end."""
+        return max(self.join_ms, 0) + max(self.sync_ms, 0)
+
+    def text(self) -> str:
+        """Return the record as one or two sentences."""
+        trigger = self.trigger
+        member = trigger.member
+        text = f"Group {self.group} left generation {self.previous_generation} because {BECAUSE[trigger.cause]}"
+        if member.member_id:
+            text += f" ({member.member_id}, client {member.client_id}@/{member.host})"
+        if trigger.reason:
+            text += f', giving as its reason "{trigger.reason}"'
+        if self.join_ms < 0:
+            return text + (
+                "; members are rejoining." if self.outcome is RebalanceOutcome.RUNNING else "; it was cut short."
+            )
+        members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
+        text += f". {members} joined within {self.join_ms} ms"
+        dropped = [change.member.member_id for change in self.changes if change.kind is ChangeKind.DROPPED]
+        if dropped:
+            text += f", without {', '.join(dropped)}"
+            more = self.counts.get(ChangeKind.DROPPED.value, 0) - len(dropped)
+            text += f" and {more} more" if more else ""
+        text += f"; generation {self.generation} "
+        if self.outcome is RebalanceOutcome.STABLE:
+            return f"{text}was stable after another {self.sync_ms} ms."
+        if self.outcome is RebalanceOutcome.EMPTY:
+            return f"{text}is empty."
+        if self.outcome is RebalanceOutcome.INTERRUPTED:
+            return f"{text}ended after another {self.sync_ms} ms, before it was stable."
+        return f"{text}waits for its leader's assignments."
+
+
+class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
+    """An incident of one client. Repetitions by the same client are counted in it."""
+
+    what: IncidentKind
+    member: ClientInfo = NOBODY
+    other: ClientInfo = NOBODY  # the other side, if there is one
+    error: str = ""  # of the answer, as Kafka names it
+    api: str = ""  # of the request
+    reason: str = ""
+    generation: int = -1
+    more: int = 0  # REBALANCE_SLOW: how many others are waited for, beside `member`
+    waited_ms: int = -1  # REBALANCE_SLOW: so far
+    at_most_ms: int = -1  # REBALANCE_SLOW: how much longer it waits at most
+    times: int = 1
+    last_ms: int = 0  # since the epoch, the last time; 0: only once
+
+    def text(self) -> str:
+        """Return the incident as one sentence."""
+        return INCIDENT_TEXT[self.what](self)
+
+
+def _slow(event: Incident) -> str:
+    more = f" and {event.more} more" if event.more else ""
+    who = f"{event.member.full_name}{more}" if event.member.is_known else Wait(event.reason).name.lower()
+    longest = f", at most {event.at_most_ms} ms longer" if event.at_most_ms >= 0 else ""
+    return f"Group {event.group} has been rebalancing for {event.waited_ms} ms and waits for {who}{longest}."
+
+
+def _replaced(event: Incident) -> str:
+    return (
+        f"Group {event.group}: {event.member.full_name} took the place of {event.other.full_name}, "
+        f"which had the same group.instance.id; {event.times} times so far."
+    )
+
+
+def _refused(event: Incident) -> str:
+    return f"Group {event.group}: {event.api} of {event.member.full_name} was refused with {event.error}."
+
+
+INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
+    **dict.fromkeys(IncidentKind, _refused),
+    IncidentKind.REBALANCE_SLOW: _slow,
+    IncidentKind.STATIC_MEMBER_REPLACED: _replaced,
+    IncidentKind.GROUP_LOADED: lambda event: f"Group {event.group} was loaded; its sessions began anew.",
+}
+
+AnyEvent = Rebalance | Incident
+
+
+class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """A member at this moment."""
+
+    member: ClientInfo
+    partitions: int = -1  # assigned; -1: not known
+    has_joined: bool = False  # its JoinGroup waits for the others
+    has_synced: bool = False  # its SyncGroup waits, or was answered in this generation
+    is_leader: bool = False
+    silent_ms: int = -1  # since its last request that renews the session; -1: it has a waiting request
+    session_timeout_ms: int = 0
+    rebalance_timeout_ms: int = 0
+    protocols: list[str] = []
+    topics: list[str] = []  # NAMED_AT_MOST of those it subscribes to
+
+
+class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """A group at this moment, as its coordinator sees it."""
+
+    group: str
+    at_ms: int
+    state: str  # as Kafka names it
+    since_ms: int = -1  # since the epoch; -1: not known
+    generation: int = 0
+    protocol_type: str = ""
+    protocol: str = ""
+    partitions: int = -1  # assigned; -1: not known
+    member_count: int = 0
+    waits: Wait = Wait.NOTHING
+    waits_for: list[ClientInfo] = []  # NAMED_AT_MOST members that have not joined, or not synced, in this rebalance
+    waits_for_count: int = 0
+    waits_at_most_ms: int = -1  # until the deadline of the current phase
+    members: list[LiveMember] = []  # SHOWN_AT_MOST, those that are waited for first
+    rebalance: Rebalance | None = None  # the current one
+    rebalances: int = 0  # since the coordinator started
+    commits_refused: int = 0
+    fencings: int = 0
+    version: int = SCHEMA_VERSION
+
+
+class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """All that is known of a group: its state (None: there is no such group now) and its events, oldest first."""
+
+    at_ms: int
+    state: LiveGroup | None = None
+    events: list[AnyEvent] = []
+    version: int = SCHEMA_VERSION
+
+
+_ENCODER: Final = msgspec.json.Encoder()
+_EVENTS: Final = msgspec.json.Decoder(AnyEvent)
+_STORIES: Final = msgspec.json.Decoder(Story)
+
+
+def encode(record: AnyEvent | LiveGroup | Story) -> bytes:
+    """Return the JSON of a record."""
+    return _ENCODER.encode(record)
+
+
+def decode_event(data: bytes) -> AnyEvent:
+    """Decode one event. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    return _EVENTS.decode(data)  # type: ignore[no-any-return]
+
+
+def decode_story(data: bytes) -> Story:
+    """Decode a story. Raises msgspec.DecodeError or msgspec.ValidationError."""
+    return _STORIES.decode(data)

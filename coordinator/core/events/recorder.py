@@ -1,0 +1,162 @@
+"""The flight recorder: the newest events of each group, and what is counted for each group.
+
+It holds at most `per_group` events of a group and `total` of all groups together; then the oldest go. An incident that
+repeats within REPEATS_WITHIN_MS is counted in the first one and published again each time the number has doubled, so
+that a client in a loop cannot fill the ring or the topic of events. Groups are forgotten, the least active ones first,
+when there are more than `groups`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from coordinator.core.events.model import AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
+
+REPEATS_WITHIN_MS: Final = 600_000
+LOOKED_BACK: Final = 16  # events in which a repeated incident is looked for
+REFUSED_COMMITS: Final = frozenset({IncidentKind.COMMIT_REFUSED})
+FENCINGS: Final = frozenset({IncidentKind.FENCED, IncidentKind.STATIC_MEMBER_REPLACED})
+
+
+class RecordedGroup:
+    """The events of one group, oldest first, and its counters since the start of the coordinator."""
+
+    __slots__ = ("commits_refused", "events", "fencings", "rebalance_ms", "rebalances", "rebalances_by_cause")
+
+    def __init__(self) -> None:
+        self.events: deque[AnyEvent] = deque()
+        self.rebalances = 0  # ended ones
+        self.rebalance_ms = 0  # how long they took together
+        self.rebalances_by_cause: dict[str, int] = {}
+        self.commits_refused = 0
+        self.fencings = 0
+
+
+class FlightRecorder:
+    """Events by group. `publish` gets each new event, and an incident again when its number has doubled."""
+
+    __slots__ = ("_groups", "_kept", "_most_groups", "_per_group", "_total", "publish")
+
+    def __init__(
+        self,
+        per_group: int,
+        total: int,
+        groups: int,
+        publish: Callable[[AnyEvent], None] = lambda event: None,
+    ) -> None:
+        self._per_group = per_group
+        self._total = total
+        self._most_groups = groups
+        self._groups: OrderedDict[str, RecordedGroup] = OrderedDict()  # the least active group first
+        self._kept = 0  # events kept, of all groups
+        self.publish = publish
+
+    def __repr__(self) -> str:
+        return f"<FlightRecorder {self._kept} events of {len(self._groups)} groups>"
+
+    @property
+    def groups(self) -> OrderedDict[str, RecordedGroup]:
+        """The records by group, the least active one first. The caller must not change it."""
+        return self._groups
+
+    def events(self, group_id: str) -> list[AnyEvent]:
+        """Return the events of a group, oldest first."""
+        record = self._groups.get(group_id)
+        return list(record.events) if record is not None else []
+
+    def rebalance(self, event: Rebalance) -> None:
+        """Record a rebalance that has ended."""
+        record = self._record(event.group)
+        record.rebalances += 1
+        record.rebalance_ms += event.took_ms
+        causes = record.rebalances_by_cause
+        causes[event.trigger.cause.value] = causes.get(event.trigger.cause.value, 0) + 1
+        self._keep(record, event)
+        self.publish(event)
+
+    def incident(self, event: Incident) -> None:
+        """Record an incident, or count it in the one that it repeats."""
+        record = self._record(event.group)
+        if event.what in REFUSED_COMMITS:
+            record.commits_refused += 1
+        elif event.what in FENCINGS:
+            record.fencings += 1
+        former = _repeated(record, event)
+        if former is None:
+            self._keep(record, event)
+            self.publish(event)
+            return
+        former.times += 1
+        former.last_ms = event.at_ms
+        former.waited_ms, former.at_most_ms = event.waited_ms, event.at_most_ms
+        if not former.times & (former.times - 1):  # 2, 4, 8, ...
+            self.publish(former)
+
+    def restore(self, events: Iterable[AnyEvent]) -> None:
+        """Take over events of an earlier run, oldest first. An incident that was published again comes once."""
+        for event in events:
+            record = self._record(event.group)
+            if isinstance(event, Incident):
+                former = next((each for each in _incidents(record) if _is_same(each, event)), None)
+                if former is not None:
+                    former.times, former.last_ms = event.times, event.last_ms
+                    continue
+            self._keep(record, event)
+
+    def _record(self, group_id: str) -> RecordedGroup:
+        groups = self._groups
+        record = groups.get(group_id)
+        if record is None:
+            record = groups[group_id] = RecordedGroup()
+            if len(groups) > self._most_groups:
+                self._forget_oldest()
+        else:
+            groups.move_to_end(group_id)
+        return record
+
+    def _keep(self, record: RecordedGroup, event: AnyEvent) -> None:
+        if not self._per_group:
+            return
+        record.events.append(event)
+        self._kept += 1
+        if len(record.events) > self._per_group:
+            record.events.popleft()
+            self._kept -= 1
+        while self._kept > self._total:
+            self._forget_oldest()
+
+    def _forget_oldest(self) -> None:
+        _, record = self._groups.popitem(last=False)
+        self._kept -= len(record.events)
+
+
+def _repeated(record: RecordedGroup, event: Incident) -> Incident | None:
+    """Return the recent incident that `event` repeats."""
+    for number, former in enumerate(reversed(record.events)):
+        if number == LOOKED_BACK:
+            return None
+        if (
+            isinstance(former, Incident)
+            and former.what is event.what
+            and former.error == event.error
+            and former.api == event.api
+            and event.at_ms - (former.last_ms or former.at_ms) <= REPEATS_WITHIN_MS
+            and _is_same_client(former.member, event.member)
+        ):
+            return former
+    return None
+
+
+def _is_same_client(one: ClientInfo, other: ClientInfo) -> bool:
+    """Return whether two runs of one client are meant: member ids differ from run to run."""
+    return (one.client_id, one.host, one.instance_id) == (other.client_id, other.host, other.instance_id)
+
+
+def _incidents(record: RecordedGroup) -> list[Incident]:
+    return [event for event in record.events if isinstance(event, Incident)]
+
+
+def _is_same(kept: Incident, event: Incident) -> bool:
+    return (kept.at_ms, kept.what, kept.member) == (event.at_ms, event.what, event.member)

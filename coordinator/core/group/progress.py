@@ -1,0 +1,174 @@
+"""The facts of the current rebalance of a group, collected while it runs.
+
+A rebalance begins with a trigger (a cause and the member that caused it), has a join phase and, if members remain, a
+sync phase. It ends Stable, Empty, or interrupted by the next trigger; then `event` makes the record that the flight
+recorder keeps. Times are those of the core's clock.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.events.model import (
+    LONGEST_REASON,
+    NAMED_AT_MOST,
+    NOBODY,
+    Cause,
+    Change,
+    ChangeKind,
+    ClientInfo,
+    Rebalance,
+    RebalanceOutcome,
+    Trigger,
+    shortened,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from coordinator.core.context import Context
+    from coordinator.core.effects import ClientSoftware, Ticket
+    from coordinator.core.group.group import Group
+    from coordinator.core.group.member import Member, Timer
+
+# The change that is the cause. A leader that rejoins changes nothing.
+CHANGE_OF: Final = {
+    Cause.MEMBER_JOINED: ChangeKind.JOINED,
+    Cause.PROTOCOLS_CHANGED: ChangeKind.RESUBSCRIBED,
+    Cause.STATIC_MEMBER_REPLACED: ChangeKind.REPLACED,
+    Cause.MEMBER_LEFT: ChangeKind.LEFT,
+    Cause.SESSION_EXPIRED: ChangeKind.EXPIRED,
+    Cause.NO_SYNC: ChangeKind.DROPPED,
+}
+
+# How many members the group had more when the rebalance was caused than when it begins.
+REMOVED_BEFORE: Final = {Cause.MEMBER_JOINED: -1, Cause.MEMBER_LEFT: 1, Cause.SESSION_EXPIRED: 1, Cause.NO_SYNC: 1}
+
+
+def client_of(member: Member) -> ClientInfo:
+    """Return a member as events name it."""
+    client_id, client_host = member.run_by or (member.client_id, member.client_host)
+    return ClientInfo(
+        shortened(member.member_id),
+        shortened(member.group_instance_id or ""),
+        shortened(client_id),
+        client_host.lstrip("/"),
+        _software(member.client_software),
+    )
+
+
+def requester_of(ticket: Ticket, member_id: str = "", instance_id: str | None = None) -> ClientInfo:
+    """Return the client of a request as events name it; the ids are those of the request."""
+    return ClientInfo(
+        shortened(member_id),
+        shortened(instance_id or ""),
+        shortened(ticket.client_id),
+        ticket.client_host.lstrip("/"),
+        _software(ticket.client_software),
+    )
+
+
+def _software(software: ClientSoftware) -> str:
+    return f"{software.name} {software.version}".strip()
+
+
+def trigger_of(cause: Cause, member: Member, reason: str | None = None) -> Trigger:
+    return Trigger(cause, client_of(member), (reason or "")[:LONGEST_REASON])
+
+
+class RebalanceProgress:
+    """The facts of one rebalance so far."""
+
+    __slots__ = (
+        "_change_counts",
+        "_changes",
+        "_last_join_ms",
+        "_last_to_join",
+        "_leader",
+        "_members_before",
+        "_previous_generation",
+        "_previous_join_ms",
+        "join_ms",
+        "plan_ms",
+        "started_ms",
+        "started_wall_ms",
+        "trigger",
+        "warning",
+    )
+
+    def __init__(self, group: Group, triggers: Sequence[Trigger], context: Context) -> None:
+        self.trigger = triggers[0]
+        self.started_ms = context.now_ms
+        self.started_wall_ms = context.wall_ms
+        self.join_ms = -1  # duration of the join phase; -1: not complete
+        self.plan_ms = -1  # from its end to the SyncGroup of the leader
+        self.warning: Timer | None = None  # armed until the rebalance has waited for group.rebalance.warn.ms
+        self._previous_generation = group.generation
+        self._members_before = len(group.members)
+        self._changes: list[Change] = []
+        self._change_counts: dict[str, int] = {}
+        self._leader: ClientInfo = NOBODY
+        self._last_to_join: Member | None = None
+        self._last_join_ms = -1
+        self._previous_join_ms = -1
+        for trigger in triggers:
+            self._members_before += REMOVED_BEFORE.get(trigger.cause, 0)
+            self.caused(trigger, context)
+        for member in group.members.values():
+            if member.parked_join is not None:
+                self.member_joined(member, context)
+
+    def caused(self, trigger: Trigger, context: Context) -> None:
+        """Record a change that would have started a rebalance."""
+        kind = CHANGE_OF.get(trigger.cause)
+        if kind is not None:
+            self.changed(kind, trigger.member, context, trigger.reason)
+
+    def changed(self, kind: ChangeKind, member: ClientInfo, context: Context, reason: str = "") -> None:
+        count = self._change_counts.get(kind.value, 0) + 1
+        self._change_counts[kind.value] = count
+        if count <= NAMED_AT_MOST:
+            self._changes.append(Change(kind, member, context.now_ms - self.started_ms, reason))
+
+    def member_joined(self, member: Member, context: Context) -> None:
+        """Record a JoinGroup that waits for the others."""
+        if self.join_ms < 0:
+            self._previous_join_ms = self._last_join_ms
+            self._last_join_ms = context.now_ms - self.started_ms
+            self._last_to_join = member
+
+    def join_phase_over(self, context: Context) -> None:
+        self.join_ms = context.now_ms - self.started_ms
+
+    def planned(self, leader: Member, context: Context) -> None:
+        """Record the SyncGroup of the leader."""
+        if self.plan_ms < 0:
+            self.plan_ms = context.now_ms - self.started_ms - self.join_ms
+            self._leader = client_of(leader)
+
+    def event(self, group: Group, outcome: RebalanceOutcome, context: Context) -> Rebalance:
+        """Return the record of the rebalance as it is now."""
+        has_joined = self.join_ms >= 0
+        last = self._last_to_join
+        leader = group.leader
+        return Rebalance(
+            group=shortened(group.group_id),
+            at_ms=self.started_wall_ms,
+            trigger=self.trigger,
+            outcome=outcome,
+            previous_generation=self._previous_generation,
+            generation=group.generation,
+            members_before=self._members_before,
+            members_after=len(group.members) if has_joined else 0,
+            join_ms=self.join_ms,
+            plan_ms=self.plan_ms,
+            sync_ms=context.now_ms - self.started_ms - self.join_ms if has_joined else -1,
+            changes=self._changes[:],
+            counts=self._change_counts.copy(),
+            leader=self._leader if self._leader.is_known or leader is None else client_of(leader),
+            last_to_join=client_of(last) if last is not None else NOBODY,
+            last_join_ms=self._last_join_ms,
+            previous_join_ms=self._previous_join_ms,
+            rebalance_timeout_ms=group.rebalance_timeout_ms,
+            protocol=shortened(group.protocol_name or ""),
+        )
