@@ -30,7 +30,7 @@ COORDINATOR = """
     server.api.offset_fetch server.api.sync_group
 """
 EXCEPT = """
-    core/cluster core/registry core/events/model core/events/recorder core/group/states_doc core/purgatory/mypyc
+    core/cluster core/registry core/group/states_doc core/purgatory/mypyc
 """
 # Types of dependencies are not needed, so the result does not depend on whether they are installed.
 MYPY = ["--ignore-missing-imports", "--no-warn-unused-ignores"]
