@@ -21,6 +21,7 @@ import struct
 import sys
 import tempfile
 import time
+import tracemalloc
 import uuid
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -36,6 +37,7 @@ from coordinator.config.config import Config  # noqa: E402
 from coordinator.core.clock import Clock  # noqa: E402
 from coordinator.core.cluster import Cluster, ClusterIdentity  # noqa: E402
 from coordinator.core.coordinator import GroupCoordinator  # noqa: E402
+from coordinator.core.effects import ClientSoftware  # noqa: E402
 from coordinator.core.loading import LoadedState  # noqa: E402
 from coordinator.core.offsets.store import OffsetStore  # noqa: E402
 from coordinator.core.topics.names import OFFSETS_TOPIC  # noqa: E402
@@ -435,6 +437,49 @@ def requests(args: argparse.Namespace) -> None:
             measure(args, "heartbeat, decoded", len(clients), forgetful)
 
 
+def parked(args: argparse.Namespace) -> None:
+    """Parked heartbeats of 100 groups of ten: until the next request of the client, and until their time is over."""
+    if args.only not in "heartbeat, parked until the next one, for its time, memory":
+        return
+    with node() as here:
+        clients = [client for number in range(100) for client in here.group(f"parked-{number}", 10)]
+        for client in clients:
+            client.connection.identified(ClientSoftware("apache-kafka-java", "4.4.0"))
+        beats = [client.heartbeat_frame() for client in clients]
+        for client, beat in zip(clients, beats, strict=True):
+            client.send(beat)
+            client.send(beat)
+            client.transport.written.clear()
+
+        act = drive(clients, beats, here.loop, check=(12, HEARTBEAT_VERSION, 1))
+        measure(args, "heartbeat, parked until the next one", len(clients), act)
+
+        def wait() -> None:
+            here.loop.now += here.runtime.config.group_heartbeat_park_ms / 1000
+            while not clients[-1].transport.written:
+                here.tick()
+            for client in clients:
+                client.transport.written.clear()
+
+        def park() -> None:
+            for client, beat in zip(clients, beats, strict=True):
+                client.send(beat)
+
+        def park_and_wait() -> None:
+            park()
+            wait()
+
+        wait()
+        measure(args, "heartbeat, parked for its time", len(clients), park_and_wait)
+        gc.collect()
+        tracemalloc.start()
+        before, _ = tracemalloc.get_traced_memory()
+        park()
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        print(f"{'heartbeat, parked: memory while it waits':<58} {(after - before) / len(clients):8.0f} bytes")
+
+
 def storms(args: argparse.Namespace) -> None:
     """Rebalances in which all members join and sync."""
     for groups, size in ((1, 1000), (1000, 10), (1, 100)):
@@ -509,6 +554,7 @@ def main() -> int:
     parser.add_argument("--rounds-only", type=int, default=0, metavar="N", help="N rounds and no figure: for callgrind")
     args = parser.parse_args()
     requests(args)
+    parked(args)
     if not args.rounds_only:
         storms(args)
         if args.only in "growth":

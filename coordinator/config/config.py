@@ -26,6 +26,7 @@ from coordinator.config.values import (
     parse_address,
     parse_listeners,
     parse_nodes,
+    parse_parked_clients,
     parse_ports,
     parse_topics,
 )
@@ -141,6 +142,29 @@ class Config:
     )
     group_max_events: int = _key(
         20_000, "How many past events of all groups together are kept in memory.", ours=True, minimum=100
+    )
+
+    group_heartbeat_park_ms: int = _key(
+        4000,
+        "How long the Heartbeat of a member in a Stable group is kept at most, so that its answer brings news of a "
+        "rebalance at once; also at most a third of the session timeout. Only for the clients below. 0: never.",
+        ours=True,
+        minimum=0,
+        maximum=9000,
+    )
+    group_heartbeat_park_clients: str = _key(
+        "apache-kafka-java, kgo, kafka-python, librdkafka, rdkafka, confluent-kafka-*",
+        "The clients whose heartbeats may be kept, by the software name that they send; `name-*`: all that begin so.",
+        ours=True,
+        check=parse_parked_clients,
+        shape="name,...",
+    )
+    group_heartbeat_park_client_ids: str = _key(
+        "",
+        "The same by client id, for clients that send no software name (aiokafka).",
+        ours=True,
+        check=parse_parked_clients,
+        shape="client id,...",
     )
 
     # --- the offsets log ---

@@ -30,9 +30,10 @@ FROM_DEFAULT: Final = 5
 DYNAMIC: Final = frozenset(
     """
     group.min.session.timeout.ms group.max.session.timeout.ms group.initial.rebalance.delay.ms group.max.size
-    group.max.rebalance.history max.groups offsets.retention.minutes offsets.retention.check.interval.ms
-    queued.max.request.bytes max.connections max.connections.per.ip connections.max.idle.ms
-    connection.frame.timeout.ms connection.max.buffered.bytes
+    group.max.rebalance.history group.heartbeat.park.ms max.groups
+    offsets.retention.minutes offsets.retention.check.interval.ms queued.max.request.bytes
+    max.connections max.connections.per.ip connections.max.idle.ms connection.frame.timeout.ms
+    connection.max.buffered.bytes
     auto.create.topics.enable num.partitions max.topics max.partitions fetch.max.bytes
     message.max.bytes log.retention.ms log.retention.bytes log.retention.check.interval.ms producer.id.expiration.ms
     compaction.interval.ms

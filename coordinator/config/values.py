@@ -12,6 +12,13 @@ from typing import Final, NamedTuple
 
 MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes; each node has its own range of producer ids (core/cluster.py)
 OFF: Final = "off"
+# Clients that must not be parked, under the names that they send or have as client id. An entry that includes one of
+# them, as a lone * does, is refused.
+HARMED_BY_PARKING: Final = {
+    "sarama": "stops consuming",
+    "kafkajs": "stops consuming",
+    "kafka-go": "loses its connection",
+}
 
 _LEGAL_TOPIC: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
@@ -86,6 +93,34 @@ def parse_nodes(text: str) -> dict[int, Address]:
             raise ConfigError(f"{entry!r} repeats an id or an address of another entry; each node has its own")
         nodes[int(number)] = address
     return dict(sorted(nodes.items()))
+
+
+class Names(NamedTuple):
+    """Names, and beginnings of names."""
+
+    exact: frozenset[str]
+    prefixes: tuple[str, ...]
+
+    def include(self, name: str) -> bool:
+        return name in self.exact or (bool(name) and name.startswith(self.prefixes))
+
+
+def parse_parked_clients(text: str) -> Names:
+    """Parse `kgo, confluent-kafka-*`. Refused is what includes a client that stops consuming meanwhile."""
+    entries = [entry.strip() for entry in text.split(",") if entry.strip()]
+    for entry in entries:
+        stem = entry.removesuffix("*")
+        if "*" in stem:
+            raise ConfigError(f"{entry!r} has a * before its end; write a name, or its beginning and a *, as in kgo*")
+        names = Names(frozenset([entry]), (stem,) if entry.endswith("*") else ())
+        for name, effect in HARMED_BY_PARKING.items():
+            if names.include(name):
+                raise ConfigError(
+                    f"{entry!r} includes {name}, which {effect} while a heartbeat is parked; name only clients that "
+                    "docs/parked-heartbeats.md calls safe"
+                )
+    prefixes = tuple(entry.removesuffix("*") for entry in entries if entry.endswith("*"))
+    return Names(frozenset(entry for entry in entries if not entry.endswith("*")), prefixes)
 
 
 def parse_ports(text: str) -> list[int]:

@@ -14,6 +14,7 @@ from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.core.group.parked_heartbeat import Release, release_all
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
 from coordinator.core.offsets.store import OffsetStore
@@ -185,6 +186,7 @@ class Shard:
             for member in group.members.values():
                 refuse_parked_join(group, member, error, context, member.member_id)
                 refuse_parked_sync(member, error, context)
+            release_all(group, Release.UNLOADED, context, error)
             group.in_flight = 0
             self.forget(group)
         self.offsets = OffsetStore()

@@ -1,9 +1,9 @@
 """The purgatories of the core on one timing wheel.
 
 Rebalance (join and sync phases) and Heartbeat (sessions) are Kafka's; a third holds the pending member ids, which are
-limited over all groups, and a fourth the appends. Watch keys exist only where an event that does not know the operation
-may complete it: the joins of a group, the appends of a group or a partition, and the oldest pending ids. Any other
-operation is held by its owner, which cancels it.
+limited over all groups, a fourth the appends, and parked heartbeats are in lists of their own. Watch keys exist only
+where an event that does not know the operation may complete it: the joins of a group, the appends of a group or a
+partition, and the oldest pending ids. Any other operation is held by its owner, which cancels it.
 """
 
 from __future__ import annotations
@@ -22,11 +22,13 @@ from coordinator.core.group.delayed_operations import (
     PendingMember,
 )
 from coordinator.core.group.heartbeat import expire_pending
+from coordinator.core.group.parked_heartbeat import ParkedHeartbeats
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.core.purgatory.timing_wheel import TimingWheel
 from coordinator.core.work import Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
+    from coordinator.config.config import Config
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
     from coordinator.core.shard import Shard
@@ -40,13 +42,24 @@ Contain = Callable[[Exception, Iterable[str], Context, "Shard | None"], None]
 class GroupTimers:
     """Implements `coordinator.core.context.Timers`, and timers for the offsets."""
 
-    __slots__ = ("appends", "contain", "heartbeats", "pending", "rebalances", "warnings", "wheel", "work")
+    __slots__ = (
+        "appends",
+        "contain",
+        "heartbeats",
+        "parked_heartbeats",
+        "pending",
+        "rebalances",
+        "warnings",
+        "wheel",
+        "work",
+    )
 
-    def __init__(self) -> None:
+    def __init__(self, config: Config) -> None:
         self.wheel: TimingWheel[DelayedOperation[Context]] = TimingWheel()
         self.rebalances: Purgatory[Context] = Purgatory("Rebalance", self.wheel)
         self.warnings: Purgatory[Context] = Purgatory("Warning", self.wheel)
         self.heartbeats: Purgatory[Context] = Purgatory("Heartbeat", self.wheel)
+        self.parked_heartbeats = ParkedHeartbeats(config, self.wheel)
         self.pending: Purgatory[Context] = Purgatory("PendingMember", self.wheel)
         self.appends: Purgatory[Context] = Purgatory("Append", self.wheel)
         self.work = WorkQueue(self.run_at)  # work that is too long for one event

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordinator.core.effects import ClientSoftware
+    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
     from coordinator.server.dispatch import Route
     from coordinator.server.runtime import Runtime
 
@@ -80,6 +81,8 @@ class Connection(asyncio.Protocol):
         "_out",
         "_out_bytes",
         "_parked",
+        "_parked_heartbeat",
+        "_parks_heartbeats",
         "_pipelined",
         "_reading_paused",
         "_routes",
@@ -118,6 +121,8 @@ class Connection(asyncio.Protocol):
         self._client_software = UNKNOWN_SOFTWARE
         self._slots: deque[Slot] = deque()
         self._parked: Slot | None = None
+        self._parked_heartbeat: ParkedHeartbeat | None = None  # the last request; nothing is behind it
+        self._parks_heartbeats = False  # its client is one that may wait for the answer
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
         self._out: list[bytes] = []
@@ -185,6 +190,9 @@ class Connection(asyncio.Protocol):
         self.preparing_bytes = 0
         self._slots.clear()
         self._parked = None
+        parked_heartbeat, self._parked_heartbeat = self._parked_heartbeat, None
+        if parked_heartbeat is not None:
+            self._runtime.core.drop_heartbeat(parked_heartbeat)
         self._heartbeat = None
         self._commit = None
         self._decoded = None
@@ -210,23 +218,31 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         runtime = self._runtime
         now_ms = self.last_activity_ms = runtime.now_ms()
+        parked_heartbeat = self._parked_heartbeat
+        if parked_heartbeat is not None:  # the client has gone on, or will when it has its answer
+            self._parked_heartbeat = None
+            runtime.release_heartbeat(parked_heartbeat, now_ms)
         heartbeat = self._heartbeat
         transport = self._transport
         if (  # a repeated heartbeat, alone in its read and on its connection: neither cut nor queued
             heartbeat is not None
             and len(data) == heartbeat.read_size
             and not self._slots
-            and not self._is_dirty
             and not self._is_queued
             and not self._is_draining
             and self.frame_started_ms < 0
             and transport is not None
         ):
-            answer = heartbeat.answer_to_read(data, now_ms)
-            if answer is not None:
-                runtime.heartbeats_by_template += 1
-                transport.write(answer)
-                return
+            if self._parks_heartbeats:
+                if heartbeat.is_repeated_by_read(data) and self._park(heartbeat, data, 8, now_ms):
+                    runtime.end_of_event()
+                    return
+            elif not self._is_dirty:
+                answer = heartbeat.answer_to_read(data, now_ms)
+                if answer is not None:
+                    runtime.heartbeats_by_template += 1
+                    transport.write(answer)
+                    return
         if len(data) <= SMALL_READ and not self._is_queued:
             self._receive(data, now_ms, 0.0)
         elif not self._is_queued and (turn_ends := self._slices.begin()):
@@ -257,7 +273,7 @@ class Connection(asyncio.Protocol):
             self.frame_started_ms = -1
         self._is_running = True
         if len(frames) == 1 and not self._waiting and self._may_run(frames[0]):  # the most frequent case
-            self._run(frames[0], now_ms)
+            self._run(frames[0], now_ms, self.frame_started_ms < 0)
         elif frames:
             self._run_frames(frames, now_ms, turn_ends or self._slices.begin())
         self._is_running = False
@@ -276,7 +292,7 @@ class Connection(asyncio.Protocol):
                 if (slots or self._writing_paused) and not self._may_run(frame):
                     break
                 ran += 1
-                ended_s = self._run(frame, now_ms)
+                ended_s = self._run(frame, now_ms, ran == len(frames) and self.frame_started_ms < 0)
                 if (ended_s or not ran % CHECKED_EVERY) and (
                     (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
                 ):
@@ -299,7 +315,7 @@ class Connection(asyncio.Protocol):
             frame = waiting.popleft()
             self._waiting_bytes -= len(frame)
             ran += 1
-            ended_s = self._run(frame, now_ms)
+            ended_s = self._run(frame, now_ms, not waiting and not self._unread and self.frame_started_ms < 0)
             if (ended_s or not ran % CHECKED_EVERY) and (
                 (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
             ):
@@ -355,8 +371,10 @@ class Connection(asyncio.Protocol):
             if self._transport is not None:
                 self._transport.pause_reading()
 
-    def _run(self, frame: bytes, now_ms: int) -> float:
+    def _run(self, frame: bytes, now_ms: int, is_last: bool) -> float:
         """Handle one frame: when this returns, its answer is in `_out`, or its slot in `_slots`.
+
+        `is_last`: no byte has arrived behind it, so that it may be parked.
 
         Returns the time on the clock of `monotonic`; 0 if the work was too short to read the clock; TURN_IS_OVER if the
         frame was only decoded, and will be handled before the frames behind it.
@@ -366,6 +384,13 @@ class Connection(asyncio.Protocol):
         size = len(frame)
         heartbeat = self._heartbeat
         if heartbeat is not None and size == heartbeat.size:
+            if (
+                is_last
+                and self._parks_heartbeats
+                and heartbeat.is_repeated_by(frame)
+                and self._park(heartbeat, frame, 4, now_ms)
+            ):
+                return 0.0
             answer = heartbeat.answer(frame, now_ms)
             if answer is not None:
                 self._runtime.heartbeats_by_template += 1
@@ -398,7 +423,30 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
+        if is_last and route.key == HEARTBEAT and self._parks_heartbeats:
+            heartbeat = self._heartbeat = HeartbeatFrame.of(frame, request, route, self._runtime.core)
+            if heartbeat is not None and self._park(heartbeat, frame, 4, now_ms):
+                return 0.0
         return self._handle(frame, body, request, route, now_ms)
+
+    def _park(self, heartbeat: HeartbeatFrame, data: bytes, correlation_at: int, now_ms: int) -> bool:
+        """Keep a repeated heartbeat for a later answer. False: it must be answered now."""
+        slot = Slot(
+            self,
+            HEARTBEAT,
+            heartbeat.route.version,
+            _CORRELATION.unpack_from(data, correlation_at)[0],
+            self._client_id,
+            self._host,
+            self._client_software,
+            heartbeat.route,
+        )
+        parked = self._runtime.park_heartbeat(heartbeat.template, slot, now_ms)
+        if parked is None:
+            return False
+        self._parked_heartbeat = parked
+        self._slots.append(slot)
+        return True
 
     def _run_long(self, frame: bytes, route: Route, now_ms: int) -> float:
         """Do as `_run` for a long frame. If its decoding takes more than a step, it is handled in a turn of its own."""
@@ -477,6 +525,7 @@ class Connection(asyncio.Protocol):
             self._client_id = sys.intern((header.client_id or "")[:MAX_CLIENT_ID_CHARS])
             length = max(int.from_bytes(frame[8:10], "big", signed=True), 0)
             self._client_raw = frame[8 : 10 + length] if length <= MAX_CLIENT_ID_CHARS else None
+            self._parks_heartbeats = self._runtime.parking_clients.include(self._client_software.name, self._client_id)
             return body
         body = 8 + len(raw)
         if not route.is_flexible:
@@ -512,6 +561,7 @@ class Connection(asyncio.Protocol):
     def identified(self, software: ClientSoftware) -> None:
         """Remember the client's software for the requests to come."""
         self._client_software = software
+        self._parks_heartbeats = self._runtime.parking_clients.include(software.name, self._client_id)
 
     # -- answers -------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ _OFFSET_BYTES: Final = 8
 class HeartbeatFrame:
     """The frame of a heartbeat that succeeded. Its fields lie together, in the processor's cache."""
 
-    __slots__ = ("_body", "_head", "_read_head", "_size", "_tail", "_template", "read_size", "size")
+    __slots__ = ("_body", "_head", "_read_head", "_size", "_tail", "read_size", "route", "size", "template")
 
     def __init__(self, frame: bytes, template: HeartbeatTemplate, route: Route) -> None:
         self.size = len(frame)
@@ -47,7 +47,8 @@ class HeartbeatFrame:
         self._head = frame[:4]
         self._tail = frame[8:]
         self._read_head = len(frame).to_bytes(4, "big") + self._head
-        self._template = template
+        self.template = template
+        self.route = route
         self._size = route.success_size
         self._body = route.success_body
 
@@ -59,15 +60,23 @@ class HeartbeatFrame:
         )
         return None if template is None or len(frame) > MAX_KEPT_COMMIT_BYTES else cls(frame, template, route)
 
+    def is_repeated_by(self, frame: bytes) -> bool:
+        """Return whether a frame of the same size is the same Heartbeat again."""
+        return frame.endswith(self._tail) and frame.startswith(self._head)
+
+    def is_repeated_by_read(self, data: bytes) -> bool:
+        """Return whether a read of `read_size` is the same Heartbeat again."""
+        return data.endswith(self._tail) and data.startswith(self._read_head)
+
     def answer(self, frame: bytes, now_ms: int) -> bytes | None:
         """Renew the session and return the answer to a frame of the same size; None if it must be decoded."""
-        if frame.endswith(self._tail) and frame.startswith(self._head) and self._template.renew(now_ms):
+        if self.is_repeated_by(frame) and self.template.renew(now_ms):
             return self._size + frame[4:8] + self._body
         return None
 
     def answer_to_read(self, data: bytes, now_ms: int) -> bytes | None:
         """Do as `answer` for a read of `read_size`: a frame behind its length."""
-        if data.endswith(self._tail) and data.startswith(self._read_head) and self._template.renew(now_ms):
+        if self.is_repeated_by_read(data) and self.template.renew(now_ms):
             return self._size + data[8:12] + self._body
         return None
 

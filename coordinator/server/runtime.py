@@ -32,6 +32,7 @@ from coordinator.server.dispatch import Routes
 from coordinator.server.gc_policy import GcPolicy
 from coordinator.server.line_limit import RARE
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
+from coordinator.server.parking_clients import ParkingClients
 from coordinator.server.time_slices import TimeSlices
 from protocol.error_codes import ErrorCode
 
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
     from coordinator.core.events.model import AnyEvent
+    from coordinator.core.group.heartbeat import HeartbeatTemplate
+    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
@@ -132,6 +135,8 @@ class Runtime:
         self.connections = Connections(config)
         self.dirty: list[Session] = []  # those with something to write at the end of the event
         self.heartbeats_by_template = 0
+        self.parked_heartbeats = 0  # so far
+        self.parking_clients = ParkingClients(config)
         self.load_ms: dict[int, int] = {}
         self.events = 0  # so far, recognised heartbeats not counted
         self.health = LoopHealth(
@@ -205,6 +210,18 @@ class Runtime:
     def identified(self, ticket: Ticket, software: ClientSoftware) -> None:
         """Remember the software of the client for its later requests."""
         ticket.session.identified(software)
+
+    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedHeartbeat | None:
+        """Park a repeated Heartbeat. None: it must be answered now. The event must be ended in both cases."""
+        parked = self.core.park_heartbeat(template, ticket, now_ms)
+        if parked is not None:
+            self.parked_heartbeats += 1
+            self._touched = True
+        return parked
+
+    def release_heartbeat(self, parked: ParkedHeartbeat, now_ms: int) -> None:
+        """Answer a parked heartbeat before the bytes that its connection has received."""
+        self.execute(self.core.release_heartbeat(parked, now_ms))
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take the steps that answer a ticket between other events, until its connection is closed."""

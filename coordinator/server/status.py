@@ -105,12 +105,20 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     for cause, count in list(counters.rebalances_by_cause.items()):
         yield _counter(GROUP + "rebalance_total", "Rebalances begun, by cause.", count, {"cause": cause})
     timers = core.timers
-    for purgatory in (timers.rebalances, timers.heartbeats, timers.pending, timers.appends):
+    purgatories = (timers.rebalances, timers.heartbeats, timers.parked_heartbeats, timers.pending, timers.appends)
+    for purgatory in purgatories:
         yield _gauge(
             SERVER + "delayed_operation_purgatory_num_delayed_operations",
             "Operations that wait for an event or their deadline.",
             purgatory.waiting,
             {"delayedOperation": purgatory.name},
+        )
+    for why, count in counters.released_heartbeats.items():
+        yield _counter(
+            "coordinator_parked_heartbeats_released_total",
+            "Parked heartbeats that ended, by the reason.",
+            count,
+            {"reason": why},
         )
     load_ms = list(runtime.load_ms.values())
     yield _gauge(GROUP + "partition_load_time_max_ms", "Longest load of a partition, in ms.", max(load_ms, default=0))
@@ -126,7 +134,8 @@ def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     by_api: dict[str, int] = {}
     for route in list(runtime.routes.values()):
         by_api[route.name] = by_api.get(route.name, 0) + route.requests
-    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + runtime.heartbeats_by_template
+    heartbeats = runtime.heartbeats_by_template + runtime.parked_heartbeats  # the others are counted by their route
+    by_api["HEARTBEAT"] = by_api.get("HEARTBEAT", 0) + heartbeats
     for name, count in by_api.items():
         yield _counter(SERVER + "requests_total", "Requests handled, by API.", count, {"api": name})
     for name, latency in list(runtime.routes.latency.items()):

@@ -15,7 +15,7 @@ from coordinator.config.config import INT32_MAX, OTHER_NAMES, Config, Key, keys
 from coordinator.config.environment import setting_variables
 from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
 from coordinator.config.sources import load
-from coordinator.config.values import Address, ConfigError, parse_address, parse_topics
+from coordinator.config.values import Address, ConfigError, parse_address, parse_parked_clients, parse_topics
 
 # Kafka's documented defaults, for the keys whose defaults are the same here.
 SAME_AS_KAFKA = {
@@ -336,6 +336,25 @@ def test_preloaded_topics_are_names_with_partitions() -> None:
     }
     assert load("num.partitions=5", flags={"topics.preload": "x"}).preloaded_topics == {"x": 5}
     assert parse_topics("") == {}
+
+
+@pytest.mark.parametrize("entry", ["*", "s*", "sarama", "kafka*", "kafka-*", "kafkajs", "kafka-go*"])
+@pytest.mark.parametrize("key", ["group.heartbeat.park.clients", "group.heartbeat.park.client.ids"])
+def test_clients_that_stop_consuming_cannot_be_parked(key: str, entry: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"{entry!r} includes ") + r".* while a heartbeat is parked; name "):
+        load(f"{key}=kgo,{entry}")
+
+
+def test_clients_to_be_parked_are_names_and_beginnings_of_names() -> None:
+    names = parse_parked_clients(" kgo , confluent-kafka-*,, rdk*")
+    assert [
+        name
+        for name in ("kgo", "kgo1", "confluent-kafka-dotnet", "confluent-kafka", "rdkafka-ruby", "", "*")
+        if names.include(name)
+    ] == ["kgo", "confluent-kafka-dotnet", "rdkafka-ruby"]
+    assert not parse_parked_clients("").include("kgo")
+    with pytest.raises(ConfigError, match=r"'k\*o' has a \* before its end"):
+        parse_parked_clients("k*o")
 
 
 @given(st.text(), st.text())

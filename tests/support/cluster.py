@@ -17,6 +17,7 @@ from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
+from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
 from coordinator.server.api.table import HANDLERS
@@ -96,6 +97,7 @@ class Cluster:
         self.recognised: RecognisedCommits | None = None  # if set, commits are recognised by their bytes
         self.calls: list[Call] = []
         self.events: list[AnyEvent] = []
+        self.parked: dict[Call, ParkedHeartbeat] = {}
         self.expects_faults = False
         self._ids = 0
         self.core = self._new_core()
@@ -197,11 +199,14 @@ class Cluster:
         faults = self.core.take_faults()
         assert self.expects_faults or not faults, "\n".join(faults)
         by_state = dict.fromkeys(self.core.groups_by_state, 0)
+        parked = 0
         for group in self.core.groups.values():
             if not self.expects_faults:
                 group.check_invariants()
             by_state[group.state] += 1
+            parked += sum(member.parked_heartbeat is not None for member in group.members.values())
         assert by_state == self.core.groups_by_state
+        assert parked == self.core.timers.parked_heartbeats.waiting
 
     def join(
         self,
@@ -270,6 +275,36 @@ class Cluster:
             group_id=group_id, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
         return self.send("heartbeat", request, version, software=software)
+
+    def park(
+        self,
+        group_id: str,
+        member_id: str,
+        generation: int,
+        *,
+        instance_id: str | None = None,
+        software: ClientSoftware = UNKNOWN_SOFTWARE,
+    ) -> Call:
+        """Send a Heartbeat of a client that may wait for the answer. If the core declines, it is handled as usual."""
+        call = Call("heartbeat", NEWEST["heartbeat"])
+        ticket = Ticket(call, api_key=int(ApiKey.HEARTBEAT), version=call.version, client_software=software)
+        template = self.core.heartbeat_template(group_id, member_id, instance_id, generation)
+        parked = None if template is None else self.core.park_heartbeat(template, ticket, self.clock.now_ms)
+        if parked is None:
+            return self.heartbeat(group_id, member_id, generation, instance_id=instance_id, software=software)
+        self.calls.append(call)
+        self.parked[call] = parked
+        self._after_event()
+        return call
+
+    def send_bytes_behind(self, call: Call) -> None:
+        """Receive more bytes on the connection of a parked heartbeat."""
+        self.execute(self.core.release_heartbeat(self.parked[call], self.clock.now_ms))
+        self._after_event()
+
+    def lose_connection_of(self, call: Call) -> None:
+        self.core.drop_heartbeat(self.parked[call])
+        self._after_event()
 
     def leave(self, group_id: str, *identities: str | tuple[str, str | None], version: int = NEWEST["leave"]) -> Call:
         pairs = [(identity, None) if isinstance(identity, str) else identity for identity in identities]
@@ -559,6 +594,7 @@ class Cluster:
         for partition in range(len(self.log.partitions)):
             self.log.drop_queued(partition)
         self.core = self._new_core()
+        self.parked.clear()
         if self.recognised is not None:
             self.recognised = RecognisedCommits()
 

@@ -117,6 +117,17 @@ class Member:
             software=self.software,
         )
 
+    def park(self, generation: int | None = None) -> Call:
+        """Send a Heartbeat whose answer may come later."""
+        self.take_id()
+        return self.cluster.park(
+            self.group_id,
+            self.member_id,
+            self.generation if generation is None else generation,
+            instance_id=self.instance_id,
+            software=self.software,
+        )
+
     def leave(self) -> Call:
         self.take_id()
         return self.cluster.leave(self.group_id, (self.member_id, self.instance_id))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from coordinator.core.group.parked_heartbeat import Release
+
 
 class Counters:
     """Cumulative counts since the start. Gauges (groups by state, offsets) are kept where they change."""
@@ -15,6 +17,7 @@ class Counters:
         "offset_expirations",
         "rebalances_by_cause",
         "refused_groups",
+        "released_heartbeats",
     )
 
     def __init__(self) -> None:
@@ -26,3 +29,4 @@ class Counters:
         self.forgotten_members = 0  # member ids handed out and forgotten early because of group.max.pending.members
         self.refused_groups = 0  # joins and commits refused by max.groups
         self.rebalances_by_cause: dict[str, int] = {}
+        self.released_heartbeats = {why.value: 0 for why in Release}  # parked ones, by why they ended

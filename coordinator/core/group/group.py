@@ -352,6 +352,15 @@ class Group:
             self.pending_sync.keys() <= self.members.keys(), "a SyncGroup is expected from an id that is not a member"
         )
         demand(not any(member.is_gone for member in members), "a member is marked as gone")
+        for member in members:
+            parked_heartbeat = member.parked_heartbeat
+            if parked_heartbeat is not None:
+                demand(self.state is STABLE, f"a heartbeat is parked while {self.state.value}")
+                demand(parked_heartbeat.is_of(self, member), "a parked heartbeat belongs to something else")
+                demand(
+                    parked_heartbeat.fires_at_ms <= member.session_deadline_ms,
+                    "a heartbeat is parked beyond the session of its member",
+                )
         if self.state is EMPTY:
             demand(not self.members, "an Empty group has members")
         if self.state in (EMPTY, STABLE):

@@ -14,6 +14,7 @@ from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.core.events.model import Cause
 from coordinator.core.group.checks import HEARTBEAT_SUCCEEDS, check_heartbeat
 from coordinator.core.group.incidents import record_refusal
+from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import trigger_of
 from coordinator.core.group.rebalance import drop_member, maybe_rebalance
 from coordinator.core.group.session import is_awaiting_response, restart_session
@@ -37,6 +38,7 @@ def heartbeat(group: Group, request: HeartbeatRequest, ticket: Ticket, context: 
         member = group.members[request.member_id]
         if member.client_software is UNKNOWN_SOFTWARE:  # after a start, because the log does not know it
             member.client_software = ticket.client_software
+        release_of(member, Release.OTHER_CONNECTION, context)
         restart_session(group, member, member.session_timeout_ms, context)
     else:
         record_refusal(
@@ -74,15 +76,17 @@ class HeartbeatTemplate:
     """A Heartbeat that succeeded, for repetitions of it. Declines once its member, generation or group is gone.
 
     `check_heartbeat` decides when the template is made. Of its inputs only the state and the generation can change
-    while the member keeps its session, so `renew` looks at these two.
+    while the member keeps its session, so `renew` looks at these two. It declines as well while another heartbeat of
+    the member is parked, which must be answered first.
     """
 
-    __slots__ = ("_generation", "_group", "_member")
+    __slots__ = ("generation", "group", "group_instance_id", "member")
 
-    def __init__(self, group: Group, member: Member) -> None:
-        self._group = group
-        self._member = member
-        self._generation = group.generation
+    def __init__(self, group: Group, member: Member, group_instance_id: str | None) -> None:
+        self.group = group
+        self.member = member
+        self.group_instance_id = group_instance_id  # as in the request: None if a static member leaves it out
+        self.generation = group.generation
 
     @classmethod
     def of(
@@ -91,12 +95,16 @@ class HeartbeatTemplate:
         """Return a template of the Heartbeat with these fields, or None if it would fail now."""
         if check_heartbeat(group, member_id, group_instance_id, generation) is not ErrorCode.NONE:
             return None
-        return cls(group, group.members[member_id])
+        return cls(group, group.members[member_id], group_instance_id)
 
     def renew(self, now_ms: int) -> bool:
         """Renew the session. True means that the answer is NONE, False that the Heartbeat must be handled in full."""
-        group, member = self._group, self._member
-        if group.generation != self._generation or group.state not in HEARTBEAT_SUCCEEDS:
+        group, member = self.group, self.member
+        if (
+            group.generation != self.generation
+            or group.state not in HEARTBEAT_SUCCEEDS
+            or member.parked_heartbeat is not None
+        ):
             return False
         session = member.session  # None if the member is gone
         deadline_ms = now_ms + member.session_timeout_ms

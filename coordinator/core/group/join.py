@@ -18,6 +18,7 @@ from coordinator.core.group.checks import check_member, has_room
 from coordinator.core.group.group import MAX_CACHED_BYTES
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
+from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import client_of, trigger_of
 from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance
 from coordinator.core.group.rejoin import update_member
@@ -114,6 +115,7 @@ def _join_known(
         prepare_rebalance(group, trigger_of(Cause.LEADER_REJOINED, member, request.reason), context)
     else:
         # The member lost the response, or rejoins needlessly. Nothing changes, not even a timer.
+        release_of(member, Release.OTHER_CONNECTION, context)
         context.reply(ticket, join_success(group, member))
 
 

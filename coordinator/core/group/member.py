@@ -1,7 +1,7 @@
 """One member of a group: its identity, its protocols, its assignment and its parked requests.
 
-A member has at most one parked JoinGroup and one parked SyncGroup, as tickets. Its session ends at
-`session_deadline_ms`; a heartbeat moves that number only, and the timer reads it when it fires. `client_id` and
+A member has at most one parked JoinGroup and one parked SyncGroup, as tickets, and one parked Heartbeat. Its session
+ends at `session_deadline_ms`; a heartbeat moves that number only, and the timer reads it when it fires. `client_id` and
 `client_host` are those of the JoinGroup that created the member; the replacement of a static member inherits them.
 """
 
@@ -15,6 +15,7 @@ from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
+    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
 
 Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), in the member's order of preference
 
@@ -50,6 +51,7 @@ class Member:
         "is_gone",
         "is_new",
         "member_id",
+        "parked_heartbeat",
         "parked_join",
         "parked_sync",
         "protocol_type",
@@ -85,6 +87,7 @@ class Member:
         self.protocol_type = sys.intern(protocol_type)
         self.protocols = protocols
         self.assignment = assignment
+        self.parked_heartbeat: ParkedHeartbeat | None = None
         self.parked_join: Ticket | None = None
         self.parked_sync: Ticket | None = None
         self.is_new = is_new  # until its first JoinGroup is answered
@@ -113,6 +116,7 @@ class Member:
             name
             for name, is_set in (
                 ("new", self.is_new),
+                ("heartbeat parked", self.parked_heartbeat is not None),
                 ("join parked", self.parked_join is not None),
                 ("sync parked", self.parked_sync is not None),
                 ("gone", self.is_gone),

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.context import PendingAppend
 from coordinator.core.events.model import Cause, ChangeKind, RebalanceOutcome, Trigger
+from coordinator.core.group.parked_heartbeat import Release, release_all, release_of
 from coordinator.core.group.progress import RebalanceProgress, client_of, trigger_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_success, refuse_parked_join, refuse_parked_sync
@@ -67,6 +68,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context, also: Se
         progress.warning = context.timers.warn_at(group, context.now_ms + context.config.group_rebalance_warn_ms)
     was_empty = group.state is EMPTY
     group.transition(PREPARING_REBALANCE, context.wall_ms)
+    release_all(group, Release.REBALANCE, context)  # now: the next generation may begin below
     if was_empty:
         delay_ms = context.config.group_initial_rebalance_delay_ms
         remaining_ms = max(group.rebalance_timeout_ms - delay_ms, 0)
@@ -165,6 +167,7 @@ def drop_member(group: Group, member: Member, context: Context) -> None:
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, context)
     refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, context)
     group.remove(member)
+    release_of(member, Release.MEMBER_REMOVED, context)
 
 
 def expire_unsynced(group: Group, generation: int, context: Context) -> None:

@@ -16,6 +16,7 @@ from coordinator.core.context import InvariantError, PendingAppend, client_error
 from coordinator.core.events.model import Cause
 from coordinator.core.group.incidents import record_replacement
 from coordinator.core.group.member import Member
+from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import client_of, trigger_of
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.records import group_record
@@ -50,7 +51,7 @@ def replace_static_member(
     refuse_parked_join(group, old, ErrorCode.FENCED_INSTANCE_ID, context, old.member_id)
     refuse_parked_sync(old, ErrorCode.FENCED_INSTANCE_ID, context)
     other = client_of(old)
-    member = _take_over(group, old, new_id)
+    member = _take_over(group, old, new_id, context)
     if (ticket.client_id, ticket.client_host) != (old.client_id, old.client_host):
         member.run_by = ticket.client_id, ticket.client_host
     record_replacement(group, member, other, ticket, context)
@@ -70,8 +71,11 @@ def replace_static_member(
         raise InvariantError(group.group_id, f"static member {old.member_id!r} in a group that is {group.state.value}")
 
 
-def _take_over(group: Group, old: Member, new_id: str) -> Member:
-    """Replace `old` by a copy with a new id, which inherits the leadership, the instance id and the pending sync."""
+def _take_over(group: Group, old: Member, new_id: str, context: Context) -> Member:
+    """Replace `old` by a copy with a new id, which inherits the leadership, the instance id and the pending sync.
+
+    The parked heartbeat of `old` is answered, with FENCED_INSTANCE_ID if it named its instance.
+    """
     member = Member(
         new_id,
         old.group_instance_id,
@@ -93,6 +97,7 @@ def _take_over(group: Group, old: Member, new_id: str) -> Member:
         group.leader_id = new_id
     if was_to_sync:  # else the sync timer would start a needless rebalance for the old id, as in Kafka
         group.pending_sync[new_id] = None
+    release_of(old, Release.MEMBER_REPLACED, context)
     return member
 
 
@@ -165,7 +170,7 @@ class ReplaceStaticMember(PendingAppend):
             return
         self.is_undone = True
         group.take_join(self.member)
-        restored = _take_over(group, self.member, self.old.member_id)
+        restored = _take_over(group, self.member, self.old.member_id, context)
         group.set_protocols(restored, self.old.protocols)
         restored.rebalance_timeout_ms = self.old.rebalance_timeout_ms
         restored.session_timeout_ms = self.old.session_timeout_ms

@@ -14,6 +14,7 @@ from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
 from coordinator.core.group.incidents import record_refusal
+from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.rebalance import maybe_rebalance
 from coordinator.core.group.records import group_record
 from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
@@ -51,6 +52,7 @@ def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, context: Conte
     member = group.members[request.member_id]
     _has_synced(group, member)
     if group.state is STABLE:
+        release_of(member, Release.OTHER_CONNECTION, context)
         restart_session(group, member, member.session_timeout_ms, context)
         context.reply(ticket, sync_success(group, member))
         return

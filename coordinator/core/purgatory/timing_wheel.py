@@ -38,17 +38,22 @@ class TimerEntry:
         return self._next is not None
 
 
-class _Bucket(TimerEntry):
-    """The entries of one tick of one ring, in order of arrival: the head of a circular doubly linked list.
+class EntryList(TimerEntry):
+    """Entries in order of arrival: the head of a circular doubly linked list.
 
     The links cost 16 bytes per entry, where a dict takes up to a hundred. Each member of each group has one entry.
     """
 
-    __slots__ = ("starts_at_ms",)
+    __slots__ = ()
 
     def __init__(self) -> None:
-        self.starts_at_ms = _NOT_QUEUED  # start of its tick while it is in the heap
+        super().__init__()
         self._previous = self._next = self
+
+    @property
+    def first(self) -> TimerEntry | None:
+        """The oldest entry; None if there is none."""
+        return None if self._next is self else self._next
 
     @property
     def is_empty(self) -> bool:
@@ -72,7 +77,18 @@ class _Bucket(TimerEntry):
         return first
 
 
-def _take_out(entry: TimerEntry) -> None:
+class _Bucket(EntryList):
+    """The entries of one tick of one ring."""
+
+    __slots__ = ("starts_at_ms",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.starts_at_ms = _NOT_QUEUED  # start of its tick while it is in the heap
+
+
+def take_out(entry: TimerEntry) -> None:
+    """Remove an entry from its list, if it is in one."""
     previous, following = entry._previous, entry._next
     if previous is not None and following is not None:
         previous._next = following
@@ -101,8 +117,8 @@ class TimingWheel(Generic[E]):
         self._clock_ms = start_ms
         self._rings = [_Ring(0)]
         self._queue: list[tuple[int, int, _Bucket]] = []  # (start of its tick, minus its depth, bucket)
-        self._late = _Bucket()  # started with a past deadline; the next advance makes them due
-        self._due = _Bucket()  # fired, not yet taken by pop_due
+        self._late = EntryList()  # started with a past deadline; the next advance makes them due
+        self._due = EntryList()  # fired, not yet taken by pop_due
         self._armed = 0
         self.has_new_deadline = False  # `next_deadline_ms` may be earlier than at its last call
 
@@ -116,7 +132,7 @@ class TimingWheel(Generic[E]):
     def start(self, entry: E, deadline_ms: int) -> None:
         """Arm `entry` for `deadline_ms`, or move it there if it is armed."""
         if entry._next is not None:
-            _take_out(entry)
+            take_out(entry)
         else:
             self._armed += 1
         entry.fires_at_ms = deadline_ms
@@ -130,7 +146,7 @@ class TimingWheel(Generic[E]):
         """Disarm `entry`; False if it was not armed."""
         if entry._next is None:
             return False
-        _take_out(entry)
+        take_out(entry)
         self._armed -= 1
         return True
 

@@ -138,6 +138,16 @@ class RandomGroups(RuleBasedStateMachine):
         if template is not None:
             template.renew(self.cluster.clock.now_ms)
 
+    @rule(number=st.integers(0, 5), then=st.sampled_from(["waits", "waits", "goes on", "is lost"]))
+    def park(self, number: int, then: str) -> None:
+        """Send a Heartbeat of a client that may wait for the answer, and perhaps more bytes or none."""
+        call = self.client(number).member.park()
+        if call.is_parked and then == "goes on":
+            self.cluster.send_bytes_behind(call)
+        elif call.is_parked and then == "is lost":
+            self.cluster.lose_connection_of(call)
+            call.answer = LOST
+
     @rule(number=st.integers(0, 5))
     def leave(self, number: int) -> None:
         self.client(number).member.leave()

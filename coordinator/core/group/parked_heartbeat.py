@@ -1,0 +1,135 @@
+"""Parked heartbeats: a Heartbeat of a Stable group that is answered when something happens to its member.
+
+A member hears of a rebalance in the answer to its next Heartbeat, up to an interval late. A parked Heartbeat is that
+answer, ready to be sent: at the start of a rebalance, at any other change that touches the member, or when its time is
+over. Its code is that of `check_heartbeat` at the release. Arrival renews the session, and the release does not.
+
+Each waits for the same part of its session timeout, so the operations are in one list for each such time, with one
+timer. Which clients may be parked is decided at the edge, because some stop consuming meanwhile
+(docs/parked-heartbeats.md). A group has parked heartbeats in Stable only (`Group.check_invariants`).
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from coordinator.core.context import Context
+from coordinator.core.effects import UNKNOWN_SOFTWARE
+from coordinator.core.group.checks import check_heartbeat
+from coordinator.core.group.state import STABLE
+from coordinator.core.purgatory.deadline_list import DeadlineList, ListedOperation
+from coordinator.core.purgatory.purgatory import DelayedOperation
+from coordinator.core.purgatory.timing_wheel import TimingWheel
+from protocol.messages.heartbeat import HeartbeatResponse
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.effects import Ticket
+    from coordinator.core.group.counters import Counters
+    from coordinator.core.group.group import Group
+    from coordinator.core.group.heartbeat import HeartbeatTemplate
+    from coordinator.core.group.member import Member
+    from protocol.error_codes import ErrorCode
+
+STEP_MS: Final = 250  # the times are multiples of it, so that the lists are few
+SESSION_PARTS: Final = 3  # a heartbeat is parked for at most this part of the session timeout
+
+
+class Release(Enum):
+    """The reason why a parked heartbeat ended. The value is a label in the metrics."""
+
+    TIME_OVER = "time_over"
+    REBALANCE = "rebalance"
+    MEMBER_REMOVED = "member_removed"
+    MEMBER_REPLACED = "member_replaced"  # a static member, by its next run
+    OTHER_CONNECTION = "other_connection"  # a request of the same member on another connection
+    NEXT_BYTES = "next_bytes"  # on its own connection
+    UNLOADED = "unloaded"
+    CONNECTION_LOST = "connection_lost"  # not answered
+
+
+class ParkedHeartbeat(ListedOperation[Context]):
+    """One parked Heartbeat, kept by its member and by its connection."""
+
+    __slots__ = ("_generation", "_group", "_group_instance_id", "_member", "_ticket")
+
+    def __init__(self, template: HeartbeatTemplate, ticket: Ticket) -> None:
+        super().__init__()
+        self._group = template.group
+        self._member = template.member
+        self._group_instance_id = template.group_instance_id
+        self._generation = template.generation
+        self._ticket = ticket
+
+    def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
+        """Answer, unless it has ended: with `error`, or as the group decides now."""
+        if self.drop(why, context.counters):
+            if error is None:
+                member_id = self._member.member_id
+                error = check_heartbeat(self._group, member_id, self._group_instance_id, self._generation)
+            context.reply(self._ticket, HeartbeatResponse(error_code=int(error)))
+
+    def drop(self, why: Release, counters: Counters) -> bool:
+        """End without an answer. False if it has ended."""
+        if not self.leave():
+            return False
+        self._member.parked_heartbeat = None
+        counters.released_heartbeats[why.value] += 1
+        return True
+
+    def expired(self, context: Context) -> None:
+        self.release(Release.TIME_OVER, context)
+
+    def is_of(self, group: Group, member: Member) -> bool:
+        """Return whether it waits for this member in the current generation."""
+        return (
+            self.is_waiting and self._group is group and self._member is member and self._generation == group.generation
+        )
+
+
+class ParkedHeartbeats:
+    """All parked heartbeats of a node, by how long they wait. Counted as a purgatory."""
+
+    __slots__ = ("_config", "_lists", "_wheel", "name")
+
+    def __init__(self, config: Config, wheel: TimingWheel[DelayedOperation[Context]]) -> None:
+        self.name = "ParkedHeartbeat"
+        self._config = config
+        self._wheel = wheel
+        self._lists: dict[int, DeadlineList[Context]] = {}
+
+    @property
+    def waiting(self) -> int:
+        return sum(each.waiting for each in list(self._lists.values()))  # a copy: the HTTP thread asks, too
+
+    def park(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedHeartbeat | None:
+        """Renew the session and park a repetition of a Heartbeat that succeeded. None: it must be answered now."""
+        member = template.member
+        longest_ms = min(self._config.group_heartbeat_park_ms, member.session_timeout_ms // SESSION_PARTS)
+        for_ms = longest_ms // STEP_MS * STEP_MS
+        if for_ms <= 0 or template.group.state is not STABLE or not template.renew(now_ms):
+            return None
+        if member.client_software is UNKNOWN_SOFTWARE:
+            member.client_software = ticket.client_software
+        waiting = self._lists.get(for_ms)
+        if waiting is None:
+            waiting = self._lists[for_ms] = DeadlineList(for_ms, self._wheel)
+        member.parked_heartbeat = parked = ParkedHeartbeat(template, ticket)
+        waiting.add(parked, now_ms)
+        return parked
+
+
+def release_of(member: Member, why: Release, context: Context) -> None:
+    """Answer the parked heartbeat of a member, if it has one."""
+    parked = member.parked_heartbeat
+    if parked is not None:
+        parked.release(why, context)
+
+
+def release_all(group: Group, why: Release, context: Context, error: ErrorCode | None = None) -> None:
+    """Answer the parked heartbeats of all members."""
+    for member in group.members.values():
+        parked = member.parked_heartbeat
+        if parked is not None:
+            parked.release(why, context, error)
