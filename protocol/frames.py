@@ -16,11 +16,12 @@ _LENGTH: Final = struct.Struct(">i")
 
 
 class FrameError(DecodeError):
-    """A frame length outside the limits. `frames` are the frames that were complete before it."""
+    """A frame length outside the limits. `frames` are those that were complete before it, `start` its four bytes."""
 
     def __init__(self, length: int, max_size: int, frames: list[bytes]) -> None:
         super().__init__(f"a frame of {length} bytes is outside 0..{max_size}")
         self.frames = frames
+        self.start = _LENGTH.pack(length)
 
 
 class FrameReader:

@@ -10,7 +10,7 @@ import argparse
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -18,6 +18,8 @@ from coordinator.cli.errors import CliError
 from coordinator.config.config import Config
 from coordinator.config.sources import load
 from coordinator.server.log_format import write_log_to_stderr
+
+LOG: Final = logging.getLogger("coordinator")
 
 DESCRIPTION: Final = """\
 Run the coordinator. Point any Kafka client's bootstrap.servers at the address it listens on.
@@ -35,6 +37,7 @@ FLAGS: Final = {
     "http": "http.listen",
     "workers": "workers",
     "worker_ports": "worker.ports",
+    "log_format": "log.format",
 }
 
 
@@ -51,11 +54,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--worker-ports", metavar="PORT,...", help="the ports of the workers, if not consecutive")
     add("--port-file", metavar="FILE", type=Path, help="write the bound port to this file once ready")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
+    add("--log-format", choices=("text", "json"), help="lines to read, or JSON with fields; default: text")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    write_log_to_stderr(arguments.log_level)
-    config = config_from(arguments, os.environ)
+    warnings: list[str] = []  # said once the settings tell in which form
+    config = config_from(arguments, os.environ, warnings.append)
+    write_log_to_stderr(arguments.log_level, config.log_format)
+    for warning in warnings:
+        LOG.warning("%s", warning)
     port_file: Path | None = arguments.port_file
     if port_file is not None:
         if port_file.is_dir():
@@ -98,7 +105,9 @@ def _client_command(python: Path, address: str, topic: str) -> str:
     return f"kcat -b {address} -G my-group {topic}   (or any other Kafka client)"
 
 
-def config_from(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Config:
+def config_from(
+    arguments: argparse.Namespace, environ: Mapping[str, str], warn: Callable[[str], None] | None = None
+) -> Config:
     flags = {key: getattr(arguments, name) for name, key in FLAGS.items() if getattr(arguments, name) is not None}
     if arguments.topic:
         flags["topics.preload"] = ",".join(arguments.topic)
@@ -108,7 +117,7 @@ def config_from(arguments: argparse.Namespace, environ: Mapping[str, str]) -> Co
         environ,
         file_name=str(arguments.config),
         flags=flags,
-        warn=logging.getLogger("coordinator").warning,
+        warn=warn,
     )
 
 

@@ -296,6 +296,12 @@ class Config:
         ours=True,
         minimum=1,
     )
+    log_format: str = _key(
+        "text",
+        "The form of the daemon's log: `text`, lines to read; `json`, one JSON object for each line, with fields.",
+        ours=True,
+        choices=("text", "json"),
+    )
 
     # --- embedded topics ---
     topics_preload: str = _key(

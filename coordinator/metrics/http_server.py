@@ -25,7 +25,7 @@ from io import BytesIO
 from typing import Final, Protocol
 
 from coordinator.config.config import Config
-from coordinator.config.values import parse_address
+from coordinator.config.values import Address, parse_address
 from coordinator.metrics.health import ServerStatus
 from coordinator.metrics.http_connection import HttpConnection
 
@@ -58,6 +58,7 @@ class HttpServer:
 
     def __init__(self, listen: str, status: Status) -> None:
         self._address = parse_address(listen)
+        self.bound = ""  # host:port, once it serves
         self._status = status
         self._listening: socket.socket | None = None
         self._thread: threading.Thread | None = None
@@ -77,6 +78,7 @@ class HttpServer:
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
         self._thread.start()
         bound_host, port = listening.getsockname()[:2]
+        self.bound = str(Address(str(bound_host), int(port)))
         return str(bound_host), int(port)
 
     def close(self) -> None:

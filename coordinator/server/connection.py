@@ -27,6 +27,8 @@ from coordinator.server.answers import Slot, encode
 from coordinator.server.answers import frame as framed
 from coordinator.server.api.api_versions import unsupported_version
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
+from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
+from coordinator.server.line_limit import rare
 from coordinator.server.loop_health import NOTABLE_S
 from protocol.api_keys import ApiKey
 from protocol.errors import DecodeError, EncodeError, TooManyElementsError
@@ -260,12 +262,12 @@ class Connection(asyncio.Protocol):
 
     def _receive(self, data: bytes, now_ms: int, turn_ends: float) -> None:
         """Cut a read into frames and run what may run until `turn_ends`; 0: ask for a turn if there are several."""
-        broken = ""
+        broken: FrameError | None = None
         try:
             frames = self._frames.feed(data)
         except FrameError as error:  # frames before the bad length are served, as Kafka does
             frames = error.frames
-            broken = str(error)
+            broken = error
         if self._frames.has_partial_frame:
             if self.frame_started_ms < 0 or frames:
                 self.frame_started_ms = now_ms
@@ -279,8 +281,19 @@ class Connection(asyncio.Protocol):
         self._is_running = False
         if self.frame_started_ms >= 0 or self._waiting or self.held_bytes:
             self._count_held()
-        if broken:
-            self.close(f"bad frame: {broken}")
+        if broken is not None:
+            self._close_broken(broken)
+
+    def _close_broken(self, error: FrameError) -> None:
+        """Close on a bad length. If these are the first bytes, they may tell what kind of client sent them."""
+        knock = knock_of(error.start) if self._client_raw is None and not error.frames else None
+        if knock is None:
+            self.close(f"bad frame: {error}")
+            return
+        sentence = sentence_of(knock, self._runtime.http_address)
+        if knock is HTTP and not self._is_closed:
+            self._out.append(http_answer(sentence))
+        self.close(sentence, kind=knock.kind)
 
     def _run_frames(self, frames: list[bytes], now_ms: int, turn_ends: float) -> None:
         """Run frames that may run until `turn_ends`; the others wait. 0: there is no time, and all wait."""
@@ -541,6 +554,12 @@ class Connection(asyncio.Protocol):
             return
         key = int.from_bytes(frame[:2], "big", signed=True)
         version = int.from_bytes(frame[2:4], "big", signed=True)
+        knock = BY_API_KEY.get(key)
+        if knock is not None:
+            length = int.from_bytes(frame[8:10], "big", signed=True)
+            self._client_id = frame[10 : 10 + max(length, 0)].decode("utf-8", "replace")[:MAX_CLIENT_ID_CHARS]
+            self.close(knock.sentence, kind=knock.kind)
+            return
         if key != ApiKey.API_VERSIONS:
             self.close(f"API key {key} version {version} is not served (see ApiVersions for the ranges)")
             return
@@ -708,13 +727,19 @@ class Connection(asyncio.Protocol):
         self._unread = b""
         self._pause_reading()
 
-    def close(self, reason: str, *, quiet: bool = False) -> None:
-        """Close after the written answers have left. Logs one line, unless the end is an ordinary one."""
+    def close(self, reason: str, *, quiet: bool = False, kind: str = "") -> None:
+        """Close after the written answers have left. Logs one line, unless the end is an ordinary one.
+
+        `kind`: the line has this kind, of which there are few lines, whatever clients do.
+        """
         transport = self._transport
         if transport is None or self._is_closed:
             return
         if not quiet:
-            LOG.warning("connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason)
+            extra = rare(kind) if kind else None
+            LOG.warning(
+                "connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason, extra=extra
+            )
         if self._out:
             transport.write(b"".join(self._out))
         self._forget()

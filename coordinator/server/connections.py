@@ -28,6 +28,7 @@ class Session(Protocol):
     """One open connection, as the node around it uses it."""
 
     address: str
+    peer: str
     descriptor: int
     held_bytes: int
     unsent_bytes: int

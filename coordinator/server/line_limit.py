@@ -2,7 +2,8 @@
 
 Lines are of one kind if their text is the same before the arguments are filled in. Of each kind `BURST` lines may come
 at once and `PER_SECOND` after that; the next line that passes says how many were dropped. A log call whose line any
-client can cause, with the same information each time, passes `extra=RARE` and gets a lower limit.
+client can cause, with the same information each time, passes `extra=RARE` and gets a lower limit. One that has lines of
+several kinds passes `extra=rare(kind)`; the kinds come from a table of the program, never from a client.
 """
 
 from __future__ import annotations
@@ -26,6 +27,11 @@ USUAL: Final = LineRate(BURST, PER_SECOND)
 RARE: Final[Mapping[str, LineRate]] = {"line_rate": LineRate(5, 1 / 60)}  # for the `extra` of a log call
 
 
+def rare(kind: str) -> Mapping[str, object]:
+    """Return the `extra` of a log call whose lines of this kind have a lower limit of their own."""
+    return {**RARE, "line_kind": kind}
+
+
 class LineLimit(logging.Filter):
     """Filter that drops lines over the rate of their kind. `clock` is in seconds."""
 
@@ -37,7 +43,8 @@ class LineLimit(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         now = self._clock()
         rate: LineRate = getattr(record, "line_rate", USUAL)
-        kind = self._kinds.setdefault(f"{record.name} {record.msg}" if record.args else record.name, _Kind(now, rate))
+        text = getattr(record, "line_kind", record.msg if record.args else "")
+        kind = self._kinds.setdefault(f"{record.name} {text}", _Kind(now, rate))
         kind.left = min(kind.left + (now - kind.at) * rate.per_second, float(rate.burst))
         kind.at = now
         if kind.left < 1:

@@ -30,7 +30,8 @@ from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
 from coordinator.server.gc_policy import GcPolicy
-from coordinator.server.line_limit import RARE
+from coordinator.server.knocks import SASL
+from coordinator.server.line_limit import RARE, rare
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
 from coordinator.server.parking_clients import ParkingClients
 from coordinator.server.time_slices import TimeSlices
@@ -75,6 +76,20 @@ class Link(Protocol):
 
     def ask(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request."""
+
+
+def rebalance_fields(rebalance: Rebalance) -> dict[str, Any]:
+    """Return the fields of the log line of a rebalance. `ms` is null if it was cut short before all had joined."""
+    trigger = rebalance.trigger
+    return {
+        "group": rebalance.group,
+        "generation": rebalance.generation,
+        "cause": trigger.cause.value,
+        "member": trigger.member.member_id,
+        "client": trigger.member.client_id,
+        "host": trigger.member.host,
+        "ms": rebalance.took_ms if rebalance.join_ms >= 0 else None,
+    }
 
 
 class Callbacks:
@@ -133,6 +148,7 @@ class Runtime:
         self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
         self.routes = Routes(handlers)
         self.connections = Connections(config)
+        self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
         self.heartbeats_by_template = 0
         self.parked_heartbeats = 0  # so far
@@ -248,6 +264,13 @@ class Runtime:
                 LOG.info("node accepted node=%d", node_id, extra=RARE)
             self._problems[known] = problem
 
+    def refused_sasl(self, ticket: Ticket) -> None:
+        """Log that the client of a ticket asked for SASL."""
+        LOG.warning(
+            "sasl refused peer=%s client=%s reason=%s",
+            ticket.session.peer, ticket.client_id or "-", SASL.sentence, extra=rare(SASL.kind),
+        )  # fmt: skip
+
     # -- events --------------------------------------------------------------------------------------------------
 
     def on_durable(self, partition: int, high_watermark: int) -> None:
@@ -295,7 +318,7 @@ class Runtime:
     def on_event(self, event: AnyEvent) -> None:
         """Log an event of a group."""
         if isinstance(event, Rebalance):
-            LOG.info("rebalance %s", event.text())
+            LOG.info("rebalance %s", event.text(), extra={"fields": rebalance_fields(event)})
             if event.join_ms >= 0:
                 self.rebalance_times.observe(event.took_ms / 1000)
         elif event.what is IncidentKind.REBALANCE_SLOW:

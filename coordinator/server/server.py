@@ -203,9 +203,12 @@ def bind(address: Address) -> socket.socket:
 class Server:
     """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor."""
 
-    def __init__(self, config: Config, listening: socket.socket | None = None) -> None:
+    def __init__(
+        self, config: Config, listening: socket.socket | None = None, supervisor_http_address: str = ""
+    ) -> None:
         self.config = config
         self._bound = listening
+        self._supervisor_http_address = supervisor_http_address
         self.host = ""
         self.port = 0
         self._data_dir: DataDir | None = None
@@ -243,6 +246,7 @@ class Server:
         )
         link = self._link = await self._join_cluster(cluster, identity)
         runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity)
+        runtime.http_address = self._supervisor_http_address
         if link is not None:
             link.attach(runtime)
             await _agreed(link.first_catalogue())
@@ -405,6 +409,8 @@ class Server:
             self._http = module.open_http(self.config, self.status)
         except module.HttpPortError as error:
             raise StartupError(str(error)) from None
+        if self._http is not None and self._runtime is not None:
+            self._runtime.http_address = self._http.bound
 
     def status(self) -> Any:
         """Return the figures of /readyz and /metrics. Called from the HTTP thread; reads counters only."""

@@ -21,20 +21,20 @@ from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 
 @dataclass(frozen=True, slots=True)
 class WorkerOrder:
-    """The settings of a worker, the file descriptor of its bound socket, and its log level."""
+    """The settings of a worker, the file descriptor of its bound socket, its log level, and the supervisor's HTTP."""
 
     config: Config
     listen_fd: int
     log_level: str
+    http_address: str = ""  # empty: there is none
 
     def line(self) -> bytes:
-        facts = {"config": dataclasses.asdict(self.config), "listen_fd": self.listen_fd, "log_level": self.log_level}
-        return json.dumps(facts).encode() + b"\n"
+        return json.dumps(dataclasses.asdict(self)).encode() + b"\n"
 
     @classmethod
     def parse(cls, line: bytes) -> WorkerOrder:
         facts: dict[str, Any] = json.loads(line)
-        return cls(Config(**facts["config"]), facts["listen_fd"], facts["log_level"])
+        return cls(**{**facts, "config": Config(**facts["config"])})
 
 
 READY: Final = b'"ready"\n'

@@ -290,6 +290,9 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
                 http = open_http(config, supervisor.status)
             except HttpPortError as error:
                 raise StartupError(str(error)) from None
+        if http is not None:
+            for worker in supervisor.workers:
+                worker.order = replace(worker.order, http_address=http.bound)
 
         def announce(addresses: Sequence[str]) -> None:
             if port_file is not None:

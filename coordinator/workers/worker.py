@@ -34,14 +34,14 @@ def _line() -> bytes:
 
 def main() -> int:
     order = WorkerOrder.parse(_line())
-    write_log_to_stderr(order.log_level, prefix=f"node={order.config.node_id} ")
+    write_log_to_stderr(order.log_level, order.config.log_format, node_id=order.config.node_id)
     out = sys.stdout.buffer
 
     def report_ready(address: str) -> None:
         out.write(READY)
         out.flush()
 
-    node = server.Server(order.config, socket.socket(fileno=order.listen_fd))
+    node = server.Server(order.config, socket.socket(fileno=order.listen_fd), order.http_address)
 
     def answer_status() -> None:
         """Answer requests for the status; end the process when the supervisor has ended."""

@@ -53,5 +53,8 @@ class Node(Protocol):
     def node_checked(self, node_id: int, problem: str | None) -> None:
         """Record that another node asked; `problem` is the disagreement between the two nodes."""
 
+    def refused_sasl(self, ticket: Ticket) -> None:
+        """Record that the client of `ticket` asked for SASL, which is not on."""
+
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of `ticket`. A failed Produce with acks=0 has no other signal."""

@@ -106,7 +106,7 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
     ("the group protocol of KIP-848", (68, 69)),
     ("share groups", (76, 77, 78, 79, 83, 84, 85, 86, 87, 90, 91, 92)),
     ("groups of Kafka Streams' own protocol (Streams over classic groups needs none of it)", (88, 89, 93)),
-    ("authentication and delegation tokens", (17, 36, 38, 39, 40, 41, 50, 51)),
+    ("authentication and delegation tokens", (38, 39, 40, 41, 50, 51)),
     ("ACLs", (29, 30, 31)),
     ("quotas", (48, 49)),
     ("replicas and their placement", (34, 45, 46)),

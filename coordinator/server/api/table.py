@@ -33,6 +33,7 @@ from coordinator.server.api import (
     offset_fetch,
     offset_for_leader_epoch,
     produce,
+    sasl,
     sync_group,
 )
 from coordinator.server.api.api_versions import api_versions
@@ -68,6 +69,8 @@ _ROWS: Final[dict[int, Api]] = {
         describe_cluster.API,
         list_config_resources.API,
         describe_topic_partitions.API,
+        sasl.HANDSHAKE,
+        sasl.AUTHENTICATE,
         follow_catalogue.API,
         explain_group.API,
         Api(
