@@ -730,13 +730,13 @@ class Connection(asyncio.Protocol):
     def close(self, reason: str, *, quiet: bool = False, kind: str = "") -> None:
         """Close after the written answers have left. Logs one line, unless the end is an ordinary one.
 
-        `kind`: the line has this kind, of which there are few lines, whatever clients do.
+        `kind`: the line is of this kind, which each client causes once a minute at most.
         """
         transport = self._transport
         if transport is None or self._is_closed:
             return
         if not quiet:
-            extra = rare(kind) if kind else None
+            extra = rare(kind, f"{self.address} {self._client_id}") if kind else None
             LOG.warning(
                 "connection closed peer=%s client=%s reason=%s", self.peer, self._client_id or "-", reason, extra=extra
             )

@@ -4,7 +4,7 @@ A client of another protocol is recognised by its first four bytes, where Kafka 
 a Kafka protocol that is not served is recognised by the API key of its request. Most such clients read ApiVersions
 first and send nothing more, which leaves no sign.
 
-The sentence is logged at a rate of its own for each kind (`line_limit.rare`), because clients try again for ever.
+The sentence is logged once a minute for each client (`line_limit.rare`), because clients try again for ever.
 """
 
 from __future__ import annotations

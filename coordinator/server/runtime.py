@@ -84,7 +84,7 @@ def rebalance_fields(rebalance: Rebalance) -> dict[str, Any]:
     return {
         "group": rebalance.group,
         "generation": rebalance.generation,
-        "cause": trigger.cause.value,
+        "cause": trigger.cause.name,  # as in the metric of rebalances
         "member": trigger.member.member_id,
         "client": trigger.member.client_id,
         "host": trigger.member.host,
@@ -266,10 +266,12 @@ class Runtime:
 
     def refused_sasl(self, ticket: Ticket) -> None:
         """Log that the client of a ticket asked for SASL."""
+        session = ticket.session
+        source = rare(SASL.kind, f"{session.address} {ticket.client_id}")
+        reason = SASL.sentence
         LOG.warning(
-            "sasl refused peer=%s client=%s reason=%s",
-            ticket.session.peer, ticket.client_id or "-", SASL.sentence, extra=rare(SASL.kind),
-        )  # fmt: skip
+            "sasl refused peer=%s client=%s reason=%s", session.peer, ticket.client_id or "-", reason, extra=source
+        )
 
     # -- events --------------------------------------------------------------------------------------------------
 

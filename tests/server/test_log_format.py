@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import logging
+from typing import Any
 
 import pytest
 
-from coordinator.server.line_limit import BURST, PER_SECOND, RARE, LineLimit
-from coordinator.server.log_format import LineFormatter
+from coordinator.core.group.history import Cause, Rebalance, RebalanceOutcome, Trigger
+from coordinator.server.line_limit import BURST, MAX_SOURCES, PER_SECOND, RARE, LineLimit, rare
+from coordinator.server.log_format import JsonFormatter, LineFormatter
+from coordinator.server.runtime import rebalance_fields
 
 
 def record_of(message: str, *arguments: object, error: BaseException | None = None) -> logging.LogRecord:
@@ -25,12 +29,91 @@ def record_of(message: str, *arguments: object, error: BaseException | None = No
         "a\u2028forged",
         "a\u202eforged",
         "a\x00forged",
+        "<script>alert(1)</script>forged",
+        '"}\n{"level": "ERROR", "message": "forged',
     ],
 )
 def test_name_of_a_client_stays_within_its_line(name: str) -> None:
-    line = LineFormatter().format(record_of("connection closed client=%s", name))
-    assert len(line.splitlines()) == 1 and line.isprintable()
+    record = record_of("connection closed client=%s", name)
+    line = LineFormatter().format(record)
+    assert len(line.splitlines()) == 1 and line.isprintable() and "<" not in line
     assert line.endswith("forged"), "nothing is lost"
+    in_json = JsonFormatter().format(record)
+    assert len(in_json.splitlines()) == 1 and in_json.isascii() and in_json.isprintable() and "<" not in in_json
+    parsed = json.loads(in_json)
+    assert parsed["client"] == name, "the field is what the client sent"
+    assert parsed["message"].isprintable() and "<" not in parsed["message"]
+
+
+def in_json(message: str, *arguments: object, node_id: int | None = None, **given: object) -> dict[str, Any]:
+    """Return the line of JSON for a log call without its time."""
+    record = record_of(message, *arguments)
+    record.__dict__.update(given)
+    parsed: dict[str, Any] = json.loads(JsonFormatter(node_id).format(record))
+    assert parsed.pop("time").endswith("Z")
+    return parsed
+
+
+def test_each_value_with_a_key_is_a_field_of_the_json_line() -> None:
+    line = in_json("ready %s at=%s:%d load_ms=%d%% build=%r; ratio=%.2f", "now", "127.0.0.1", 9092, 7, "plain", 0.333)
+    assert line == {
+        "level": "WARNING",
+        "logger": "coordinator.connection",
+        "message": "ready now at=127.0.0.1:9092 load_ms=7% build='plain'; ratio=0.33",
+        "at": "127.0.0.1:9092",
+        "load_ms": 7,
+        "build": "plain",
+        "ratio": 0.333,
+    }
+
+
+def test_fields_that_a_call_gives_are_in_the_json_line_and_replace_nothing_of_it() -> None:
+    line = in_json("rebalance %s", "in words", node_id=3, fields={"group": "orders", "ms": None, "level": "forged"})
+    assert line == {
+        "level": "WARNING",
+        "logger": "coordinator.connection",
+        "message": "rebalance in words",
+        "node": 3,
+        "group": "orders",
+        "ms": None,
+    }
+
+
+def test_json_line_has_a_maximum_length() -> None:
+    line = JsonFormatter().format(record_of("a=%s", "c" * 32_000))
+    assert len(line) < 2 * 2200
+
+
+def test_time_of_a_json_line_is_rfc_3339_in_utc() -> None:
+    record = record_of("text")
+    record.created = 1_767_225_600.25
+    assert json.loads(JsonFormatter().format(record))["time"] == "2026-01-01T00:00:00.250Z"
+
+
+def test_traceback_is_a_field_of_the_json_line() -> None:
+    try:
+        raise ValueError("a\nforged")
+    except ValueError as error:
+        line = JsonFormatter().format(record_of("failed", error=error))
+    assert len(line.splitlines()) == 1
+    assert "ValueError: a\nforged" in json.loads(line)["traceback"]
+
+
+def test_fields_of_a_rebalance_name_the_member_that_caused_it() -> None:
+    trigger = Trigger(Cause.MEMBER_LEFT, "web-1-uuid", "w@b-1@/10.0.0.7", "stopped")
+    rebalance = Rebalance("orders", trigger, 4, 1_000)
+    assert rebalance_fields(rebalance)["ms"] is None, "unknown is not 0"
+    rebalance.joined(5, 2, 1_030)
+    rebalance.ended(RebalanceOutcome.STABLE, 1_035)
+    assert rebalance_fields(rebalance) == {
+        "group": "orders",
+        "generation": 5,
+        "cause": "MEMBER_LEFT",
+        "member": "web-1-uuid",
+        "client": "w@b-1",
+        "host": "/10.0.0.7",
+        "ms": 35,
+    }
 
 
 def test_names_in_other_scripts_are_left_as_they_are() -> None:
@@ -78,3 +161,28 @@ def test_lines_that_any_client_can_cause_are_limited_to_one_a_minute_after_five(
         passed += sum(limit.filter(refused()) for _ in range(10))
     assert 60 <= passed <= 5 + 60
     assert limit.filter(record_of("something else client=%s", "x"))
+
+
+def knock(source: str, kind: str = "TLS") -> logging.LogRecord:
+    record = record_of("connection closed client=%s", source)
+    record.__dict__.update(rare(kind, source))
+    return record
+
+
+def test_a_client_that_tries_again_for_ever_is_named_once_a_minute_and_hides_no_other() -> None:
+    now = [0.0]
+    limit = LineLimit(lambda: now[0])
+    assert sum(limit.filter(knock("10.0.0.1")) for _ in range(1000)) == 1
+    assert limit.filter(knock("10.0.0.2")) and limit.filter(knock("10.0.0.1", "HTTP"))
+    now[0] += 61.0
+    record = knock("10.0.0.1")
+    assert limit.filter(record)
+    assert "(and 999 lines of this kind that were left out before)" in record.getMessage()
+
+
+def test_many_clients_of_one_kind_cause_few_lines_and_are_not_all_remembered() -> None:
+    now = [0.0]
+    limit = LineLimit(lambda: now[0])
+    assert sum(limit.filter(knock(f"client-{number}")) for number in range(10_000)) == 5
+    assert len(limit._sources) == MAX_SOURCES
+    assert limit.filter(record_of("connection closed client=%s", "x")), "ordinary lines have their own limit"
