@@ -105,16 +105,16 @@ def workers_say(play: Play, block: Block) -> None:
     eventually(lambda: wanted <= Counter(second.since_typed.splitlines()), f"{wanted} in\n{second.since_typed}")
 
 
-def daemon_killed(command: str) -> Step:
-    """Return a step whose commands kill the daemon; `command` then starts it again in its terminal."""
+def daemon_killed(command: str, then: Step) -> Step:
+    """Return a step that kills the daemon, starts it again with `command` in its terminal, and does `then`."""
 
     def kill(play: Play, block: Block) -> None:
         killed = play.stage.daemon
         assert killed is not None
-        typed(play, block)
-        killed.ends()
+        killed.quit()
         killed.close()
         play.stage.start_daemon(command)
+        then(play, block)
 
     return kill
 

@@ -29,7 +29,7 @@ from tests.support.machine_tools import require_tool
 NAME: Final = "kafka-group-coordinator"
 NOT_A_NEWCOMERS: Final = ("COORDINATOR_", "KAFKA_", "MAKE", "MFLAGS", "ARGS", "PYTHONUNBUFFERED")
 """Prefixes of variables that belong to the run of the tests, such as `make test ARGS=…`, and are removed."""
-NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make", "pgrep": "procps"}
+NEWCOMERS_TOOLS: Final = {"bash": "bash", "git": "git", "make": "make"}
 _ASKS_A_BROKER: Final = re.compile(r"^(.*\bcoordinator (?:topics|groups|restore|undo|cluster) [^\n#]*?)( *#.*)?$", re.M)
 _BY_THE_LINE: Final = "import sys; sys.stdout and sys.stdout.reconfigure(line_buffering=True)"
 _PIP: Final = """#!/bin/sh

@@ -116,8 +116,9 @@ class Foreground:
         os.killpg(self._process.pid, signal.SIGINT)
         return self._process.wait(ANSWER_S)
 
-    def ends(self) -> None:
-        """Return when the program has ended."""
+    def quit(self) -> None:
+        """Press Ctrl-\\ and return when the program has ended."""
+        os.killpg(self._process.pid, signal.SIGQUIT)
         self._process.wait(ANSWER_S)
 
     def close(self) -> None:

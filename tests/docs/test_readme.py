@@ -61,8 +61,9 @@ README = Script(
         "rebalance Group shop left generation 0 because a new member": daemon_says,
         "kill -9 %1": typed,
         "rebalance Group shop left generation 1 because a member fell": daemon_says,
-        'kill -9 $(pgrep -f "$PWD/.*coordinator serve")': daemon_killed("make run"),
-        "seq 11 20 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": the_same_consumer_goes_on,
+        "seq 11 20 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": daemon_killed(
+            "make run", the_same_consumer_goes_on
+        ),
         ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
     },
     exempt={

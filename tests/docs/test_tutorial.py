@@ -22,7 +22,7 @@ from tests.docs.play import (
 )
 from tests.docs.stage import Stage
 
-START: Final = 'make run ARGS="--topic orders:6 --override group.initial.rebalance.delay.ms=500"'
+START: Final = 'make run ARGS="--data-dir tutorial --topic orders:6 --override group.initial.rebalance.delay.ms=500"'
 
 
 def clone_and_run(play: Play, block: Block) -> None:
@@ -76,21 +76,20 @@ TUTORIAL: Final = Script(
         "ann reads [0, 2, 4] #3": workers_say,
         "kill -9 $! #2": typed,
         "cid reads [1, 3, 5]": workers_say,
-        'kill -9 $(pgrep -f "$PWD/.*coordinator serve")': daemon_killed(START),
-        "seq 61 90 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": typed,
+        "seq 61 90 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": daemon_killed(START, typed),
         "GROUP TOPIC PARTITION CURRENT-OFFSET LOG-END-OFFSET LAG CONS #2": ends_without_a_rebalance,
-        ".venv/bin/coordinator log dump data/__consumer_offsets-6 --g": typed,
-        "data/__consumer_offsets-6/00000000000000000000.log": shown(_partition_of_the_first_commit),
+        ".venv/bin/coordinator log dump tutorial/__consumer_offsets-6": typed,
+        "tutorial/__consumer_offsets-6/00000000000000000000.log": shown(_partition_of_the_first_commit),
         "kill -INT %1; kill -9 $!": typed,
         "group 'shop' has no members at the moment": shown(whichever_partition),
         "BEFORE=$(date -u +%FT%TZ)": typed,
         ".venv/bin/pip install -e '.[spark]'": typed,
         "offsets of group shop as they stood at 2026-11-22T02:18:35.0": shown(_set_back),
-        ".venv/bin/coordinator undo shop --execute": typed,
+        ".venv/bin/coordinator undo shop --execute --data-dir tutoria": typed,
         "offsets of group shop before the reset of 2 partitions at 20": shown(_set_back, again=False),
-        ".venv/bin/coordinator history rebalances shop": typed,
+        ".venv/bin/coordinator history rebalances shop --data-dir tut": typed,
         "TIME AGO GEN WHAT MEMBERS WHO AND WHAT": shown(),
-        ".venv/bin/coordinator compact --mode single --roll --min-cle": typed,
+        ".venv/bin/coordinator compact --data-dir tutorial --mode sin": typed,
         "history.enable is false: what this compaction removes is los": shown(_figures, again=False),
     },
     exempt={},
