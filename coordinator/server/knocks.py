@@ -64,6 +64,7 @@ BY_API_KEY: Final[Mapping[int, Knock]] = {
     90: SHARE_GROUP,  # DescribeShareGroupOffsets
     91: SHARE_GROUP,  # AlterShareGroupOffsets
     92: SHARE_GROUP,  # DeleteShareGroupOffsets
+    93: STREAMS_GROUP,  # StreamsGroupTopologyDescriptionUpdate
 }
 
 

@@ -38,8 +38,10 @@ def test_every_api_with_an_array_is_tested() -> None:
     without = {HANDLERS[key].key for key in HANDLERS} - {shape.key for shape in SHAPES}
     assert without == {
         ApiKey.HEARTBEAT,
+        ApiKey.SASL_HANDSHAKE,
         ApiKey.API_VERSIONS,
         ApiKey.INIT_PRODUCER_ID,
+        ApiKey.SASL_AUTHENTICATE,
         ApiKey.DESCRIBE_CLUSTER,
         ApiKey.EXPLAIN_GROUP,
     }

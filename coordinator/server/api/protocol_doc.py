@@ -116,7 +116,14 @@ NOT_SERVED: Final[tuple[tuple[str, tuple[int, ...]], ...]] = (
 
 
 WITHOUT_ARRAYS: Final = frozenset(
-    {ApiKey.HEARTBEAT, ApiKey.API_VERSIONS, ApiKey.INIT_PRODUCER_ID, ApiKey.DESCRIBE_CLUSTER}
+    {
+        ApiKey.HEARTBEAT,
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.API_VERSIONS,
+        ApiKey.INIT_PRODUCER_ID,
+        ApiKey.SASL_AUTHENTICATE,
+        ApiKey.DESCRIBE_CLUSTER,
+    }
 )
 
 
