@@ -1,15 +1,15 @@
 """The dialogue of the matrix with a client program of any language.
 
-A member program is started with `name=value` arguments: bootstrap, group, topic, name (its client id), assignor (range
-or cooperative-sticky), session_ms, heartbeat_ms and, for a static member, instance. It consumes from the earliest
-offset with automatic commits off. On stdout it writes one JSON object per line:
+A member program is started with `name=value` arguments: the fields of `Options`. It consumes from the earliest offset.
+On stdout it writes one JSON object per line, each with `at`, the nanoseconds of CLOCK_MONOTONIC when it happened:
 
-    {"event": "assigned" | "revoked", "partitions": [...]}   the change, not the whole assignment
-    {"event": "record", "partition": 0, "offset": 5}         {"event": "committed"}   {"event": "closed"}
-    {"event": "error", "message": "..."}
+    {"event": "joining" | "leaving" | "left" | "closed"}     {"event": "assigned" | "revoked", "partitions": [...]}
+    {"event": "record", "partition": 0, "offset": 5}         {"event": "committed", "took_ns": 1}
+    {"event": "error", "message": "..."}                     (partitions are the change, not the whole assignment)
 
-On stdin it takes `commit` (commit what was read of the partitions it owns) and `close` (leave cleanly; the end of stdin
-is the same). A tool with another output (kcat, kafka-verifiable-consumer) gets a translator to these events.
+On stdin it takes `commit` (commit what was read of the partitions it owns), `close` (leave cleanly and end; the end of
+stdin is the same), and `leave` (leave cleanly, and then wait for `join` or `close`). A tool with another output (kcat,
+kafka-verifiable-consumer) gets a translator to these events.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class Options:
     instance: str | None = None
     session_ms: int = SESSION_MS
     heartbeat_ms: int = HEARTBEAT_MS
+    fetch_ms: int = 100
+    auto_commit: str = "false"
 
     def as_arguments(self) -> list[str]:
         given = {name: getattr(self, name) for name in self.__dataclass_fields__}

@@ -11,55 +11,47 @@ import json
 import queue
 import sys
 import threading
+import time
 from typing import Any
 
-from tests.clients.members import LIBRARIES, MemberOptions
+from tests.clients.members import LIBRARIES, ClientMember, MemberOptions
 
 
-def say(**event: Any) -> None:
-    print(json.dumps(event), flush=True)
+def say(at_ns: int | None = None, **event: Any) -> None:
+    print(json.dumps({"at": at_ns or time.monotonic_ns(), **event}), flush=True)
 
 
-def main() -> None:
-    options = dict(each.split("=", 1) for each in sys.argv[2:])
-    member = LIBRARIES[sys.argv[1]](
-        MemberOptions(
-            address=options["bootstrap"],
-            group=options["group"],
-            topics=(options["topic"],),
-            assignor=options["assignor"],
-            name=options["name"],
-            instance_id=options.get("instance"),
-            session_timeout_ms=int(options["session_ms"]),
-            heartbeat_ms=int(options["heartbeat_ms"]),
-            rebalance_timeout_ms=max(20_000, int(options["session_ms"])),  # librdkafka wants it no shorter
-        )
-    )
-    commands: queue.Queue[str] = queue.Queue()
+def commit(member: ClientMember, owned: frozenset[tuple[str, int]]) -> None:
+    """Commit what was read of the partitions it owns; the time that the library takes is told."""
+    offsets = {(each.topic, each.partition): each.offset + 1 for each in member.received}
+    wanted = {each: offset for each, offset in offsets.items() if each in owned}
 
-    def listen() -> None:
-        for line in sys.stdin:
-            commands.put(line.strip())
-        commands.put("close")
+    def timed() -> int:
+        begun_ns = time.monotonic_ns()
+        member._commit(wanted)
+        return time.monotonic_ns() - begun_ns
 
-    threading.Thread(target=listen, daemon=True).start()
+    try:
+        say(event="committed", took_ns=member.do(timed))
+    except Exception as error:
+        say(event="error", message=repr(error))
+
+
+def live(member: ClientMember, commands: queue.Queue[str]) -> str:
+    """Say all that happens to the member until a command ends it; returns that command."""
     owned: frozenset[tuple[str, int]] = frozenset()
-    given_up = told = errors = 0
+    steps = told = errors = 0
     while True:
-        # What was given up comes first: a partition may go and come back between two looks.
-        for each in member.revoked[given_up:]:
-            given_up += 1
-            say(event="revoked", partitions=sorted(index for _, index in each))
-            owned -= each
-        now = member.assignment()
-        if now - owned:
-            say(event="assigned", partitions=sorted(index for _, index in now - owned))
-        if owned - now:
-            say(event="revoked", partitions=sorted(index for _, index in owned - now))
-        owned = now
+        for step in member.told[steps:]:
+            steps += 1
+            if step.event in ("joining", "leaving"):
+                say(step.at_ns, event=step.event)
+                continue
+            say(step.at_ns, event=step.event, partitions=sorted(index for _, index in step.partitions))
+            owned = owned | step.partitions if step.event == "assigned" else owned - step.partitions
         for record in member.received[told:]:
             told += 1
-            say(event="record", partition=record.partition, offset=record.offset)
+            say(record.at_ns, event="record", partition=record.partition, offset=record.offset)
         for error in member.errors[errors:]:
             errors += 1
             say(event="error", message=repr(error))
@@ -69,13 +61,41 @@ def main() -> None:
             continue
         if command != "commit":
             break
-        offsets = {(each.topic, each.partition): each.offset + 1 for each in member.received}
-        try:
-            member.commit({each: offset for each, offset in offsets.items() if each in owned})
-            say(event="committed")
-        except Exception as error:
-            say(event="error", message=repr(error))
+        commit(member, owned)
     member.close()
+    for step in member.told[steps:]:
+        if step.event == "leaving":
+            say(step.at_ns, event=step.event)
+    return command
+
+
+def main() -> None:
+    options = dict(each.split("=", 1) for each in sys.argv[2:])
+    wanted = MemberOptions(
+        address=options["bootstrap"],
+        group=options["group"],
+        topics=(options["topic"],),
+        assignor=options["assignor"],
+        name=options["name"],
+        instance_id=options.get("instance"),
+        session_timeout_ms=int(options["session_ms"]),
+        heartbeat_ms=int(options["heartbeat_ms"]),
+        rebalance_timeout_ms=max(20_000, int(options["session_ms"])),  # librdkafka wants it no shorter
+        fetch_wait_ms=int(options["fetch_ms"]),
+        auto_commit=options["auto_commit"] == "true",
+    )
+    commands: queue.Queue[str] = queue.Queue()
+
+    def listen() -> None:
+        for line in sys.stdin:
+            commands.put(line.strip())
+        commands.put("close")
+
+    threading.Thread(target=listen, daemon=True).start()
+    while live(LIBRARIES[sys.argv[1]](wanted), commands) == "leave":
+        say(event="left")
+        if commands.get() != "join":
+            break
     say(event="closed")
 
 

@@ -40,6 +40,8 @@ class MemberOptions:
     session_timeout_ms: int = 6000
     heartbeat_ms: int = 300
     rebalance_timeout_ms: int = 20_000
+    fetch_wait_ms: int = 100
+    auto_commit: bool = False
     assigned: tuple[TopicPartition, ...] = ()  # assigned by hand: no topics, no membership
     extra: Mapping[str, Any] = field(default_factory=dict)  # settings in the library's own words
 
@@ -49,6 +51,7 @@ class Received(NamedTuple):
     partition: int
     offset: int
     value: bytes
+    at_ns: int  # monotonic clock, when the library handed it over
 
 
 class Ownership(NamedTuple):
@@ -58,6 +61,14 @@ class Ownership(NamedTuple):
     member_id: str
     partitions: frozenset[TopicPartition]
     at_s: float = 0.0  # wall clock, when the library told it
+
+
+class Told(NamedTuple):
+    """A step in the life of a member, at the moment when it happened in its own thread."""
+
+    event: str  # joining, assigned, revoked or leaving
+    at_ns: int  # monotonic clock
+    partitions: frozenset[TopicPartition]
 
 
 class ClientMember(ABC):
@@ -71,6 +82,7 @@ class ClientMember(ABC):
         self._received: list[Received] = []
         self.ownerships: list[Ownership] = []
         self.revoked: list[frozenset[TopicPartition]] = []  # what the library told to give up, in order
+        self.told: list[Told] = []
         self.errors: list[BaseException] = []
         self._assignment: frozenset[TopicPartition] = frozenset()
         self._commands: queue.Queue[tuple[Callable[[], Any], Future[Any]]] = queue.Queue()
@@ -130,6 +142,7 @@ class ClientMember(ABC):
 
     def _run(self) -> None:
         try:
+            self._tell("joining")
             self._open()
             self.is_open = True
             while not self._stopping.is_set():
@@ -139,6 +152,7 @@ class ClientMember(ABC):
                 except Exception as error:
                     self.errors.append(error)
                 self._assignment = self._assigned()
+            self._tell("leaving")
             self._close()
         except BaseException as failure:
             self._failure = failure
@@ -157,11 +171,16 @@ class ClientMember(ABC):
             except BaseException as error:
                 future.set_exception(error)
 
+    def _tell(self, event: str, partitions: frozenset[TopicPartition] = frozenset()) -> None:
+        self.told.append(Told(event, time.monotonic_ns(), partitions))
+
     def _was_given(self, partitions: Iterable[Any]) -> None:
         given = frozenset((each.topic, each.partition) for each in partitions)
+        self._tell("assigned", given)
         self.ownerships.append(Ownership(*self._identity(), given, time.time()))
 
     def _gave_up(self, partitions: frozenset[TopicPartition]) -> None:
+        self._tell("revoked", partitions)
         self.revoked.append(partitions)
         self._assignment = self._assignment - partitions
 
@@ -230,14 +249,14 @@ class AioKafkaMember(ClientMember):
                 group_id=options.group,
                 group_instance_id=options.instance_id,
                 client_id=options.name,
-                enable_auto_commit=False,
+                enable_auto_commit=options.auto_commit,
                 auto_offset_reset="earliest",
                 partition_assignment_strategy=(class_of_its_own(assignors[options.assignor]),),
                 session_timeout_ms=options.session_timeout_ms,
                 rebalance_timeout_ms=options.rebalance_timeout_ms,
                 heartbeat_interval_ms=options.heartbeat_ms,
                 metadata_max_age_ms=5000,
-                fetch_max_wait_ms=100,
+                fetch_max_wait_ms=options.fetch_wait_ms,
                 **options.extra,
             )
             if options.topics:
@@ -250,9 +269,11 @@ class AioKafkaMember(ClientMember):
         self._loop.run_until_complete(start())
 
     def _poll(self) -> None:
-        for messages in self._loop.run_until_complete(self._consumer.getmany(timeout_ms=POLL_MS)).values():
+        batches = self._loop.run_until_complete(self._consumer.getmany(timeout_ms=POLL_MS))
+        now_ns = time.monotonic_ns()
+        for messages in batches.values():
             for each in messages:
-                self._received.append(Received(each.topic, each.partition, each.offset, each.value))
+                self._received.append(Received(each.topic, each.partition, each.offset, each.value, now_ns))
 
     def _assigned(self) -> frozenset[TopicPartition]:
         return frozenset((each.topic, each.partition) for each in self._consumer.assignment())
@@ -339,7 +360,7 @@ class KafkaPythonMember(ClientMember):
             group_id=options.group,
             group_instance_id=options.instance_id,
             client_id=options.name,
-            enable_auto_commit=False,
+            enable_auto_commit=options.auto_commit,
             auto_offset_reset="earliest",
             partition_assignment_strategy=(assignors[options.assignor],),
             session_timeout_ms=options.session_timeout_ms,
@@ -347,7 +368,7 @@ class KafkaPythonMember(ClientMember):
             heartbeat_interval_ms=options.heartbeat_ms,
             metadata_max_age_ms=5000,
             reconnect_backoff_max_ms=200,
-            fetch_max_wait_ms=100,
+            fetch_max_wait_ms=options.fetch_wait_ms,
             **options.extra,
         )
         if options.topics:
@@ -361,9 +382,11 @@ class KafkaPythonMember(ClientMember):
         coordinator = self._consumer._coordinator
         if coordinator._join_task is not None:
             coordinator.request_rejoin()
-        for messages in self._consumer.poll(timeout_ms=POLL_MS).values():
+        batches = self._consumer.poll(timeout_ms=POLL_MS)
+        now_ns = time.monotonic_ns()
+        for messages in batches.values():
             for each in messages:
-                self._received.append(Received(each.topic, each.partition, each.offset, each.value))
+                self._received.append(Received(each.topic, each.partition, each.offset, each.value, now_ns))
 
     def _assigned(self) -> frozenset[TopicPartition]:
         return frozenset((each.topic, each.partition) for each in self._consumer.assignment())
@@ -399,8 +422,8 @@ class ConfluentMember(ClientMember):
             "bootstrap.servers": options.address,
             "group.id": options.group,
             "client.id": options.name,
-            "enable.auto.commit": False,
-            "enable.auto.offset.store": False,
+            "enable.auto.commit": options.auto_commit,
+            "enable.auto.offset.store": options.auto_commit,
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": options.assignor,
             "session.timeout.ms": options.session_timeout_ms,
@@ -408,7 +431,7 @@ class ConfluentMember(ClientMember):
             "heartbeat.interval.ms": options.heartbeat_ms,
             "topic.metadata.refresh.interval.ms": 5000,
             "reconnect.backoff.max.ms": 200,
-            "fetch.wait.max.ms": 100,
+            "fetch.wait.max.ms": options.fetch_wait_ms,
             "error_cb": lambda error: None,
             "log_level": 2,  # its notes about a broker that went away are expected here
             **options.extra,
@@ -430,11 +453,16 @@ class ConfluentMember(ClientMember):
         self._gave_up(frozenset((each.topic, each.partition) for each in revoked))
 
     def _poll(self) -> None:
-        messages: list[Any] = self._consumer.consume(num_messages=500, timeout=POLL_MS / 1000)
+        # The first by itself: `consume` waits for all that it is asked for, or for the whole time.
+        messages: list[Any] = self._consumer.consume(num_messages=1, timeout=POLL_MS / 1000)
+        if messages:
+            messages += self._consumer.consume(num_messages=500, timeout=0)
+        now_ns = time.monotonic_ns()
         for message in messages:
             if message.error() is not None:
                 raise RuntimeError(str(message.error()))
-            self._received.append(Received(message.topic(), message.partition(), message.offset(), message.value()))
+            read = (message.topic(), message.partition(), message.offset(), message.value())
+            self._received.append(Received(*read, now_ns))
 
     def _assigned(self) -> frozenset[TopicPartition]:
         return frozenset((each.topic, each.partition) for each in self._consumer.assignment())

@@ -46,9 +46,9 @@ public final class Member {
         settings.put("session.timeout.ms", options.get("session_ms"));
         settings.put("heartbeat.interval.ms", options.get("heartbeat_ms"));
         settings.put("partition.assignment.strategy", ASSIGNORS.get(options.get("assignor")));
-        settings.put("enable.auto.commit", "false");
+        settings.put("enable.auto.commit", options.get("auto_commit"));
         settings.put("auto.offset.reset", "earliest");
-        settings.put("fetch.max.wait.ms", "100");
+        settings.put("fetch.max.wait.ms", options.get("fetch_ms"));
         settings.put("key.deserializer", ByteArrayDeserializer.class.getName());
         settings.put("value.deserializer", ByteArrayDeserializer.class.getName());
         if (options.containsKey("instance")) {
@@ -57,33 +57,47 @@ public final class Member {
         Thread listener = new Thread(this::listen);
         listener.setDaemon(true);
         listener.start();
-        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
-            consumer.subscribe(Collections.singletonList(options.get("topic")), new Listener());
-            boolean open = true;
-            while (open) {
-                for (ConsumerRecord<byte[], byte[]> each : Poll.once(consumer, 50)) {
-                    next.put(new TopicPartition(each.topic(), each.partition()), new OffsetAndMetadata(each.offset() + 1));
-                    say("{\"event\": \"record\", \"partition\": " + each.partition() + ", \"offset\": " + each.offset() + "}");
-                }
-                for (String command = commands.poll(); open && command != null; command = commands.poll()) {
-                    if (command.equals("commit")) {
-                        commit(consumer);
-                    } else {
-                        open = false;
-                    }
+        try {
+            while (live(settings, options.get("topic")).equals("leave")) {
+                say("left", "");
+                if (!commands.take().equals("join")) {
+                    break;
                 }
             }
-        } catch (KafkaException error) {
+        } catch (KafkaException | InterruptedException error) {
             failed(error);
             System.exit(1);
         }
-        say("{\"event\": \"closed\"}");
+        say("closed", "");
+    }
+
+    /** Consumes until a command ends it, and returns that command. */
+    private String live(Properties settings, String topic) {
+        next.clear();
+        try (KafkaConsumer<byte[], byte[]> consumer = new KafkaConsumer<>(settings)) {
+            say("joining", "");
+            consumer.subscribe(Collections.singletonList(topic), new Listener());
+            while (true) {
+                for (ConsumerRecord<byte[], byte[]> each : Poll.once(consumer, 50)) {
+                    say("record", ", \"partition\": " + each.partition() + ", \"offset\": " + each.offset());
+                    next.put(new TopicPartition(each.topic(), each.partition()), new OffsetAndMetadata(each.offset() + 1));
+                }
+                for (String command = commands.poll(); command != null; command = commands.poll()) {
+                    if (!command.equals("commit")) {
+                        say("leaving", "");
+                        return command;
+                    }
+                    commit(consumer);
+                }
+            }
+        }
     }
 
     private void commit(KafkaConsumer<byte[], byte[]> consumer) {
+        long begun = System.nanoTime();
         try {
             consumer.commitSync(next);
-            say("{\"event\": \"committed\"}");
+            say("committed", ", \"took_ns\": " + (System.nanoTime() - begun));
         } catch (KafkaException error) {
             failed(error);
         }
@@ -102,17 +116,21 @@ public final class Member {
 
     private static void failed(Exception error) {
         String text = String.valueOf(error).replace("\\", "/").replace("\"", "'").replace("\n", " ");
-        say("{\"event\": \"error\", \"message\": \"" + text + "\"}");
+        say("error", ", \"message\": \"" + text + "\"");
     }
 
-    private static synchronized void say(String line) {
+    private static void say(String event, String more) {
+        write("{\"event\": \"" + event + "\", \"at\": " + System.nanoTime() + more + "}");
+    }
+
+    private static synchronized void write(String line) {
         System.out.println(line);
         System.out.flush();
     }
 
     private static void changed(String event, Collection<TopicPartition> partitions) {
         String numbers = partitions.stream().map(each -> String.valueOf(each.partition())).collect(Collectors.joining(", "));
-        say("{\"event\": \"" + event + "\", \"partitions\": [" + numbers + "]}");
+        say(event, ", \"partitions\": [" + numbers + "]");
     }
 
     private final class Listener implements ConsumerRebalanceListener {

@@ -5,10 +5,12 @@ const readline = require('readline')
 const { Kafka, logLevel } = require('kafkajs')
 
 const options = Object.fromEntries(process.argv.slice(2).map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]))
-const say = (event) => process.stdout.write(JSON.stringify(event) + '\n')
+const now = () => Number(process.hrtime.bigint()) // CLOCK_MONOTONIC
+const say = (event) => process.stdout.write(JSON.stringify({ ...event, at: now() }) + '\n')
 const failed = (error) => say({ event: 'error', message: String(error) })
 
-async function main() {
+// One membership, until a command ends it; returns that command.
+async function live(commands) {
   const { topic } = options
   const kafka = new Kafka({
     clientId: options.name,
@@ -23,7 +25,7 @@ async function main() {
     sessionTimeout: Number(options.session_ms),
     heartbeatInterval: Number(options.heartbeat_ms),
     rebalanceTimeout: 20000,
-    maxWaitTimeInMs: 100,
+    maxWaitTimeInMs: Number(options.fetch_ms),
     partitionAssigners: [require('./range.js')]
   })
   let owned = []
@@ -42,6 +44,7 @@ async function main() {
   })
   consumer.on(consumer.events.CRASH, ({ payload }) => failed(payload.error))
   await consumer.connect()
+  say({ event: 'joining' })
   await consumer.subscribe({ topic, fromBeginning: true })
   await consumer.run({
     autoCommit: false,
@@ -50,12 +53,27 @@ async function main() {
       say({ event: 'record', partition, offset: Number(message.offset) })
     }
   })
-  for await (const line of readline.createInterface({ input: process.stdin })) {
-    if (line.trim() !== 'commit') break
+  let command = await commands()
+  for (; command === 'commit'; command = await commands()) {
     const offsets = [...next].map(([partition, offset]) => ({ topic, partition, offset: String(offset) }))
-    await consumer.commitOffsets(offsets).then(() => say({ event: 'committed' }), failed)
+    const begun = now()
+    await consumer.commitOffsets(offsets).then(() => say({ event: 'committed', took_ns: now() - begun }), failed)
   }
+  say({ event: 'leaving' })
   await consumer.disconnect()
+  return command
+}
+
+async function main() {
+  const lines = readline.createInterface({ input: process.stdin })[Symbol.asyncIterator]()
+  const commands = async () => {
+    const { value, done } = await lines.next()
+    return done ? 'close' : value.trim()
+  }
+  while ((await live(commands)) === 'leave') {
+    say({ event: 'left' })
+    if ((await commands()) !== 'join') break
+  }
   say({ event: 'closed' })
 }
 

@@ -12,7 +12,7 @@ import (
 
 // commit says "committed" only when the coordinator accepted every partition.
 func commit(client *kgo.Client, offsets map[string]map[int32]kgo.EpochOffset) {
-	failed := false
+	failed, begun := false, talk.Now()
 	client.CommitOffsetsSync(context.Background(), offsets,
 		func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, response *kmsg.OffsetCommitResponse, err error) {
 			if err != nil {
@@ -30,6 +30,6 @@ func commit(client *kgo.Client, offsets map[string]map[int32]kgo.EpochOffset) {
 			}
 		})
 	if !failed {
-		talk.Committed()
+		talk.Committed(begun)
 	}
 }

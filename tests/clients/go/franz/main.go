@@ -4,7 +4,6 @@ package main
 import (
 	"context"
 	"sync"
-	"time"
 
 	"coordinator/tests/clients/talk"
 
@@ -13,6 +12,10 @@ import (
 
 func main() {
 	options := talk.Options()
+	talk.Run(func(serve func(commit func())) { live(options, serve) })
+}
+
+func live(options map[string]string, serve func(commit func())) {
 	balancer := kgo.RangeBalancer()
 	if options["assignor"] == "cooperative-sticky" {
 		balancer = kgo.CooperativeStickyBalancer()
@@ -39,8 +42,7 @@ func main() {
 		kgo.Balancers(balancer),
 		kgo.SessionTimeout(talk.Milliseconds(options["session_ms"])),
 		kgo.HeartbeatInterval(talk.Milliseconds(options["heartbeat_ms"])),
-		kgo.FetchMaxWait(100 * time.Millisecond),
-		kgo.DisableAutoCommit(),
+		kgo.FetchMaxWait(talk.Milliseconds(options["fetch_ms"])),
 		kgo.OnPartitionsAssigned(assigned),
 		kgo.OnPartitionsRevoked(revoked),
 		kgo.OnPartitionsLost(revoked),
@@ -48,6 +50,10 @@ func main() {
 	if options["instance"] != "" {
 		settings = append(settings, kgo.InstanceID(options["instance"]))
 	}
+	if options["auto_commit"] != "true" {
+		settings = append(settings, kgo.DisableAutoCommit())
+	}
+	talk.Joining()
 	client, err := kgo.NewClient(settings...)
 	if err != nil {
 		talk.Fatal(err)
@@ -67,10 +73,7 @@ func main() {
 			})
 		}
 	}()
-	for command := range talk.Commands() {
-		if command != "commit" {
-			break
-		}
+	serve(func() {
 		mutex.Lock()
 		offsets := map[string]map[int32]kgo.EpochOffset{options["topic"]: {}}
 		for partition, offset := range next {
@@ -78,7 +81,6 @@ func main() {
 		}
 		mutex.Unlock()
 		commit(client, offsets)
-	}
+	})
 	client.Close()
-	talk.Closed()
 }

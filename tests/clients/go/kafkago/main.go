@@ -26,7 +26,7 @@ func (m *member) read(ctx context.Context, assignment kafka.PartitionAssignment)
 		Brokers:   []string{m.options["bootstrap"]},
 		Topic:     m.options["topic"],
 		Partition: assignment.ID,
-		MaxWait:   100 * time.Millisecond,
+		MaxWait:   talk.Milliseconds(m.options["fetch_ms"]),
 	})
 	defer reader.Close()
 	if err := reader.SetOffset(assignment.Offset); err != nil {
@@ -70,15 +70,21 @@ func (m *member) live(generation *kafka.Generation) {
 func (m *member) commit() {
 	m.mutex.Lock()
 	defer m.mutex.Unlock()
+	begun := talk.Now()
 	if err := m.generation.CommitOffsets(map[string]map[int]int64{m.options["topic"]: m.next}); err != nil {
 		talk.Error(err)
 		return
 	}
-	talk.Committed()
+	talk.Committed(begun)
 }
 
 func main() {
 	options := talk.Options()
+	talk.Run(func(serve func(commit func())) { live(options, serve) })
+}
+
+func live(options map[string]string, serve func(commit func())) {
+	talk.Joining()
 	group, err := kafka.NewConsumerGroup(kafka.ConsumerGroupConfig{
 		ID:                options["group"],
 		Brokers:           []string{options["bootstrap"]},
@@ -108,14 +114,8 @@ func main() {
 			m.live(generation)
 		}
 	}()
-	for command := range talk.Commands() {
-		if command != "commit" {
-			break
-		}
-		m.commit()
-	}
+	serve(m.commit)
 	if err := group.Close(); err != nil {
 		talk.Error(err)
 	}
-	talk.Closed()
 }

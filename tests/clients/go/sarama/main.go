@@ -58,12 +58,17 @@ func (h *handler) commit() {
 		talk.Error(errors.New("no session to commit in"))
 		return
 	}
+	begun := talk.Now()
 	h.session.Commit() // it returns nothing: failures come as errors of the group
-	talk.Committed()
+	talk.Committed(begun)
 }
 
 func main() {
 	options := talk.Options()
+	talk.Run(func(serve func(commit func())) { live(options, serve) })
+}
+
+func live(options map[string]string, serve func(commit func())) {
 	settings := sarama.NewConfig()
 	settings.Version = sarama.MaxVersion
 	settings.ClientID = options["name"]
@@ -78,8 +83,9 @@ func main() {
 	settings.Consumer.Group.InstanceId = options["instance"]
 	settings.Consumer.Offsets.Initial = sarama.OffsetOldest
 	settings.Consumer.Offsets.AutoCommit.Enable = false
-	settings.Consumer.MaxWaitTime = 100 * time.Millisecond
+	settings.Consumer.MaxWaitTime = talk.Milliseconds(options["fetch_ms"])
 	settings.Consumer.Return.Errors = true
+	talk.Joining()
 	group, err := sarama.NewConsumerGroup([]string{options["bootstrap"]}, options["group"], settings)
 	if err != nil {
 		talk.Fatal(err)
@@ -104,15 +110,9 @@ func main() {
 			}
 		}
 	}()
-	for command := range talk.Commands() {
-		if command != "commit" {
-			break
-		}
-		member.commit()
-	}
+	serve(member.commit)
 	if err := group.Close(); err != nil {
 		talk.Error(err)
 	}
 	<-ended
-	talk.Closed()
 }
