@@ -60,6 +60,11 @@ bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth,
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)
 
+# Not with the others: it takes half an hour by itself, and Java, Go and Node.
+.PHONY: bench-rebalances
+bench-rebalances: setup ## real clients beside Kafka: how soon a join, a leave and a crash are over (half an hour)
+	$(PY) bench/rebalance_speed.py --markdown bench/build/rebalances.md $(ARGS)
+
 .PHONY: sparkbench
 sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
 	$(PY) bench/compaction.py $(ARGS)

@@ -41,7 +41,7 @@ from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tests.clients.matrix_members import Options, Program
-from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, java_name, kafka_version
+from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, java_name, kafka_version, streams
 from tests.support.wire import call
 
 PARK: Final = "group.heartbeat.park.ms"
@@ -69,8 +69,10 @@ class Client:
     fetch_ms: int = 500
     parks: bool = True  # ours may hold its heartbeats
     static: bool = False
+    consumer: str = ""  # what the library adds to the client id
 
 
+STREAMS: Final = "streams"
 JAVA: Final = java_name(kafka_version())
 CLIENTS: Final = {
     "java": Client(JAVA),
@@ -84,6 +86,7 @@ CLIENTS: Final = {
     "kafka-go": Client("kafka-go", session_ms=30_000, fetch_ms=10_000, parks=False),
     "java-static": Client(JAVA, static=True),
     "librdkafka-static": Client("confluent-kafka", static=True),
+    "streams": Client(STREAMS, consumer="-StreamThread-1-consumer"),
     "librdkafka-cooperative": Client("confluent-kafka", "cooperative-sticky"),
     "kafka-python-cooperative": Client("kafka-python", "cooperative-sticky"),
     "franz-go-cooperative": Client("franz-go", "cooperative-sticky", fetch_ms=5000),
@@ -125,7 +128,7 @@ class Stage:
     def start(
         self, role: str, *, session_ms: int = 0, heartbeat_ms: int = HEARTBEAT_MS, auto_commit: bool = False
     ) -> TimedMember:
-        name = client_id(self.name, role)
+        name = f"{self.name}-{role}"
         options = Options(
             bootstrap=f"127.0.0.1:{self.server.running.port}",
             group=self.topic,
@@ -156,14 +159,11 @@ class Stage:
         """Return when the first such request of a member came; where nothing looks, the given time."""
         if self.requests is None:
             return after_ns
-        found = self.requests.first(self.server.running.port, member.options.name, key, after_ns)
+        name = member.options.name + self.client.consumer
+        found = self.requests.first(self.server.running.port, name, key, after_ns)
         if found is None:
             raise BenchError(f"no {key.name} of {member!r} was seen")
         return found
-
-
-def client_id(client: str, role: str) -> str:
-    return f"{client}-{role}"
 
 
 # -- what is measured ------------------------------------------------------------------------------------------------
@@ -275,7 +275,8 @@ def crash(stage: Stage, args: argparse.Namespace) -> None:
         done_ns = settled_ns(PARTITIONS, a)
         stage.sample("crash, from the kill", (done_ns - killed_ns) / 1e6)
         if stage.requests is not None:
-            last_ns = stage.requests.last(stage.server.running.port, b.options.name, killed_ns)
+            name = b.options.name + stage.client.consumer
+            last_ns = stage.requests.last(stage.server.running.port, name, killed_ns)
             if last_ns is None:
                 raise BenchError(f"no request of {b!r} was seen")
             stage.sample("crash", (done_ns - last_ns) / 1e6 - CRASH_SESSION_MS)
@@ -382,7 +383,7 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
 
 def find_program(name: str) -> Program:
     try:
-        return PROGRAMS[name]()
+        return streams() if name == STREAMS else PROGRAMS[name]()
     except (Missing, BrokenError) as reason:
         raise BenchError(str(reason)) from None
 
@@ -406,8 +407,7 @@ def overrides(key: str, known: set[str]) -> list[str]:
     if key == "on":
         if PARK not in known:
             raise BenchError(f"this build has no setting {PARK}")
-        roles = ("a", "b", *(f"soak-{number}" for number in range(SOAK_EACH)))
-        chosen[PARK_CLIENT_IDS] = ",".join(client_id("aiokafka", role) for role in roles)
+        chosen[PARK_CLIENT_IDS] = "aiokafka-*"
     return [f"{name}={value}" for name, value in chosen.items()]
 
 

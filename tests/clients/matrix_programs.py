@@ -106,22 +106,21 @@ def run(command: list[str], cwd: Path, *, attempts: int = 1) -> str:
 # -- Java ------------------------------------------------------------------------------------------------------------
 
 
-def kafka_version() -> str:
-    found = re.search(r"<kafka.version>(.+?)</kafka.version>", (HERE / "java" / "pom.xml").read_text())
+def kafka_version(pom: Path = HERE / "java" / "pom.xml") -> str:
+    found = re.search(r"<kafka.version>(.+?)</kafka.version>", pom.read_text())
     assert found is not None
     return found[1]
 
 
-def jars(version: str) -> Path:
-    """kafka-clients of some release, and what it needs."""
+def jars(version: str, pom: Path = HERE / "java" / "pom.xml", name: str = "kafka-clients-jars") -> Path:
+    """The jars of some release that a pom names, and what they need."""
     mvn = need("mvn")
-    pom = HERE / "java" / "pom.xml"
 
     def fetch(fresh: Path) -> None:
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={fresh}"]
         run([mvn, "-q", "-B", "-f", str(pom), f"-Dkafka.version={version}", *goal], cwd=fresh, attempts=2)
 
-    return built("kafka-clients-jars", [pom], fetch, version)
+    return built(name, [pom], fetch, version)
 
 
 def java_name(version: str) -> str:
@@ -152,6 +151,23 @@ def java(version: str) -> Program:
     if release < COOPERATIVE_ASSIGNOR:
         without["cooperative"] = NO_COOPERATIVE
     return Program(java_name(version), f"kafka-clients {version}", command, without=without)
+
+
+def streams() -> Program:
+    """Kafka Streams. It is no row of the matrix, because it takes no commands but those to come and go."""
+    need("java")
+    javac = need("javac")
+    folder = HERE / "java" / "streams"
+    version = kafka_version(folder / "pom.xml")
+    libraries = jars(version, folder / "pom.xml", "kafka-streams-jars")
+    source = folder / "StreamsMember.java"
+
+    def compile_it(fresh: Path) -> None:
+        run([javac, "-cp", f"{libraries}/*", "-d", str(fresh), str(source)], cwd=fresh)
+
+    classes = built("streams-member", [source, folder / "pom.xml"], compile_it)
+    start = ["java", *JVM, *QUIET, "-cp", f"{classes}{os.pathsep}{libraries}/*", "StreamsMember"]
+    return Program("streams", f"kafka-streams {version}", lambda options: [*start, *options.as_arguments()])
 
 
 def tool_command(tool: str) -> list[str]:
