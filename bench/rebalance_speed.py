@@ -229,7 +229,7 @@ def delays(stage: Stage, args: argparse.Namespace) -> None:
     for what, commits in (("record", False), ("record beside commits", True)):
         producer = Producer(stage.server.running.port, stage.topic, PARTITIONS)
         ended = threading.Event()
-        committing = threading.Thread(target=commit_every_second, args=(ended, a, b))
+        committing = threading.Thread(target=commit_every_second, args=(ended, a, b), daemon=True)
         if commits:
             committing.start()
         try:
@@ -301,7 +301,7 @@ def one_client(findings: Findings, args: argparse.Namespace, servers: list[Serve
                 stage.end()
 
     for part in args.parts:
-        threads = [threading.Thread(target=work, args=(server, part)) for server in servers]
+        threads = [threading.Thread(target=work, args=(server, part), daemon=True) for server in servers]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -338,7 +338,7 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
         members = [member for stage in stages for member in stage.members]
         before, changes = scrape(server.http_port), [len(member.changes) for member in members]
         errors = [len(member.errors) for member in members]
-        threads = [threading.Thread(target=each.run, args=(args.soak_seconds,)) for each in producers]
+        threads = [threading.Thread(target=each.run, args=(args.soak_seconds,), daemon=True) for each in producers]
         for thread in threads:
             thread.start()
         for thread in threads:
