@@ -257,6 +257,7 @@ class GroupCoordinator:
         shard.state = PartitionState.ACTIVE
         shard.offsets = loaded_state.offsets
         shard.next_offset = next_offset
+        shard.loaded_at_ms = context.wall_ms
         shard.add_all(loaded_state.groups, loaded_state.by_state)
         start_sessions(shard, self._timers, loaded_state.with_members, context)
         schedule_scan(shard, self._timers, context)

@@ -65,6 +65,7 @@ class Shard:
         "groups",
         "groups_by_state",
         "in_flight",
+        "loaded_at_ms",
         "next_offset",
         "offsets",
         "partition",
@@ -78,6 +79,7 @@ class Shard:
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore()
         self.next_offset = 0
+        self.loaded_at_ms = -1  # since the epoch; -1: not loaded yet
         self.in_flight: deque[PendingAppend] = deque()
         self.appended = 0  # number of appends so far
         self.groups_by_state = groups_by_state

@@ -220,6 +220,7 @@ class Cluster:
         rebalance_timeout: str | int = "60s",
         version: int = NEWEST["join"],
         client_id: str = "client",
+        host: str = "/127.0.0.1",
         reason: str | None = None,
         software: ClientSoftware = UNKNOWN_SOFTWARE,
     ) -> Call:
@@ -233,7 +234,7 @@ class Cluster:
             protocols=[JoinGroupRequestProtocol(name=name, metadata=metadata) for name, metadata in protocols],
             reason=reason,
         )
-        return self.send("join", request, version, client_id=client_id, software=software)
+        return self.send("join", request, version, client_id=client_id, host=host, software=software)
 
     def sync(
         self,
@@ -269,12 +270,12 @@ class Cluster:
         *,
         instance_id: str | None = None,
         version: int = NEWEST["heartbeat"],
-        software: ClientSoftware = UNKNOWN_SOFTWARE,
+        **sender: Any,
     ) -> Call:
         request = HeartbeatRequest(
             group_id=group_id, generation_id=generation, member_id=member_id, group_instance_id=instance_id
         )
-        return self.send("heartbeat", request, version, software=software)
+        return self.send("heartbeat", request, version, **sender)
 
     def park(
         self,
@@ -306,12 +307,21 @@ class Cluster:
         self.core.drop_heartbeat(self.parked[call])
         self._after_event()
 
-    def leave(self, group_id: str, *identities: str | tuple[str, str | None], version: int = NEWEST["leave"]) -> Call:
+    def leave(
+        self,
+        group_id: str,
+        *identities: str | tuple[str, str | None],
+        version: int = NEWEST["leave"],
+        reason: str | None = None,
+    ) -> Call:
         pairs = [(identity, None) if isinstance(identity, str) else identity for identity in identities]
         request = LeaveGroupRequest(
             group_id=group_id,
             member_id=pairs[0][0] if version < 3 else "",
-            members=[MemberIdentity(member_id=member_id, group_instance_id=instance) for member_id, instance in pairs]
+            members=[
+                MemberIdentity(member_id=member_id, group_instance_id=instance, reason=reason)
+                for member_id, instance in pairs
+            ]
             if version >= 3
             else [],
         )
@@ -329,6 +339,7 @@ class Cluster:
         leader_epoch: int = -1,
         retention_ms: int = -1,
         version: int = NEWEST["commit"],
+        **sender: Any,
     ) -> Call:
         topics: dict[str, OffsetCommitRequestTopic] = {}
         for (topic, partition), offset in offsets.items():
@@ -348,7 +359,7 @@ class Cluster:
             retention_time_ms=retention_ms,
             topics=list(topics.values()),
         )
-        return self.send("commit", request, version)
+        return self.send("commit", request, version, **sender)
 
     def txn_commit(
         self,

@@ -23,6 +23,7 @@ class Member:
         *,
         instance_id: str | None = None,
         client_id: str = "client",
+        host: str = "/127.0.0.1",
         protocol_type: str = "consumer",
         protocols: Sequence[tuple[str, bytes]] = (("range", b"\0\0\0\0\0\1\0\1t\xff\xff\xff\xff"),),
         session_timeout: str | int = "10s",
@@ -34,6 +35,7 @@ class Member:
         self.group_id = group_id
         self.instance_id = instance_id
         self.client_id = client_id
+        self.host = host
         self.protocol_type = protocol_type
         self.protocols = protocols
         self.session_timeout = session_timeout
@@ -64,10 +66,14 @@ class Member:
             session_timeout=self.session_timeout,
             rebalance_timeout=self.rebalance_timeout,
             version=self.version,
-            client_id=self.client_id,
-            software=self.software,
+            **self.sender,
         )
         return self.last_join
+
+    @property
+    def sender(self) -> dict[str, Any]:
+        """The facts about this client that its connection gives to each request."""
+        return {"client_id": self.client_id, "host": self.host, "software": self.software}
 
     @property
     def is_waiting(self) -> bool:
@@ -114,7 +120,7 @@ class Member:
             self.member_id,
             self.generation if generation is None else generation,
             instance_id=self.instance_id,
-            software=self.software,
+            **self.sender,
         )
 
     def park(self, generation: int | None = None) -> Call:
@@ -128,9 +134,9 @@ class Member:
             software=self.software,
         )
 
-    def leave(self) -> Call:
+    def leave(self, reason: str | None = None) -> Call:
         self.take_id()
-        return self.cluster.leave(self.group_id, (self.member_id, self.instance_id))
+        return self.cluster.leave(self.group_id, (self.member_id, self.instance_id), reason=reason)
 
     def commit(self, offsets: Offsets, *, generation: int | None = None, **other: Any) -> Call:
         self.take_id()
@@ -140,5 +146,5 @@ class Member:
             member_id=self.member_id,
             generation=self.generation if generation is None else generation,
             instance_id=self.instance_id,
-            **other,
+            **{**self.sender, **other},
         )

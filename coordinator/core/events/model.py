@@ -14,6 +14,8 @@ from typing import Final
 
 import msgspec
 
+from coordinator.core.events.words import duration
+
 SCHEMA_VERSION: Final = 1
 NAMED_AT_MOST: Final = 10  # members named in one list of an event; beyond that only their number
 SHOWN_AT_MOST: Final = 200  # members of a group in its present state
@@ -131,6 +133,9 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True):
     cause: Cause
     member: ClientInfo = NOBODY
     reason: str = ""  # as given by the client, if any (KIP-800)
+    session_timeout_ms: int = 0  # of the member; 0: not known
+    rebalance_timeout_ms: int = 0  # of the member, which is max.poll.interval.ms in most clients; 0: not known
+    subscription_changed: bool = False  # PROTOCOLS_CHANGED: the topics or the assignors, not only the user data
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -232,6 +237,7 @@ class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
     more: int = 0  # REBALANCE_SLOW: how many others are waited for, beside `member`
     waited_ms: int = -1  # REBALANCE_SLOW: so far
     at_most_ms: int = -1  # REBALANCE_SLOW: how much longer it waits at most
+    offered: list[str] = []  # JOIN_REFUSED: NAMED_AT_MOST assignors that the member offered
     times: int = 1
     last_ms: int = 0  # since the epoch, the last time; 0: only once
 
@@ -242,15 +248,17 @@ class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
 
 def _slow(event: Incident) -> str:
     more = f" and {event.more} more" if event.more else ""
-    who = f"{event.member.full_name}{more}" if event.member.is_known else Wait(event.reason).name.lower()
-    longest = f", at most {event.at_most_ms} ms longer" if event.at_most_ms >= 0 else ""
-    return f"Group {event.group} has been rebalancing for {event.waited_ms} ms and waits for {who}{longest}."
+    who = f"{event.member.full_name}{more}" if event.member.is_known else WAIT_TEXT[Wait(event.reason)]
+    longest = f", at most {duration(event.at_most_ms)} more" if event.at_most_ms >= 0 else ""
+    return f"Group {event.group} has been rebalancing for {duration(event.waited_ms)}; it waits for {who}{longest}."
 
 
 def _replaced(event: Incident) -> str:
+    both = " and ".join(f"{client.client_id} on {client.host}" for client in (event.member, event.other))
+    within = f" within {duration(event.last_ms - event.at_ms)}" if event.last_ms else ""
     return (
-        f"Group {event.group}: {event.member.full_name} took the place of {event.other.full_name}, "
-        f"which had the same group.instance.id; {event.times} times so far."
+        f"Group {event.group}: {both} have one group.instance.id, {event.member.instance_id}, and take each other's "
+        f"place, {event.times} times{within}. Give each process an id of its own."
     )
 
 
@@ -258,6 +266,13 @@ def _refused(event: Incident) -> str:
     return f"Group {event.group}: {event.api} of {event.member.full_name} was refused with {event.error}."
 
 
+WAIT_TEXT: Final = {
+    Wait.NOTHING: "nothing",
+    Wait.FIRST_MEMBERS: "more members (group.initial.rebalance.delay.ms)",
+    Wait.JOINS: "a client that asked for a member id and did not come back",
+    Wait.PLAN: "the assignments of its leader",
+    Wait.DISK: "the disk of the coordinator",
+}
 INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     **dict.fromkeys(IncidentKind, _refused),
     IncidentKind.REBALANCE_SLOW: _slow,
@@ -290,6 +305,7 @@ class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
     at_ms: int
     state: str  # as Kafka names it
     since_ms: int = -1  # since the epoch; -1: not known
+    loaded_at_ms: int = -1  # since the epoch: when this coordinator loaded the group's partition, or created it
     generation: int = 0
     protocol_type: str = ""
     protocol: str = ""

@@ -143,10 +143,17 @@ def _repeated(record: RecordedGroup, event: Incident) -> Incident | None:
             and former.error == event.error
             and former.api == event.api
             and event.at_ms - (former.last_ms or former.at_ms) <= REPEATS_WITHIN_MS
-            and _is_same_client(former.member, event.member)
+            and _is_same_side(former, event)
         ):
             return former
     return None
+
+
+def _is_same_side(one: Incident, other: Incident) -> bool:
+    """Return whether two incidents concern one client. Two that replace each other in turn are one incident."""
+    if one.what is IncidentKind.STATIC_MEMBER_REPLACED:
+        return one.member.instance_id == other.member.instance_id
+    return _is_same_client(one.member, other.member)
 
 
 def _is_same_client(one: ClientInfo, other: ClientInfo) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
-    from coordinator.core.group.member import Member
+    from coordinator.core.group.member import Member, Protocols
 
 # The errors that are incidents, by the name of the API. Others are part of an ordinary rebalance or of a start.
 _MEMBER_ERRORS: Final = {
@@ -52,6 +52,7 @@ def record_refusal(
     instance_id: str | None,
     context: Context,
     generation: int = -1,
+    offered: Protocols = (),
 ) -> None:
     """Record that a request of a member was refused, if the error tells of a member that is in trouble."""
     what = _INCIDENTS[api].get(error)
@@ -71,6 +72,7 @@ def record_refusal(
             error=error.name,
             api=api.name,
             generation=generation,
+            offered=[shortened(name) for name, _ in offered[:NAMED_AT_MOST]],
         )
     )
 

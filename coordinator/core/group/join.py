@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import sys
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS
 from coordinator.core.events.model import Cause, ChangeKind
 from coordinator.core.group.checks import check_member, has_room
-from coordinator.core.group.group import MAX_CACHED_BYTES
+from coordinator.core.group.group import MAX_CACHED_BYTES, topics_of
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
 from coordinator.core.group.parked_heartbeat import Release, release_of
@@ -26,14 +26,18 @@ from coordinator.core.group.responses import join_error, join_success
 from coordinator.core.group.session import NEW_MEMBER_JOIN_TIMEOUT_MS, restart_session
 from coordinator.core.group.state import DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from coordinator.core.group.static_member import replace_static_member
+from protocol import consumer
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
+from protocol.errors import DecodeError
 from protocol.messages.join_group import JoinGroupRequest  # at run time: a compiled tuple looks its types up
 
 if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
+
+MAX_TOPICS_COMPARED: Final = 1_000  # of all protocols of a member; more are not decoded
 
 
 class JoinGroup(NamedTuple):
@@ -57,7 +61,7 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
     if group.state is DEAD:
         context.reply(ticket, join_error(ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id))
     elif not group.supports(request.protocol_type, protocols):
-        _record(group, request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ticket, context)
+        _record(group, request, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, ticket, context, protocols)
         context.reply(ticket, join_error(ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id))
     elif member_id == "":
         _join_unknown(group, command, protocols, ticket, context)
@@ -107,8 +111,10 @@ def _join_known(
         update_member(group, member, request, protocols, ticket, context)
         context.timers.check_joins(group, context)
     elif changed:
+        resubscribed = subscription_of(member.protocols) != subscription_of(protocols)
         update_member(group, member, request, protocols, ticket, context)
-        prepare_rebalance(group, trigger_of(Cause.PROTOCOLS_CHANGED, member, request.reason), context)
+        trigger = trigger_of(Cause.PROTOCOLS_CHANGED, member, request.reason, subscription_changed=resubscribed)
+        prepare_rebalance(group, trigger, context)
     elif group.state is STABLE and member_id == group.leader_id:
         # Even if nothing changed: a leader rejoins to ask for a new assignment, because topics have changed.
         update_member(group, member, request, protocols, ticket, context)
@@ -119,8 +125,16 @@ def _join_known(
         context.reply(ticket, join_success(group, member))
 
 
-def _record(group: Group, request: JoinGroupRequest, error: ErrorCode, ticket: Ticket, context: Context) -> None:
-    record_refusal(group, ApiKey.JOIN_GROUP, error, ticket, request.member_id, request.group_instance_id, context)
+def _record(
+    group: Group,
+    request: JoinGroupRequest,
+    error: ErrorCode,
+    ticket: Ticket,
+    context: Context,
+    offered: Protocols = (),
+) -> None:
+    member_id, instance_id = request.member_id, request.group_instance_id
+    record_refusal(group, ApiKey.JOIN_GROUP, error, ticket, member_id, instance_id, context, offered=offered)
 
 
 def _add_member(
@@ -179,6 +193,16 @@ def _protocols(group: Group, request: JoinGroupRequest) -> Protocols:
     if sum(len(name) + len(metadata) for name, metadata in protocols) > MAX_CACHED_BYTES:
         return protocols
     return _shared(protocols)
+
+
+def subscription_of(protocols: Protocols) -> tuple[tuple[str, frozenset[str]], ...] | None:
+    """Return the assignors and topics of a consumer, without its user data and owned partitions; None if unknown."""
+    if sum(consumer.topic_count(metadata) for _, metadata in protocols) > MAX_TOPICS_COMPARED:
+        return None
+    try:
+        return tuple((name, topics_of(metadata)) for name, metadata in protocols)
+    except DecodeError:
+        return None
 
 
 @lru_cache(256)

@@ -40,6 +40,7 @@ def live_state(group: Group, context: Context) -> LiveGroup:
         at_ms=context.wall_ms,
         state=group.state.value,
         since_ms=group.state_timestamp_ms,
+        loaded_at_ms=group.shard.loaded_at_ms,
         generation=group.generation,
         protocol_type=group.protocol_type or "",
         protocol=group.protocol_name or "",

@@ -72,8 +72,17 @@ def _software(software: ClientSoftware) -> str:
     return f"{software.name} {software.version}".strip()
 
 
-def trigger_of(cause: Cause, member: Member, reason: str | None = None) -> Trigger:
-    return Trigger(cause, client_of(member), (reason or "")[:LONGEST_REASON])
+def trigger_of(
+    cause: Cause, member: Member, reason: str | None = None, *, subscription_changed: bool = False
+) -> Trigger:
+    return Trigger(
+        cause,
+        client_of(member),
+        (reason or "")[:LONGEST_REASON],
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+        subscription_changed,
+    )
 
 
 class RebalanceProgress:
