@@ -1,0 +1,1 @@
+"""Verdicts about groups: what a group is now and why, from its story alone."""
