@@ -52,7 +52,8 @@ SERVERS: Final = {"off": OFF, "on": ON, "kafka": KAFKA}
 PARTITIONS: Final = 4
 HEARTBEAT_MS: Final = 3000
 CRASH_SESSION_MS: Final = 6000
-PAUSE_S: Final = (1.0, 7.0)
+SHORTEST_PAUSE_S: Final = 1.0
+LONGEST_PAUSE_S: Final = 7.0
 TARGET_MS: Final = 50
 SOAK_EACH: Final = 10
 SOAK_S: Final = 600
@@ -149,8 +150,16 @@ class Stage:
             self.members.remove(member)
             member.kill()
 
-    def pause(self) -> None:
-        time.sleep(self.random.uniform(*PAUSE_S))
+    def pauses(self, count: int, longest_s: float) -> list[float]:
+        """Return waits at random, one in each of `count` equal parts of the range, in random order.
+
+        A member has no heartbeat under way in the first interval after a rebalance; with waits drawn one by one, a few
+        repetitions would meet that interval too often or never.
+        """
+        width = (longest_s - SHORTEST_PAUSE_S) / count
+        drawn = [SHORTEST_PAUSE_S + width * (number + self.random.random()) for number in range(count)]
+        self.random.shuffle(drawn)
+        return drawn
 
     def sample(self, what: str, ms: float) -> None:
         self.server.samples.setdefault(self.name, {}).setdefault(what, []).append(round(ms, 3))
@@ -207,12 +216,13 @@ def reassignment(stage: Stage, args: argparse.Namespace) -> None:
     settled_ns(PARTITIONS, a)
     b = stage.start("b")
     settled_ns(PARTITIONS, a, b)
-    stage.pause()
+    time.sleep(SHORTEST_PAUSE_S)
     leave(stage, a, b, "warm-up")
-    for _ in range(args.repetitions):
-        stage.pause()
+    waits = [stage.pauses(args.repetitions, args.longest_pause) for _ in range(2)]
+    for before_join, before_leave in zip(*waits, strict=True):
+        time.sleep(before_join)
         join(stage, a, b, "join")
-        stage.pause()
+        time.sleep(before_leave)
         leave(stage, a, b, "leave")
     stage.end()
 
@@ -495,6 +505,9 @@ def arguments() -> argparse.Namespace:
     made.add_argument("--parts", type=words, help=f"of {','.join(PARTS)} (default: all)")
     made.add_argument("--repetitions", type=int, help="of join and leave; half as many crashes (default 5)")
     made.add_argument("--seconds", type=float, help="of each of the two phases of delays (default 15)")
+    made.add_argument(
+        "--longest-pause", type=float, default=LONGEST_PAUSE_S, help="s between a join and a leave (default 7)"
+    )
     made.add_argument("--soak", action="store_true", help="only this: 50 members that stay, on the first server")
     made.add_argument("--soak-seconds", type=float, default=SOAK_S, help=f"how long they stay (default {SOAK_S})")
     made.add_argument("--seed", type=int, default=1, help="of the waits between repetitions")
