@@ -42,6 +42,7 @@ from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tests.clients.matrix_members import Options, Program
 from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, java_name, kafka_version, streams
+from tests.conformance.kafka import release
 from tests.support.wire import call
 
 PARK: Final = "group.heartbeat.park.ms"
@@ -57,6 +58,7 @@ LONGEST_PAUSE_S: Final = 7.0
 TARGET_MS: Final = 50
 SOAK_EACH: Final = 10
 SOAK_S: Final = 600
+CONNECTIONS: Final = "kafka_server_connection_creation_total"
 SOAK_METRICS: Final = ("_rebalance_total", "_session_expired_total")
 
 
@@ -275,7 +277,7 @@ def crash(stage: Stage, args: argparse.Namespace) -> None:
     stage.begin("crash")
     a = stage.start("a", session_ms=CRASH_SESSION_MS)
     settled_ns(PARTITIONS, a)
-    for _ in range(max(2, args.repetitions // 2)):
+    for _ in range(crashes(args)):
         heartbeat_ms = round(stage.random.uniform(1000, HEARTBEAT_MS))
         b = stage.start("b", session_ms=CRASH_SESSION_MS, heartbeat_ms=heartbeat_ms)
         settled_ns(PARTITIONS, a, b)
@@ -354,6 +356,7 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
         for thread in threads:
             thread.join()
         after = scrape(server.http_port)
+        committed = all(producer.is_committed(stage.topic) for stage, producer in zip(stages, producers, strict=True))
         grown = {
             name: after[name] - before.get(name, 0)
             for name in after
@@ -364,10 +367,12 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
             "members": len(members),
             "seconds": args.soak_seconds,
             "grown": grown,
+            "connections": after[CONNECTIONS] - before[CONNECTIONS] - len(producers),
             "changed": sum(len(m.changes) != count for m, count in zip(members, changes, strict=True)),
             "errors": [error for m, count in zip(members, errors, strict=True) for error in m.errors[count:]],
             "ended": sum(not member.is_running() for member in members),
             "all read": read,
+            "all committed": committed,
             "records": sum(len(each.sent_ns) for each in producers),
         }
         for stage, producer in zip(stages, producers, strict=True):
@@ -381,11 +386,12 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
         "",
         f"{', '.join(args.soaked)}, {SOAK_EACH} of each in a group: {rebalances:g} rebalances, {expired:g} expired "
         f"sessions, {found['changed']} members with another assignment, {len(found['errors'])} errors told by clients, "
-        f"{found['ended']} ended; {found['records']:,} records, {'all' if read else 'NOT ALL'} read.",
+        f"{found['ended']} ended; {found['records']:,} records, {'all' if read else 'NOT ALL'} read, "
+        f"{'all' if committed else 'NOT ALL'} committed; {found['connections']:g} connections opened meanwhile.",
     ]
-    for what, count in (("extra rebalances", rebalances), ("expired members", expired)):
-        findings.verdicts.append(Verdict(f"{what} among {found['members']} stable members", 0, "", count))
-    findings.verdicts.append(Verdict("errors that those members told", 0, "", len(found["errors"]) + found["ended"]))
+    told = len(found["errors"]) + found["ended"]
+    for what, count in (("extra rebalances", rebalances), ("expired members", expired), ("errors told", told)):
+        findings.verdicts.append(Verdict(f"{what} among {found['members']} stable members", 0, "in all", count))
 
 
 # -- servers and programs --------------------------------------------------------------------------------------------
@@ -453,6 +459,29 @@ def percentiles(samples: Sequence[float]) -> str:
         return "-"
     ordered = sorted(samples)
     return " / ".join(f"{ordered[min(len(ordered) - 1, int(len(ordered) * share))]:,.1f}" for share in (0.5, 0.99, 1.0))
+
+
+def about(findings: Findings, args: argparse.Namespace) -> None:
+    """Say which releases these were, and how often what was done."""
+    versions = {name: find_program(CLIENTS[name].program).version for name in args.clients}
+    if "kafka" in args.servers:
+        versions[KAFKA] = f"{KAFKA} {release()}"
+    findings.raw["versions"] = versions
+    findings.raw["settings"] = {
+        name: getattr(args, name) for name in ("repetitions", "seconds", "longest_pause", "soak_seconds", "seed")
+    }
+    if args.parts:
+        findings.lines += [
+            "",
+            f"{args.repetitions} joins and leaves, {SHORTEST_PAUSE_S:g} to {args.longest_pause:g} s apart; "
+            f"{crashes(args)} crashes; two times {args.seconds:g} s of ten records a second. Heartbeat interval "
+            f"{HEARTBEAT_MS / 1000:g} s, initial rebalance delay 0, else the defaults of each library. "
+            f"{', '.join(dict.fromkeys(versions.values()))}.",
+        ]
+
+
+def crashes(args: argparse.Namespace) -> int:
+    return max(2, int(args.repetitions) // 2)
 
 
 def tables(findings: Findings, servers: list[Server], names: Sequence[str]) -> None:
@@ -547,6 +576,7 @@ def main() -> int:
         elif servers:
             for name in args.clients:
                 findings.attempt(name, lambda name=name: one_client(findings, args, servers, name, logs))
+    about(findings, args)
     tables(findings, servers, args.clients)
     verdicts(findings, {each.name: each for each in servers}, args.clients)
     findings.raw["samples_ms"] = {each.name: each.samples for each in servers}

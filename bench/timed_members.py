@@ -16,6 +16,7 @@ from bench.probe import Probe
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import build_batch
 from tests.clients.matrix_members import Event, Member, Options, Program
+from tests.support.questions import committed_offsets
 
 STEP_S: Final = 0.005
 WITHIN_S: Final = 90.0
@@ -111,6 +112,19 @@ class Producer:
         if missing := self.sent_ns.keys() - read_ns.keys():
             raise BenchError(f"{len(missing)} of {len(self.sent_ns)} records were never read by {members}")
         return [(read_ns[key] - sent_ns) / 1e6 for key, sent_ns in self.sent_ns.items()]
+
+    def is_committed(self, group: str, *, within_s: float = 30.0) -> bool:
+        """Return whether the group commits behind the last record of each partition."""
+        wanted: dict[tuple[str, int], int] = {}
+        for partition, offset in self.sent_ns:
+            key = (self._topic, partition)
+            wanted[key] = max(wanted.get(key, 0), offset + 1)
+        deadline = time.monotonic() + within_s
+        while committed_offsets(self._port, group) != wanted:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.5)
+        return True
 
     def all_are_read(self, *members: TimedMember, within_s: float = 30.0) -> bool:
         deadline = time.monotonic() + within_s
