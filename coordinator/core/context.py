@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member, Timer
     from coordinator.core.shard import Shard
+    from coordinator.core.work import Steps
 
 Records = tuple[tuple[bytes, bytes | None], ...]
 RECORD_OVERHEAD: Final = 16  # upper bound of the bytes beside key and value, if both are below 1 MiB
@@ -80,6 +81,9 @@ class Timers(Protocol):
 
     def warn_at(self, group: Group, deadline_ms: int) -> Timer:
         """Record at the deadline that the rebalance of the group takes long."""
+
+    def in_background(self, steps: Steps, shard: Shard | None) -> object:
+        """Queue long work that no request waits for. A fault in it unloads `shard`, if one is given."""
 
     def make_room_for_pending(self, context: Context) -> None:
         """Forget the oldest pending ids if all groups together have group.max.pending.members."""

@@ -184,8 +184,10 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
     rebalance_timeout_ms: int = 0
     protocol: str = ""
     partitions: int = -1  # assigned in the new generation; -1: not known
-    partitions_moved: int = 0  # assigned to another member than before
-    unowned_partition_ms: int = 0  # over all partitions: how long each one that had an owner was without one
+    partitions_moved: int = 0  # assigned to another member than their last owner; -1: not known
+    # Over all partitions: how long each one that had an owner was without one; -1: not known. The time of rebalances
+    # that were interrupted is counted in the one that interrupts them.
+    unowned_partition_ms: int = 0
     records_read_twice: int = -1  # at most: fetched by the former owners and not committed; -1: not known
     shares: list[Share] = []  # NAMED_AT_MOST members that lost or gained most
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.events.model import RebalanceOutcome
+from coordinator.core.group.progress import end_rebalance
 from coordinator.core.group.responses import join_error, refuse_parked_join, refuse_parked_sync, sync_error
 from protocol.messages.sync_group import SyncGroupResponse
 
@@ -52,7 +53,7 @@ class CreateGroup(PendingAppend):
         for member in group.members.values():
             refuse_parked_join(group, member, client_error(error), context)
             refuse_parked_sync(member, client_error(error), context)
-        group.end_rebalance(RebalanceOutcome.INTERRUPTED, context)
+        end_rebalance(group, RebalanceOutcome.INTERRUPTED, context)
         group.shard.forget(group)
 
     def abandoned(self, error: ErrorCode, context: Context) -> None:

@@ -18,10 +18,9 @@ from protocol import consumer
 from protocol.errors import DecodeError
 
 if TYPE_CHECKING:
-    from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
-    from coordinator.core.events.model import RebalanceOutcome
     from coordinator.core.group.member import Member, Protocols, Timer
+    from coordinator.core.group.ownership import FormerOwners
     from coordinator.core.group.progress import RebalanceProgress
     from coordinator.core.shard import Shard
 
@@ -50,6 +49,7 @@ class Group:
 
     __slots__ = (
         "awaiting_join_count",
+        "former_owners",
         "generation",
         "group_id",
         "in_flight",
@@ -98,6 +98,7 @@ class Group:
         self.is_recorded = False  # one of its records is durable; until then the group is not listed
         self.record_offset = -1  # log offset of its newest durable record; -1: it has none
         self.rebalance: RebalanceProgress | None = None  # the current one
+        self.former_owners: FormerOwners | None = None  # while it rebalances, or partitions are left without an owner
 
     # -- predicates ----------------------------------------------------------------------------------------------
 
@@ -309,17 +310,6 @@ class Group:
             if member.session is not None:
                 member.session.cancel()
                 member.session = None
-
-    # -- events --------------------------------------------------------------------------------------------------
-
-    def end_rebalance(self, outcome: RebalanceOutcome, context: Context) -> None:
-        """End the current rebalance and record it."""
-        rebalance, self.rebalance = self.rebalance, None
-        if rebalance is None:
-            return
-        if rebalance.warning is not None:
-            rebalance.warning.cancel()
-        context.recorder.rebalance(rebalance.event(self, outcome, context))
 
     # -- invariants ----------------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
 from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import client_of, trigger_of
-from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance
+from coordinator.core.group.rebalance import maybe_rebalance, prepare_rebalance, remove_member
 from coordinator.core.group.rejoin import update_member
 from coordinator.core.group.responses import join_error, join_success
 from coordinator.core.group.session import NEW_MEMBER_JOIN_TIMEOUT_MS, restart_session
@@ -170,7 +170,7 @@ def _expel(group: Group, member_id: str, context: Context) -> None:
     """
     member = group.members.get(member_id)
     if member is not None:
-        group.remove(member)
+        remove_member(group, member, context)
         if group.rebalance is not None:
             group.rebalance.changed(ChangeKind.EXPELLED, client_of(member), context)
     elif not group.remove_pending(member_id):

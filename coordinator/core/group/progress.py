@@ -7,6 +7,7 @@ recorder keeps. Times are those of the core's clock.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import (
@@ -19,17 +20,24 @@ from coordinator.core.events.model import (
     ClientInfo,
     Rebalance,
     RebalanceOutcome,
+    Share,
     Trigger,
     shortened,
 )
+from coordinator.core.group.group import CONSUMER
+from coordinator.core.group.ownership import FormerOwners, OwnerChanges, changes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from coordinator.core.context import Context
     from coordinator.core.effects import ClientSoftware, Ticket
+    from coordinator.core.events.recorder import FlightRecorder
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member, Timer
+    from coordinator.core.work import Steps
+
+NO_ASSIGNMENTS: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 # The change that is the cause. A leader that rejoins changes nothing.
 CHANGE_OF: Final = {
@@ -91,6 +99,7 @@ class RebalanceProgress:
     __slots__ = (
         "_change_counts",
         "_changes",
+        "_former_owners",
         "_last_join_ms",
         "_last_to_join",
         "_leader",
@@ -112,6 +121,7 @@ class RebalanceProgress:
         self.join_ms = -1  # duration of the join phase; -1: not complete
         self.plan_ms = -1  # from its end to the SyncGroup of the leader
         self.warning: Timer | None = None  # armed until the rebalance has waited for group.rebalance.warn.ms
+        self._former_owners = owners_before(group)
         self._previous_generation = group.generation
         self._members_before = len(group.members)
         self._changes: list[Change] = []
@@ -141,6 +151,8 @@ class RebalanceProgress:
 
     def member_joined(self, member: Member, context: Context) -> None:
         """Record a JoinGroup that waits for the others."""
+        if self._former_owners is not None and not member.is_new:
+            self._former_owners.joined(member, context.now_ms)
         if self.join_ms < 0:
             self._previous_join_ms = self._last_join_ms
             self._last_join_ms = context.now_ms - self.started_ms
@@ -180,4 +192,69 @@ class RebalanceProgress:
             previous_join_ms=self._previous_join_ms,
             rebalance_timeout_ms=group.rebalance_timeout_ms,
             protocol=shortened(group.protocol_name or ""),
+            partitions_moved=0 if group.protocol_type == CONSUMER else -1,
+            unowned_partition_ms=0 if group.protocol_type == CONSUMER else -1,
         )
+
+
+def owners_before(group: Group) -> FormerOwners | None:
+    """Return the owners before the current or next rebalance of a group of consumers, else None."""
+    if group.former_owners is None and group.protocol_type == CONSUMER:
+        group.former_owners = FormerOwners()
+    return group.former_owners
+
+
+def end_rebalance(
+    group: Group, outcome: RebalanceOutcome, context: Context, assignments: Mapping[str, bytes] = NO_ASSIGNMENTS
+) -> None:
+    """End the current rebalance and record it, with the new assignments by member id if there are any.
+
+    The owners of a large group are counted in steps after this event, and later records of the group wait for that.
+    """
+    rebalance, group.rebalance = group.rebalance, None
+    if rebalance is None:
+        return
+    if rebalance.warning is not None:
+        rebalance.warning.cancel()
+    event = rebalance.event(group, outcome, context)
+    former = group.former_owners
+    if former is None:
+        context.recorder.rebalance(event)
+        return
+    counting = None  # an interrupted rebalance leaves it to the next one
+    if outcome is not RebalanceOutcome.INTERRUPTED:
+        topics = group.subscribed_topics if group.members else frozenset()
+        members = list(group.members.values())
+        counting = changes(former, former.take(), members, assignments, group.protocol_name, topics, context.now_ms)
+    steps = _complete(group, former, event, counting, context.recorder)
+    former.counting += 1
+    if former.counting > 1:
+        context.timers.in_background(steps, None)
+        return
+    for _ in steps:  # one step is enough for most groups
+        context.timers.in_background(steps, None)
+        return
+
+
+def _complete(
+    group: Group,
+    former: FormerOwners,
+    event: Rebalance,
+    counting: Generator[None, None, OwnerChanges | None] | None,
+    recorder: FlightRecorder,
+) -> Steps:
+    """Count the owners, complete the record of a rebalance, and publish it."""
+    if counting is not None:
+        found = yield from counting
+        if found is None:
+            former.carried = []
+            event.partitions_moved = event.unowned_partition_ms = -1
+        else:
+            former.carried = found.carried
+            event.partitions, event.partitions_moved = found.partitions, found.moved
+            event.unowned_partition_ms = found.unowned_ms
+            event.shares = [Share(client_of(member), lost, gained) for member, lost, gained in found.shares]
+    former.counting -= 1
+    if group.rebalance is None and former.is_idle:
+        group.former_owners = None
+    recorder.rebalance(event)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from coordinator.core.context import PendingAppend
 from coordinator.core.events.model import Cause, ChangeKind, RebalanceOutcome, Trigger
 from coordinator.core.group.parked_heartbeat import Release, release_all, release_of
-from coordinator.core.group.progress import RebalanceProgress, client_of, trigger_of
+from coordinator.core.group.progress import RebalanceProgress, client_of, end_rebalance, owners_before, trigger_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_success, refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.session import restart_session
@@ -52,6 +52,8 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context, also: Se
     `also` are further causes of the same event.
     """
     if group.state is COMPLETING_REBALANCE:
+        if group.former_owners is not None:
+            group.former_owners.keep(group.members)
         for member in group.members.values():
             member.assignment = b""
             if refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, context):
@@ -60,7 +62,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context, also: Se
     if group.sync_timer is not None:
         group.sync_timer.cancel()
         group.sync_timer = None
-    group.end_rebalance(RebalanceOutcome.INTERRUPTED, context)
+    end_rebalance(group, RebalanceOutcome.INTERRUPTED, context)
     causes = context.counters.rebalances_by_cause
     causes[trigger.cause.name] = causes.get(trigger.cause.name, 0) + 1
     group.rebalance = progress = RebalanceProgress(group, (trigger, *also), context)
@@ -96,7 +98,7 @@ def complete_join_phase(group: Group, context: Context) -> None:
     rebalance = group.rebalance
     for member in [m for m in group.members.values() if m.parked_join is None and m.group_instance_id is None]:
         refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, context)
-        group.remove(member)
+        remove_member(group, member, context)
         if rebalance is not None:
             rebalance.changed(ChangeKind.DROPPED, client_of(member), context)
     if group.state is DEAD:
@@ -131,7 +133,7 @@ def _become_empty(group: Group, context: Context) -> None:
     group.protocol_name = None
     group.compute_subscribed_topics()
     group.transition(EMPTY, context.wall_ms)
-    group.end_rebalance(RebalanceOutcome.EMPTY, context)
+    end_rebalance(group, RebalanceOutcome.EMPTY, context)
     context.append(group, (empty_group_record(group),), EmptyGroup())
 
 
@@ -166,6 +168,14 @@ def drop_member(group: Group, member: Member, context: Context) -> None:
     """Remove a member and answer its parked requests with UNKNOWN_MEMBER_ID. Starts no rebalance."""
     refuse_parked_join(group, member, ErrorCode.UNKNOWN_MEMBER_ID, context)
     refuse_parked_sync(member, ErrorCode.UNKNOWN_MEMBER_ID, context)
+    remove_member(group, member, context)
+
+
+def remove_member(group: Group, member: Member, context: Context) -> None:
+    """Remove a member. What it owned is kept for the record of the rebalance."""
+    former = owners_before(group)
+    if former is not None and not member.is_new:
+        former.removed(member, context.now_ms)
     group.remove(member)
     release_of(member, Release.MEMBER_REMOVED, context)
 

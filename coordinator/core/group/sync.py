@@ -15,6 +15,7 @@ from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.parked_heartbeat import Release, release_of
+from coordinator.core.group.progress import end_rebalance
 from coordinator.core.group.rebalance import maybe_rebalance
 from coordinator.core.group.records import group_record
 from coordinator.core.group.responses import refuse_parked_sync, sync_error, sync_success
@@ -90,6 +91,8 @@ class StoreAssignment(PendingAppend):
         group.is_recorded = True
         if not self._is_awaited(group):
             return  # a rebalance began, which has answered the parked requests
+        if group.former_owners is not None and group.static_members:  # these may be members without a JoinGroup
+            group.former_owners.keep(group.members)
         for member in group.members.values():
             member.assignment = self.assignments.get(member.member_id, b"")
             ticket = member.parked_sync
@@ -99,7 +102,7 @@ class StoreAssignment(PendingAppend):
                 restart_session(group, member, member.session_timeout_ms, context)
         group.transition(STABLE, context.wall_ms)
         context.counters.completed_rebalances += 1
-        group.end_rebalance(RebalanceOutcome.STABLE, context)
+        end_rebalance(group, RebalanceOutcome.STABLE, context, self.assignments)
 
     def timed_out(self, context: Context) -> None:
         self.failed(ErrorCode.REQUEST_TIMED_OUT, context)

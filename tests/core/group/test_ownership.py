@@ -1,0 +1,345 @@
+"""Each rebalance record says which partitions moved, who lost and gained them, and how long they had no owner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import pytest
+
+from coordinator.core.events.model import NAMED_AT_MOST, Rebalance, RebalanceOutcome
+from coordinator.core.group import ownership
+from coordinator.core.group.ownership import count_partitions
+from protocol.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
+from protocol.errors import DecodeError
+from tests.support.cluster import Cluster
+from tests.support.scripted_member import Member
+
+UNKNOWN = (-1, -1, -1, [])
+
+
+def given(*partitions: int, topic: str = "t") -> bytes:
+    return encode_assignment(Assignment(assigned_partitions=[TopicPartitions(topic, list(partitions))]), 0)
+
+
+def cooperative(*owned: int, topics: Sequence[str] = ("t",)) -> tuple[tuple[str, bytes], ...]:
+    listed = [TopicPartitions("t", list(owned))]
+    return (("range", encode_subscription(Subscription(topics=list(topics), owned_partitions=listed), 1)),)
+
+
+def settle(members: Sequence[Member], assignments: Iterable[bytes]) -> Rebalance:
+    """All sync, and the leader assigns."""
+    for member in members:
+        member.take_id()
+    plan = {member.member_id: data for member, data in zip(members, assignments, strict=True)}
+    leader = next(member for member in members if member.is_leader)
+    for member in members:
+        member.sync(plan if member is leader else None)
+    return members[0].cluster.rebalances[-1]
+
+
+def group_of(cluster: Cluster, *assignments: bytes, **identity: object) -> list[Member]:
+    """A Stable group with these assignments, the leader first."""
+    members = cluster.stable_group(members=len(assignments), **identity)
+    for member in members:
+        member.join()
+    settle(members, assignments)
+    return members
+
+
+def counts(event: Rebalance) -> tuple[int, int, int, list[tuple[str, int, int]]]:
+    shares = [(share.member.member_id[-2:], share.lost, share.gained) for share in event.shares]
+    return event.partitions, event.partitions_moved, event.unowned_partition_ms, shares
+
+
+def ends(*members: Member) -> list[str]:
+    return [member.member_id[-2:] for member in members]
+
+
+def test_first_assignments_are_gained_and_not_moved(cluster: Cluster) -> None:
+    a, b = cluster.member(), cluster.member()
+    for member in (a, b):
+        member.join()
+    cluster.advance("6s")  # the initial delay, twice
+    event = settle([a, b], [given(0, 1, 2), given(3)])
+    first, second = ends(a, b)
+    assert counts(event) == (4, 0, 0, [(first, 0, 3), (second, 0, 1)])
+    assert cluster.group().former_owners is None
+
+
+def test_eager_member_gives_up_all_when_it_rejoins(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0, 1), given(2, 3))
+    a.join()
+    cluster.advance("2s")
+    b.join()
+    cluster.advance("1s")
+    event = settle([a, b], [given(0, 1), given(2, 3)])
+    assert counts(event) == (4, 0, 2 * 3_000 + 2 * 1_000, [])
+
+
+def test_partition_that_moves_has_no_owner_from_its_former_owners_join_to_the_durable_assignment(
+    cluster: Cluster,
+) -> None:
+    a, b = group_of(cluster, given(0, 1, 2), given(3))
+    b.join(protocols=(("range", b"\0\0\0\0\0\1\0\1t\0\0\0\1u"),))
+    cluster.advance("1s")
+    a.join()
+    with cluster.log_held():
+        settle([a, b], [given(0), given(1, 2, 3)])
+        cluster.advance("500ms")
+    first, second = ends(a, b)
+    unowned = 3 * 500 + 1_500
+    assert counts(cluster.rebalances[-1]) == (4, 2, unowned, [(first, 2, 0), (second, 0, 2)])
+
+
+def test_member_that_joins_takes_partitions_from_others(cluster: Cluster) -> None:
+    (a,) = group_of(cluster, given(0, 1))
+    b = cluster.member()
+    b.join()
+    cluster.advance("2s")
+    a.join()
+    event = settle([a, b], [given(0), given(1)])
+    assert counts(event) == (2, 1, 0, [(ends(a)[0], 1, 0), (ends(b)[0], 0, 1)])
+
+
+def test_cooperative_member_keeps_what_it_lists(cluster: Cluster) -> None:
+    """First round: the partition that moves is given to no member. Second round: its former owner has revoked it."""
+    (a,) = group_of(cluster, given(0, 1, 2), protocols=cooperative())
+    b = cluster.member(protocols=cooperative())
+    b.join()
+    cluster.advance("2s")
+    a.join(protocols=cooperative(0, 1, 2))
+    cluster.advance("1s")
+    first_round = settle([a, b], [given(0, 1), given()])
+    assert counts(first_round) == (2, 0, 0, [(ends(a)[0], 1, 0)])
+    cluster.advance("700ms")
+    a.join(protocols=cooperative(0, 1))  # it has revoked one
+    cluster.advance("300ms")
+    b.join()
+    cluster.advance("100ms")
+    second_round = settle([a, b], [given(0, 1), given(2)])
+    assert counts(second_round) == (3, 1, 400, [(ends(b)[0], 0, 1)])
+    assert cluster.group().former_owners is None
+
+
+def test_partition_that_stays_without_owner_is_counted_when_it_is_given_again(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1), protocols=cooperative(0))
+    b.leave()
+    cluster.advance("1s")
+    a.join(protocols=cooperative(0))
+    first_round = settle([a], [given(0)])
+    assert counts(first_round) == (1, 0, 0, [(ends(b)[0], 1, 0)])
+    cluster.advance("5s", heartbeating=[a])
+    a.join(protocols=cooperative(0))
+    event = settle([a], [given(0, 1)])
+    assert counts(event) == (2, 1, 6_000, [(ends(a)[0], 0, 1)])
+
+
+def test_partition_of_a_topic_that_is_no_longer_subscribed_is_forgotten(cluster: Cluster) -> None:
+    (a,) = group_of(cluster, given(0, topic="u"), protocols=cooperative(topics=("t", "u")))
+    a.join(protocols=cooperative())
+    settle([a], [given(0)])
+    assert cluster.group().former_owners is None
+
+
+def test_cooperative_member_that_revokes_later_gives_up_later(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0, 1), given(2), protocols=cooperative())
+    a.join(protocols=cooperative(0, 1))
+    cluster.advance("1s")
+    b.join(protocols=cooperative(2))
+    cluster.advance("1s")
+    a.join(protocols=cooperative(0))  # interrupts
+    cluster.advance("1s")
+    b.join()
+    event = settle([a, b], [given(0), given(1, 2)])
+    assert counts(event)[:3] == (3, 1, 1_000)
+
+
+def test_members_that_leave_give_up_all_when_they_leave(cluster: Cluster) -> None:
+    a, b, c = group_of(cluster, given(0), given(1, 2), given(3))
+    cluster.leave("g", b.member_id, c.member_id)
+    cluster.advance("4s")
+    a.join()
+    event = settle([a], [given(0, 1, 2, 3)])
+    assert counts(event) == (4, 3, 3 * 4_000, [(ends(a)[0], 0, 3), (ends(b)[0], 2, 0), (ends(c)[0], 1, 0)])
+
+
+def test_member_that_expires_gives_up_all_when_it_is_removed(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1, 2))
+    cluster.advance("10s", heartbeating=[a])
+    cluster.advance("1s")
+    a.join()
+    event = settle([a], [given(0, 1, 2)])
+    assert counts(event) == (3, 2, 2 * 1_000, [(ends(a)[0], 0, 2), (ends(b)[0], 2, 0)])
+
+
+def test_member_that_does_not_rejoin_owns_until_it_is_dropped(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1))
+    a.join()
+    cluster.advance("60s", heartbeating=[b])
+    cluster.advance("2s")
+    event = settle([a], [given(0, 1)])
+    assert counts(event) == (2, 1, 62_000 + 2_000, [(ends(a)[0], 0, 1), (ends(b)[0], 1, 0)])
+
+
+def test_interrupted_rebalances_are_counted_by_the_one_that_ends(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1))
+    a.join()
+    b.join()  # both have their JoinGroup answers, and no assignments
+    cluster.advance("1s")
+    c = cluster.member()
+    c.join()
+    interrupted = cluster.rebalances[-1]
+    assert interrupted.outcome is RebalanceOutcome.INTERRUPTED
+    assert counts(interrupted) == (-1, 0, 0, [])
+    cluster.advance("1s")
+    a.join()
+    b.join()
+    event = settle([a, b, c], [given(0), given(), given(1)])
+    assert counts(event) == (2, 1, 2 * 2_000, [(ends(b)[0], 1, 0), (ends(c)[0], 0, 1)])
+
+
+def test_member_removed_during_an_interrupted_rebalance_is_counted(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1))
+    a.join()
+    b.join()
+    cluster.advance("1s")
+    b.leave()
+    cluster.advance("1s")
+    a.join()
+    event = settle([a], [given(0, 1)])
+    assert counts(event) == (2, 1, 2 * 2_000, [(ends(a)[0], 0, 1), (ends(b)[0], 1, 0)])
+
+
+def test_next_run_of_a_static_member_is_the_same_owner(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1), instance_ids=["S0", "S1"])
+    b.leave()
+    cluster.advance("3s")
+    again = cluster.member(instance_id="S1")
+    again.join()
+    cluster.advance("1s")
+    a.join()
+    event = settle([a, again], [given(0), given(1)])
+    assert counts(event) == (2, 0, 4_000, [])
+
+
+def test_static_member_that_is_replaced_during_a_rebalance_is_the_same_owner(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1), instance_ids=["S0", "S1"])
+    a.join()
+    cluster.advance("1s")
+    again = cluster.member(instance_id="S1")
+    again.join()
+    cluster.advance("1s")
+    event = settle([a, again], [given(0), given(1)])
+    assert counts(event) == (2, 0, 2_000 + 1_000, [])
+    assert b.member_id not in cluster.group().members
+
+
+def test_static_member_that_does_not_rejoin_owns_all_the_time(cluster: Cluster) -> None:
+    a, b = group_of(cluster, given(0), given(1), instance_ids=[None, "S1"], session_timeout="120s")
+    a.join()
+    cluster.advance("60s")
+    plan = {a.member_id: given(0), b.member_id: given(1)}
+    a.sync(plan)
+    assert counts(cluster.rebalances[-1]) == (2, 0, 60_000, [])
+
+
+def test_group_that_becomes_empty_has_no_partitions_and_keeps_nothing(cluster: Cluster) -> None:
+    (a,) = group_of(cluster, given(0, 1))
+    a.leave()
+    assert counts(cluster.rebalances[-1]) == (0, 0, 0, [(ends(a)[0], 2, 0)])
+    assert cluster.group().former_owners is None
+
+
+def test_members_with_the_largest_numbers_are_named(cluster: Cluster) -> None:
+    plan = [given(*range(10 * number, 10 * number + number % 10 + 1)) for number in range(20)]
+    members = group_of(cluster, *[given()] * 20)
+    for member in members:
+        member.join()
+    event = settle(members, plan)
+    assert [share.gained for share in event.shares] == [10, 10, 9, 9, 8, 8, 7, 7, 6, 6][:NAMED_AT_MOST]
+
+
+@pytest.mark.parametrize("data", [b"\0", b"\0\0\0\0\0\1", b"\xff\xff", b"\0\0\0\0\0\1\0\1t\0\0\0\2\0\0\0\0", b"for me"])
+@pytest.mark.parametrize("when", ["before", "after", "both"])
+def test_undecodable_assignments_leave_the_fields_unknown(cluster: Cluster, data: bytes, when: str) -> None:
+    (a,) = group_of(cluster, data if when != "after" else given(0))
+    a.join()
+    event = settle([a], [data if when != "before" else given(0)])
+    assert counts(event) == UNKNOWN
+
+
+def test_groups_of_other_protocol_types_leave_the_fields_unknown(cluster: Cluster) -> None:
+    (a,) = group_of(cluster, given(0), protocol_type="connect")
+    a.join()
+    assert counts(settle([a], [given(1)])) == UNKNOWN
+    assert cluster.group().former_owners is None
+
+
+def test_subscription_without_the_fields_of_its_version_owns_nothing(cluster: Cluster) -> None:
+    (a,) = group_of(cluster, given(0), protocols=(("range", b"\0\1\0\0\0\1\0\1t\xff\xff\xff\xff"),))
+    a.join()
+    cluster.advance("1s")
+    assert counts(settle([a], [given(0)])) == (1, 0, 1_000, [])
+
+
+@pytest.mark.parametrize(
+    ("limit", "value"),
+    [
+        ("MOST_PARTITIONS", 3),
+        ("MOST_BYTES", 40),
+        ("MOST_BYTES_OF_ONE", 16),
+        ("MOST_TOPICS_OF_ONE", 0),
+        ("MOST_PARTITIONS", 4),
+    ],
+)
+def test_more_than_a_limit_leaves_the_fields_unknown(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+) -> None:
+    a, b = group_of(cluster, given(0, 1), given(2, 3))
+    monkeypatch.setattr(ownership, limit, value)
+    for member in (a, b):
+        member.join()
+    event = settle([a, b], [given(2, 3), given(0, 1)])
+    assert (counts(event) == UNKNOWN) is (value != 4)
+
+
+def test_large_group_is_counted_in_steps_after_the_answers(cluster: Cluster) -> None:
+    members = group_of(cluster, *(given(*range(100 * number, 100 * number + 100)) for number in range(200)))
+    for member in members:
+        member.join()
+    cluster.holds_work = True
+    recorded = len(cluster.rebalances)
+    settle(members, [given(*range(100 * number, 100 * number + 100)) for number in (*range(1, 200), 0)])
+    assert cluster.state() == "Stable" and len(cluster.rebalances) == recorded
+    # The next rebalance waits for it, so that the records keep their order and what is carried is not lost.
+    (later,) = members[:1]
+    later.join()
+    cluster.advance("1s")
+    for member in members[1:]:
+        member.join()
+    settle(members, [given(*range(100 * number, 100 * number + 100)) for number in (*range(1, 200), 0)])
+    assert len(cluster.rebalances) == recorded
+    steps = 0
+    while cluster.core.has_work:
+        cluster.step()
+        steps += 1
+    assert steps >= 4
+    first, second = cluster.rebalances[recorded:]
+    assert (first.partitions, first.partitions_moved, first.unowned_partition_ms) == (20_000, 20_000, 0)
+    assert (second.partitions, second.partitions_moved, second.unowned_partition_ms) == (20_000, 0, 100 * 1_000)
+    assert second.generation == first.generation + 1
+    assert cluster.group().former_owners is None
+
+
+def test_partitions_are_counted_as_the_decoder_does() -> None:
+    assert count_partitions(b"") == count_partitions(given()) == 0
+    assert count_partitions(given(1, 2, 3)) == 3
+    for data in (
+        given(1, 2)[:-9],
+        given(1, 2)[:5],
+        b"\0",
+        b"\0\0\0\0\0\1\xff\xff\0\0\0\0",
+        b"\0\0\0\0\0\1\0\0\xff\0\0\0",
+    ):
+        with pytest.raises(DecodeError):
+            count_partitions(data)
