@@ -80,6 +80,11 @@ class BatchHeader(NamedTuple):
         return bool(self.attributes & _LOG_APPEND_TIME)
 
     @property
+    def earliest_timestamp(self) -> int:
+        """Time of its first record; -1 if it has none."""
+        return self.max_timestamp if self.has_log_append_time else self.base_timestamp
+
+    @property
     def is_transactional(self) -> bool:
         return bool(self.attributes & _TRANSACTIONAL)
 

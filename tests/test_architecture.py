@@ -44,6 +44,7 @@ PURE = (
     "coordinator.server.api",
     "coordinator.server.dispatch",
     "coordinator.server.loop_health",
+    "coordinator.metrics.group_figures",
     "coordinator.metrics.histogram",
     "coordinator.compaction.rules",
     "coordinator.compaction.eligibility",

@@ -303,6 +303,14 @@ class Config:
         choices=("text", "json"),
     )
 
+    metrics_groups_max: int = _key(
+        100,
+        "How many groups /metrics shows by name, the busiest ones. The others are summed under the name `_other`.",
+        ours=True,
+        minimum=0,
+        maximum=1000,
+    )
+
     # --- embedded topics ---
     topics_preload: str = _key(
         "",

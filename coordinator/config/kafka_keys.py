@@ -20,7 +20,8 @@ KAFKA_PREFIXES: Final = (
     "listener.name.",
     "log.message.",
     "metadata.",
-    "metrics.",
+    "metrics.context.",
+    "metrics.jmx.",
     "password.encoder.",
     "quorum.",
     "quota.",
@@ -61,6 +62,7 @@ KAFKA_KEYS: Final = frozenset(
     log.local.retention.bytes log.local.retention.ms log.preallocate log.roll.jitter.hours
     log.roll.jitter.ms log.segment.delete.delay.ms max.connection.creation.rate max.connections.per.ip.overrides
     max.incremental.fetch.session.cache.slots max.request.partition.size.limit metric.reporters
+    metrics.num.samples metrics.recording.level metrics.sample.window.ms
     min.insync.replicas num.io.threads num.network.threads num.quota.samples
     num.recovery.threads.per.data.dir num.replica.alter.log.dirs.threads num.replica.fetchers
     offsets.commit.required.acks offsets.topic.compression.codec offsets.topic.replication.factor port

@@ -25,6 +25,7 @@ from coordinator.core.clock import LATE_S
 from coordinator.core.events.model import IncidentKind, Rebalance
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
+from coordinator.metrics.group_figures import GroupMetrics
 from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
 from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server.connections import Connections
@@ -175,6 +176,8 @@ class Runtime:
         self._timer_due = 0.0  # on the loop's clock
         self._has_read_first = False  # the timer was late, and has waited for READ_FIRST_S
         self._housekeeping: asyncio.TimerHandle | None = None
+        self.group_metrics = GroupMetrics(core, topic_logs.topics, config.metrics_groups_max, topic_logs.read_times)
+        self.shows_metrics = False  # the figures of groups are gathered
         self._reloads: set[asyncio.Task[None]] = set()
 
     # -- for the handlers -----------------------------------------------------------------------------------------
@@ -437,6 +440,11 @@ class Runtime:
         started = monotonic()
         self.connections.sweep(self.now_ms())
         self._notable("sweep of the connections", started)
+        if self.shows_metrics:
+            now_ms = self.now_ms()
+            steps = self.group_metrics.begin(now_ms, now_ms + self.core.wall_offset_ms)
+            if steps is not None:
+                self.time_slices.add(steps)
         self._touched = self._topics_touched = True  # arms the timer also after an event that broke before doing so
         self.end_of_event()
 

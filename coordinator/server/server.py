@@ -252,6 +252,7 @@ class Server:
             await _agreed(link.first_catalogue())
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
         listening.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
+        runtime.shows_metrics = config.http_address is not None or self._bound is not None  # a worker's are asked for
         runtime.start_housekeeping()
         compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
         compactor.start()

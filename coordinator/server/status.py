@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 from coordinator.compaction.daemon.metrics import samples as compaction_samples
+from coordinator.metrics.group_samples import samples as group_samples
 from coordinator.metrics.health import NO_LABELS, HistogramSample, Sample, ServerStatus
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.version import build
@@ -35,9 +36,14 @@ def status_of(
 ) -> ServerStatus:
     """Return the state for probes and metrics; `started_at` is in seconds since the epoch."""
     if runtime is None:
-        return ServerStatus(False, "starting")
+        return ServerStatus(False, "starting", (_is_ready(False),))
     reason = "stopping" if stopping else "ready" if ready else "loading the offsets log"
-    return ServerStatus(ready and not stopping, reason, tuple(_samples(runtime, compactor, started_at)))
+    is_ready = ready and not stopping
+    return ServerStatus(is_ready, reason, (_is_ready(is_ready), *_samples(runtime, compactor, started_at)))
+
+
+def _is_ready(is_ready: bool) -> Sample:
+    return _gauge("coordinator_ready", "1 while groups are served; 0 at start and while it stops.", int(is_ready))
 
 
 def _gauge(name: str, help: str, value: float, labels: Mapping[str, str] = NO_LABELS) -> Sample:
@@ -58,6 +64,7 @@ def _histogram(name: str, help: str, values: Histogram, labels: Mapping[str, str
 
 def _samples(runtime: Runtime, compactor: Compactor | None, started_at: float) -> Iterator[Sample | HistogramSample]:
     yield from _groups(runtime)
+    yield from group_samples(runtime.group_metrics.shown)
     yield from _requests(runtime)
     yield from _loop(runtime)
     yield from _cluster(runtime)
@@ -67,7 +74,7 @@ def _samples(runtime: Runtime, compactor: Compactor | None, started_at: float) -
         yield from compaction_samples(runtime.offsets_log.logs, compactor.counters, compactor.lags, wall_ms())
     yield _gauge("coordinator_build_info", "Always 1; the label says which build runs.", 1, {"build": build()})
     yield _gauge("process_start_time_seconds", "When the daemon started, since the epoch.", started_at)
-    yield _gauge("process_cpu_seconds", "CPU time of the daemon so far.", time.process_time())
+    yield _counter("process_cpu_seconds_total", "CPU time of the daemon so far.", time.process_time())
     yield _gauge("process_resident_memory_bytes", "Memory of the daemon in RAM.", _resident_bytes())
 
 
@@ -111,7 +118,7 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             SERVER + "delayed_operation_purgatory_num_delayed_operations",
             "Operations that wait for an event or their deadline.",
             purgatory.waiting,
-            {"delayedOperation": purgatory.name},
+            {"delayed_operation": purgatory.name},
         )
     for why, count in counters.released_heartbeats.items():
         yield _counter(
@@ -121,7 +128,9 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             {"reason": why},
         )
     load_ms = list(runtime.load_ms.values())
-    yield _gauge(GROUP + "partition_load_time_max_ms", "Longest load of a partition, in ms.", max(load_ms, default=0))
+    yield _gauge(
+        GROUP + "partition_load_time_max_seconds", "Longest load of a partition.", max(load_ms, default=0) / 1000
+    )
     snapshots = runtime.snapshots.counters
     yield _counter(GROUP + "loaded_records_total", "Records read from the log by loading.", snapshots.replayed_records)
     for source, count in (("snapshot", snapshots.from_snapshot), ("log", snapshots.from_log)):
@@ -149,7 +158,7 @@ def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             {"api": name},
         )
     connections = runtime.connections
-    yield _gauge(SERVER + "connection_count", "Open connections.", len(connections))
+    yield _gauge(SERVER + "connections", "Open connections.", len(connections))
     yield _counter(SERVER + "connection_creation_total", "Connections accepted.", connections.accepted)
     yield _counter(SERVER + "connection_refused_total", "Connections refused by a limit.", connections.refused)
 
@@ -157,12 +166,12 @@ def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
 def _loop(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     health, collector = runtime.health, runtime.gc_policy
     yield _gauge(
-        "coordinator_event_loop_longest_stall_ms",
+        "coordinator_event_loop_longest_stall_seconds",
         "For how long one thing has kept the event loop at most, since the start.",
-        round(health.longest_s * 1000, 3),
+        round(health.longest_s, 6),
     )
     yield _gauge(
-        "coordinator_event_loop_recent_stall_ms", "The same within the last minute.", round(health.recent_s * 1000, 3)
+        "coordinator_event_loop_recent_stall_seconds", "The same within the last minute.", round(health.recent_s, 6)
     )
     yield _histogram(
         "coordinator_event_loop_stall_seconds", "How late the event loop was, looked at again and again.", health.stalls
@@ -171,9 +180,9 @@ def _loop(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
         "coordinator_gc_pause_seconds", "Passes of Python's garbage collector, any generation.", collector.pauses
     )
     yield _gauge(
-        "coordinator_gc_longest_pause_ms",
+        "coordinator_gc_longest_pause_seconds",
         "The longest of these passes, since the start.",
-        round(collector.pauses.longest * 1000, 3),
+        round(collector.pauses.longest, 6),
     )
 
 

@@ -78,6 +78,17 @@ def look_up(lookup: Lookup, logs: Sequence[Log | None]) -> list[tuple[int, int] 
     return found
 
 
+def batch_times(places: Sequence[tuple[Log | None, int]]) -> list[int]:
+    """Return the time of the batch at each offset; -1 where it is not known."""
+    found: list[int] = []
+    for log, offset in places:
+        try:
+            found.append(log.batch_timestamp(offset) if log is not None else -1)
+        except (OSError, LogError, ProtocolError):
+            found.append(-1)
+    return found
+
+
 def trim_log(log: Log | None, offset: int) -> Opened:
     """Delete the records below `offset` (DeleteRecords)."""
     if log is None:

@@ -51,7 +51,7 @@ from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.producer_checkpoint import ProducerCheckpoint, replay_producers
 from coordinator.storage.thread_pool import Executor, ThreadPool
-from coordinator.storage.topic_log_work import close_logs, facts_of, look_up, read_logs, retain, trim_log
+from coordinator.storage.topic_log_work import batch_times, close_logs, facts_of, look_up, read_logs, retain, trim_log
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
 
@@ -276,6 +276,13 @@ class TopicLogs:
             found = [ReadFailure(ErrorCode.UNKNOWN_SERVER_ERROR)] * len(lookup.items)
         self._on_effects(self.topics.lookup_done(lookup, found, self._now_ms()))
         self._start_reads()
+
+    def read_times(self, places: Sequence[tuple[Partition, int]], then: Callable[[list[int]], None]) -> None:
+        """Read the time of the batch at each offset, -1 where it is not known. At the end nothing is read any more."""
+        if self._is_closing:
+            return
+        logs = [(self._logs.get(partition), offset) for partition, offset in places]
+        self._readers.run(partial(batch_times, logs), lambda found, error: then(found or [-1] * len(logs)))
 
     # -- jobs ----------------------------------------------------------------------------------------------------
 

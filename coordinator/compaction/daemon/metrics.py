@@ -56,8 +56,8 @@ def samples(logs: Mapping[int, Log], counters: CompactionCounters, lags: Lags, n
     worst = max((each.ratio for each in found.values()), default=0.0)
     for name, help, value in (
         (MANAGER + "max_dirty_percent", "The dirty part of the dirtiest partition.", int(100 * worst)),
-        (MANAGER + "time_since_last_run_ms", "Since the dirtiness was last checked.", since_ms),
-        (MANAGER + "uncleanable_partitions_count", "Partitions whose last compaction failed.", len(uncleanable)),
+        (MANAGER + "time_since_last_run_seconds", "Since the dirtiness was last checked.", since_ms / 1000),
+        (MANAGER + "uncleanable_partitions", "Partitions whose last compaction failed.", len(uncleanable)),
         (MANAGER + "uncleanable_bytes", "Their dirty bytes.", sum(each.dirty_bytes for each in uncleanable)),
         (CLEANER + "cleaner_recopy_percent", "Bytes written of bytes read, last job.", counters.last_recopy_percent),
         (CLEANER + "max_clean_time_secs", "The last compaction, from plan to swap.", int(clean_s)),

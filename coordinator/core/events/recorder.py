@@ -37,7 +37,7 @@ class RecordedGroup:
 class FlightRecorder:
     """Events by group. `publish` gets each new event, and an incident again when its number has doubled."""
 
-    __slots__ = ("_groups", "_kept", "_most_groups", "_per_group", "_total", "publish")
+    __slots__ = ("_groups", "_kept", "_most_groups", "_per_group", "_total", "named", "others", "publish")
 
     def __init__(
         self,
@@ -51,6 +51,8 @@ class FlightRecorder:
         self._most_groups = groups
         self._groups: OrderedDict[str, RecordedGroup] = OrderedDict()  # the least active group first
         self._kept = 0  # events kept, of all groups
+        self.named: frozenset[str] | None = None  # groups that /metrics shows by name; None: all
+        self.others = RecordedGroup()  # counters of the groups that were not among them at the time; it has no events
         self.publish = publish
 
     def __repr__(self) -> str:
@@ -69,20 +71,22 @@ class FlightRecorder:
     def rebalance(self, event: Rebalance) -> None:
         """Record a rebalance that has ended."""
         record = self._record(event.group)
-        record.rebalances += 1
-        record.rebalance_ms += event.took_ms
-        causes = record.rebalances_by_cause
-        causes[event.trigger.cause.value] = causes.get(event.trigger.cause.value, 0) + 1
+        cause = event.trigger.cause.value
+        for counted in self._counted(record, event.group):
+            counted.rebalances += 1
+            counted.rebalance_ms += event.took_ms
+            counted.rebalances_by_cause[cause] = counted.rebalances_by_cause.get(cause, 0) + 1
         self._keep(record, event)
         self.publish(event)
 
     def incident(self, event: Incident) -> None:
         """Record an incident, or count it in the one that it repeats."""
         record = self._record(event.group)
-        if event.what in REFUSED_COMMITS:
-            record.commits_refused += 1
-        elif event.what in FENCINGS:
-            record.fencings += 1
+        for counted in self._counted(record, event.group):
+            if event.what in REFUSED_COMMITS:
+                counted.commits_refused += 1
+            elif event.what in FENCINGS:
+                counted.fencings += 1
         former = _repeated(record, event)
         if former is None:
             self._keep(record, event)
@@ -115,6 +119,9 @@ class FlightRecorder:
         else:
             groups.move_to_end(group_id)
         return record
+
+    def _counted(self, record: RecordedGroup, group_id: str) -> tuple[RecordedGroup, ...]:
+        return (record,) if self.named is None or group_id in self.named else (record, self.others)
 
     def _keep(self, record: RecordedGroup, event: AnyEvent) -> None:
         if not self._per_group:

@@ -18,6 +18,7 @@ from coordinator.core.topics.effects import Opened, TopicAppend
 from coordinator.core.topics.names import partition_directory
 from coordinator.core.topics.sequences import Sequences, Undo
 from coordinator.core.topics.tail_cache import Tail, TailBudget
+from protocol.record_batch import read_header
 
 if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Topic
@@ -146,6 +147,13 @@ class Partition:
         self.size_bytes += len(stamped)
         self.next_offset = last_offset + 1
         return TopicAppend(self, stamped, last_offset, header.max_timestamp), pending
+
+    def cached_time_of(self, offset: int) -> int | None:
+        """Return the time of the batch with the record at `offset`, -1 if it has none. None: it is not in memory."""
+        if self.tail.position_of(offset) is None:
+            return None
+        cached = self.tail.read(offset, 0, self.next_offset, at_least_one=True)
+        return read_header(cached[0]).earliest_timestamp if cached else None
 
     def pending_at(self, base_offset: int) -> PendingBatch | None:
         """Return the batch in flight with this base offset."""

@@ -391,6 +391,11 @@ class Log:
                 for batch in segment.batches(from_offset, segment.size_bytes, chunk_bytes):
                     yield read_header(batch), batch
 
+    def batch_timestamp(self, offset: int) -> int:
+        """Return the time of the batch with the first record from `offset` on; -1 if there is no batch or no time."""
+        batch = self.read(offset, 0)
+        return read_header(batch).earliest_timestamp if batch else -1
+
     def offset_for_timestamp(self, timestamp: int) -> tuple[int, int] | None:
         """Return (timestamp, offset) of the first record below the high watermark with at least this timestamp."""
         for segment in self.segments:

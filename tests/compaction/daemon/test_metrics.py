@@ -45,8 +45,8 @@ def test_metrics_have_the_meaning_of_kafkas_cleaner(log: Log) -> None:
     size = log.segments[0].size_bytes
     assert found["coordinator_compaction_dirty_ratio", "0"] == pytest.approx(2 / 3)
     assert found["kafka_log_cleaner_manager_max_dirty_percent", ""] == 66
-    assert found["kafka_log_cleaner_manager_time_since_last_run_ms", ""] == 500_000
-    assert found["kafka_log_cleaner_manager_uncleanable_partitions_count", ""] == 1
+    assert found["kafka_log_cleaner_manager_time_since_last_run_seconds", ""] == 500
+    assert found["kafka_log_cleaner_manager_uncleanable_partitions", ""] == 1
     assert found["kafka_log_cleaner_manager_uncleanable_bytes", ""] == 2 * size
     assert found["kafka_log_cleaner_max_compaction_delay_secs", ""] == 400
     assert found["coordinator_compaction_swap_stall_seconds", ""] == 0.002
@@ -68,7 +68,7 @@ def test_log_that_was_never_compacted_is_all_dirty_in_the_metrics(log: Log) -> N
         sample.name: sample.value for sample in samples({0: log}, CompactionCounters(), lags_of(Config()), 2_000_000)
     }
     assert found["kafka_log_cleaner_manager_max_dirty_percent"] == 100
-    assert found["kafka_log_cleaner_manager_time_since_last_run_ms"] == 0
+    assert found["kafka_log_cleaner_manager_time_since_last_run_seconds"] == 0
     assert found["kafka_log_cleaner_max_compaction_delay_secs"] == 0
 
 
