@@ -85,7 +85,7 @@ def rebalance_fields(rebalance: Rebalance) -> dict[str, Any]:
     return {
         "group": rebalance.group,
         "generation": rebalance.generation,
-        "cause": trigger.cause.name,  # as in the metric of rebalances
+        "cause": trigger.cause.value,
         "member": trigger.member.member_id,
         "client": trigger.member.client_id,
         "host": trigger.member.host,

@@ -88,8 +88,8 @@ async def test_evil_ids_are_exact_in_the_fields_of_json_and_forge_no_line(tmp_pa
         assert line.isascii() and line.isprintable() and not re.search("[<>&]", line)
         assert json.loads(line)["message"].isprintable()
     assert first["group"] == second["group"] == GROUP
-    assert (first["cause"], first["generation"]) == ("MEMBER_JOINED", 1)
-    assert (second["cause"], second["generation"], second["host"]) == ("MEMBER_LEFT", 2, "127.0.0.1")
+    assert (first["cause"], first["generation"]) == ("member_joined", 1)
+    assert (second["cause"], second["generation"], second["host"]) == ("member_left", 2, "127.0.0.1")
     assert second["client"].startswith("client\n") and second["member"][-36:] == member_id[-36:]
     assert isinstance(first["ms"], int) and first["level"] == "INFO" and first["logger"] == "coordinator.runtime"
     ready = next(json.loads(line) for line in written(daemon) if '"ready ' in line)

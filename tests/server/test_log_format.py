@@ -113,7 +113,7 @@ def test_fields_of_a_rebalance_name_the_member_that_caused_it() -> None:
     assert rebalance_fields(rebalance) == {
         "group": "orders",
         "generation": 5,
-        "cause": "MEMBER_LEFT",
+        "cause": "member_left",
         "member": "web-1-uuid",
         "client": "w@b-1",
         "host": "10.0.0.7",

@@ -64,7 +64,7 @@ def prepare_rebalance(group: Group, trigger: Trigger, context: Context, also: Se
         group.sync_timer = None
     end_rebalance(group, RebalanceOutcome.INTERRUPTED, context)
     causes = context.counters.rebalances_by_cause
-    causes[trigger.cause.name] = causes.get(trigger.cause.name, 0) + 1
+    causes[trigger.cause.value] = causes.get(trigger.cause.value, 0) + 1
     group.rebalance = progress = RebalanceProgress(group, (trigger, *also), context)
     if context.config.group_rebalance_warn_ms:
         progress.warning = context.timers.warn_at(group, context.now_ms + context.config.group_rebalance_warn_ms)

@@ -101,10 +101,10 @@ def test_each_cause_is_recorded_and_counted() -> None:
         cluster.fail_appends(ErrorCode.MESSAGE_TOO_LARGE)
     assert a.last_sync.error is ErrorCode.UNKNOWN_SERVER_ERROR
     assert cluster.core.metrics.rebalances_by_cause == {
-        "MEMBER_JOINED": 1,
-        "LEADER_REJOINED": 1,
-        "NO_SYNC": 1,
-        "APPEND_FAILED": 1,
+        "member_joined": 1,
+        "leader_rejoined": 1,
+        "no_sync": 1,
+        "append_failed": 1,
     }
 
 
