@@ -48,7 +48,9 @@ PURE = (
     "coordinator.metrics.histogram",
     "coordinator.compaction.rules",
     "coordinator.compaction.eligibility",
+    "coordinator.cli.groups.member_ids",
     "coordinator.cli.reset.plan",
+    "coordinator.cli.reset.targets",
     *(f"coordinator.history.{name}" for name in ("commits", "questions", "rebalances", "reset_csv", "resets", "times")),
 )
 IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors", "socket"})

@@ -1,22 +1,56 @@
-"""Arguments shared by several commands: those of commands that talk to a broker, and times that begin with a minus."""
+"""Arguments shared by several commands: servers, forms of output, groups, topics, and times that begin with a minus."""
 
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Final
+
+from coordinator.cli.table import FORMATS
+
+DEFAULT_SERVER: Final = "127.0.0.1:9092"
+SERVER_VARIABLE: Final = "COORDINATOR_BOOTSTRAP_SERVER"
 
 TIME_FLAGS: Final = ("--at", "--since", "--until")  # their values may begin with a minus
 
 
-def add_common(parser: argparse.ArgumentParser) -> None:
+def add_server(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of commands that talk to a broker."""
     parser.add_argument(
+        "-b",
         "--bootstrap-server",
         metavar="HOST:PORT,...",
-        default="127.0.0.1:9092",
-        help="a broker of this coordinator or of any Kafka; default: 127.0.0.1:9092",
+        default=os.environ.get(SERVER_VARIABLE) or DEFAULT_SERVER,
+        help=f"a broker of this coordinator or of any Kafka; default: ${SERVER_VARIABLE}, else {DEFAULT_SERVER}",
     )
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, default=10.0, help="default: 10")
-    parser.add_argument("--json", action="store_true", help="print JSON, for programs")
+
+
+def add_output(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that choose the form of the rows."""
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument(
+        "-o", "--output", choices=tuple(FORMATS), default="table", help="default: table; the others are for programs"
+    )
+    form.add_argument("--json", dest="output", action="store_const", const="json", help="the same as --output json")
+
+
+def add_groups(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name groups, for `groups_of`."""
+    parser.add_argument("groups", nargs="*", metavar="GROUP")
+    parser.add_argument("-g", "--group", action="append", default=[], metavar="GROUP", help="as GROUP; repeatable")
+    parser.add_argument("--all-groups", action="store_true", help="every group of the cluster")
+
+
+def add_topics(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that name topics, for `topics_of`."""
+    parser.add_argument("topics", nargs="*", metavar="TOPIC")
+    parser.add_argument("-t", "--topic", action="append", default=[], metavar="TOPIC", help="as TOPIC; repeatable")
+
+
+def topics_of(arguments: argparse.Namespace) -> list[str]:
+    """Return each topic that the arguments name, once."""
+    return list(dict.fromkeys([*arguments.topics, *arguments.topic]))
 
 
 def seconds(text: str) -> float:

@@ -31,6 +31,14 @@ CLIENT_ID: Final = "coordinator-cli"
 MAX_ANSWER: Final = 256 * 1024 * 1024
 RETRY_PAUSE_S: Final = 0.1
 
+# The first bytes of an answer, and the kind of server that sends them.
+_TLS: Final = "it speaks TLS, which these commands do not; give the address of a plaintext listener"
+_OTHER_SERVERS: Final = (
+    (b"HTTP/", "it is an HTTP server; give the address for Kafka clients, which is often port 9092"),
+    (b"\x15\x03", _TLS),  # an alert
+    (b"\x16\x03", _TLS),  # a handshake
+)
+
 _ERRORS: Final = {int(code): code for code in ErrorCode}
 _RETRIABLE: Final = frozenset(number for number, code in _ERRORS.items() if code.retriable)
 
@@ -47,6 +55,7 @@ class NodeConnection:
     def __init__(self, address: Address, timeout_s: float) -> None:
         self.address = address
         self._protocol = ClientConnection(CLIENT_ID, MAX_ANSWER)
+        self._first_bytes = b""
         try:
             self._socket = socket.create_connection(address, timeout=timeout_s)
         except OSError as error:
@@ -93,25 +102,27 @@ class NodeConnection:
             answer = self._receive()
         except TimeoutError:
             raise UnreachableError(
-                f"{self.address} did not answer in time; try again, or with a longer --timeout"
+                f"{self.address} did not answer in time; try a longer --timeout, or see whether it serves Kafka"
             ) from None
         except OSError as error:
             raise UnreachableError(
-                f"{self.address} ended the connection ({error.strerror or error}); see its log"
+                f"{self.address} ended the connection ({error.strerror or error}); see its log, and check that it is a "
+                "plaintext listener for Kafka clients, without TLS and SASL"
             ) from None
         except ResponseMismatchError:
             raise UnreachableError(
                 f"{self.address} answered another request than the one sent; is a proxy between?"
             ) from None
         except ProtocolError as error:
-            raise UnreachableError(
-                f"{self.address} does not answer as a Kafka broker ({error}); is it another kind of server, or TLS?"
-            ) from None
+            kinds = (kind for first, kind in _OTHER_SERVERS if self._first_bytes.startswith(first))
+            kind = next(kinds, f"{error}; give the address of a Kafka listener")
+            raise UnreachableError(f"{self.address} does not answer as a Kafka broker: {kind}") from None
         assert isinstance(answer, response)
         return answer
 
     def _receive(self) -> Message:
         while data := self._socket.recv(1 << 16):
+            self._first_bytes = self._first_bytes or data[:8]
             if responses := self._protocol.receive(data):
                 return responses[0]
         raise ConnectionResetError(0, "closed without an answer")

@@ -8,16 +8,16 @@ This is needed before directories are moved to another number of nodes.
 from __future__ import annotations
 
 import argparse
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from coordinator.cli.arguments import add_common
+from coordinator.cli.arguments import add_output, add_server
 from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
-from coordinator.cli.table import Row, as_columns, as_json
+from coordinator.cli.screen import complain
+from coordinator.cli.table import Row, render
 from coordinator.core.cluster import StaticOwnership
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
 from coordinator.core.topics.names import OFFSETS_TOPIC, parse_partition_directory
@@ -38,11 +38,12 @@ OWNER_COLUMNS: Final = ("DIRECTORY", "OWNER", "BYTES")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     describing = actions.add_parser("describe", help="the nodes of a running cluster", allow_abbrev=False)
-    add_common(describing)
+    add_server(describing)
+    add_output(describing)
     owning = actions.add_parser("owners", help="the owners of a stopped node's directories", allow_abbrev=False)
     owning.add_argument("directory", type=Path, metavar="DATA-DIR")
     owning.add_argument("--nodes", required=True, metavar="ID,...", help="the ids that cluster.nodes will have")
-    owning.add_argument("--json", action="store_true", help="print JSON, for programs")
+    add_output(owning)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -54,10 +55,8 @@ def run(arguments: argparse.Namespace) -> int:
         with Client(arguments.bootstrap_server, arguments.timeout) as client:
             rows, problems = describe(client)
         columns = NODE_COLUMNS
-    print(as_json(columns, rows) if arguments.json else as_columns(columns, rows))
-    for problem in problems:
-        print(f"coordinator: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+    print(render(arguments.output, columns, rows))
+    return complain(problems)
 
 
 def describe(client: Client) -> tuple[list[Row], list[str]]:

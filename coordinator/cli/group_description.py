@@ -8,18 +8,20 @@ request is tried, then the second if the broker has it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from coordinator.cli.client import Client, NodeConnection
 from coordinator.cli.errors import CliError
 from protocol.api_keys import ApiKey
-from protocol.consumer import decode_assignment
+from protocol.consumer import decode_assignment, subscribed_topics
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
 from protocol.messages import consumer_group_describe as newer
 from protocol.messages import describe_groups as classic
 
 TopicPartition: TypeAlias = tuple[str, int]
+
+WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,8 @@ class DescribedMember:
     client_id: str
     host: str
     partitions: list[TopicPartition] | None  # None: the assignment is in an unknown format
+    subscription: list[str] | None  # None: in an unknown format
+    epoch: int | None  # None: of a classic group, which does not tell it
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,16 +42,39 @@ class DescribedGroup:
     strategy: str
     coordinator: str  # "host:port (id)"
     members: list[DescribedMember]
+    kind: str = "Classic"  # or "Consumer"
+    protocol_type: str = "consumer"
+    epoch: int | None = None
+
+    @property
+    def is_active(self) -> bool:
+        """True if the group has members or is rebalancing."""
+        return bool(self.members) or self.state not in WITHOUT_MEMBERS
+
+
+class GroupNotFoundError(CliError):
+    """There is no such group."""
+
+    def __init__(self, group_id: str, hint: str = "`coordinator groups list` shows those there are") -> None:
+        super().__init__(f"there is no group {group_id!r}; {hint}", 1)
 
 
 def describe(client: Client, group_id: str) -> DescribedGroup:
-    """Ask the group's coordinator. CliError: there is no such group."""
+    """Ask the group's coordinator. GroupNotFoundError: there is no such group."""
     node_id, connection = client.coordinator(group_id)
     coordinator = f"{connection.address} ({node_id})"
     group = _classic(client, connection, group_id, coordinator) or _newer(client, connection, group_id, coordinator)
     if group is None:
-        raise CliError(f"there is no group {group_id!r}; `coordinator groups list` shows those there are", 1)
+        raise GroupNotFoundError(group_id)
     return group
+
+
+def describe_if_there(client: Client, group_id: str) -> DescribedGroup | None:
+    """Return the group; None if there is none."""
+    try:
+        return describe(client, group_id)
+    except GroupNotFoundError:
+        return None
 
 
 def _classic(client: Client, connection: NodeConnection, group_id: str, coordinator: str) -> DescribedGroup | None:
@@ -61,11 +88,24 @@ def _classic(client: Client, connection: NodeConnection, group_id: str, coordina
         return None
     members = [
         DescribedMember(
-            each.member_id, each.group_instance_id, each.client_id, each.client_host, _assigned(group, each)
+            each.member_id,
+            each.group_instance_id,
+            each.client_id,
+            each.client_host,
+            _assigned(group, each),
+            _subscribed(group, each),
+            None,
         )
         for each in group.members
     ]
-    return DescribedGroup(group_id, group.group_state, group.protocol_data, coordinator, _sorted(members))
+    return DescribedGroup(
+        group_id,
+        group.group_state,
+        group.protocol_data,
+        coordinator,
+        _sorted(members),
+        protocol_type=group.protocol_type,
+    )
 
 
 def _assigned(group: classic.DescribedGroup, member: classic.DescribedGroupMember) -> list[TopicPartition] | None:
@@ -79,6 +119,16 @@ def _assigned(group: classic.DescribedGroup, member: classic.DescribedGroupMembe
     except ProtocolError:
         return None
     return sorted((each.topic, partition) for each in assignment.assigned_partitions for partition in each.partitions)
+
+
+def _subscribed(group: classic.DescribedGroup, member: classic.DescribedGroupMember) -> list[str] | None:
+    """Return the subscribed topics; None for an unknown format, and while the group rebalances."""
+    if group.protocol_type != "consumer" or not member.member_metadata:
+        return None
+    try:
+        return sorted(subscribed_topics(member.member_metadata))
+    except ProtocolError:
+        return None
 
 
 def _newer(client: Client, connection: NodeConnection, group_id: str, coordinator: str) -> DescribedGroup | None:
@@ -100,10 +150,20 @@ def _newer(client: Client, connection: NodeConnection, group_id: str, coordinato
             each.client_id,
             each.client_host,
             sorted((topic.topic_name, p) for topic in each.assignment.topic_partitions for p in topic.partitions),
+            sorted(each.subscribed_topic_names),
+            each.member_epoch,
         )
         for each in group.members
     ]
-    return DescribedGroup(group_id, group.group_state, group.assignor_name, coordinator, _sorted(members))
+    return DescribedGroup(
+        group_id,
+        group.group_state,
+        group.assignor_name,
+        coordinator,
+        _sorted(members),
+        kind="Consumer",
+        epoch=group.group_epoch,
+    )
 
 
 def _unless_missing(error_code: int) -> int:

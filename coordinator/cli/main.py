@@ -1,10 +1,10 @@
 """`coordinator COMMAND ...`: finds the command, runs it, and prints an error as one sentence.
 
-Commands are rows of a table. Only the module of the given command is imported, so that `coordinator serve` starts
-without the Kafka client and `coordinator groups` without the server.
+Commands are rows of a table, and so are the verbs of `groups` and `topics`. Only the module of the given command is
+imported, so that `coordinator serve` starts without the Kafka client and `coordinator groups` without the server.
 
 Exit codes: 0 for success, 1 if the server refused, 2 if the call, a setting or the environment is wrong. With 1 and 2
-stderr has one sentence that says what to do, and no traceback.
+stderr has one sentence that says what to do, and no traceback. A call that stops before its verb prints the help: 2.
 """
 
 from __future__ import annotations
@@ -13,26 +13,22 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Final, NamedTuple
+from types import ModuleType
+from typing import Final
 
 from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
+from coordinator.cli.parser import Command, Parser, parser_of_verbs
 from coordinator.config.values import ConfigError
 
 INTERRUPTED: Final = 128 + signal.SIGINT
 
-
-class Command(NamedTuple):
-    module: str  # has `add_arguments(parser)` and `run(arguments) -> int`
-    summary: str
-
-
 COMMANDS: Final = {
     "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
-    "groups": Command("coordinator.cli.groups", "list consumer groups, or describe one"),
-    "topics": Command("coordinator.cli.topics", "list topics, or create one"),
+    "groups": Command("coordinator.cli.groups.command", "list, describe, reset and delete consumer groups"),
+    "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
     "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
     "log": Command("coordinator.cli.log", "print the records of a log, of this coordinator or of a Kafka"),
     "compact": Command("coordinator.cli.compact.command", "compact the offsets log to its live keys, with Spark"),
@@ -56,13 +52,15 @@ to get started:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code."""
     words = join_negative(list(sys.argv[1:] if argv is None else argv))
-    if not words:
-        _parser().print_help()
-        return 2
-    if words[0] not in COMMANDS:
-        _parser().parse_args(words)  # exits with help, version or an error, unless the first word is "--"
-        words = words[1:]
-    arguments = _parser_of(words[0]).parse_args(words[1:])
+    path, rest = split_words(words)
+    parser = parser_of(*path)
+    if verbs_at(path) is not None:
+        if not rest:
+            parser.print_help()
+            return 2
+        parser.parse_args(rest)  # exits with help, version or an error, unless the first word is "--"
+        return main([*path, *rest[1:]])
+    arguments = parser.parse_intermixed_args(rest) if parser.takes_words_anywhere() else parser.parse_args(rest)
     try:
         code: int = arguments.run(arguments)
         sys.stdout.flush()  # so that a closed pipe is detected here and not at exit
@@ -84,32 +82,38 @@ def _say(sentence: str, code: int) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
-    """Return the parser of command names, which imports none of their modules."""
-    parser = argparse.ArgumentParser(
-        prog="coordinator",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version, help="print the version and exit")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
-        commands.add_parser(name, help=command.summary, add_help=False)
-    return parser
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the words that name a command, as far as they do, and the rest."""
+    path: list[str] = []
+    while (verbs := verbs_at(path)) is not None and words[len(path) :] and words[len(path)] in verbs:
+        path.append(words[len(path)])
+    return path, list(words[len(path) :])
 
 
-def _parser_of(name: str) -> argparse.ArgumentParser:
-    """Return the parser of one command's arguments."""
-    module = import_module(COMMANDS[name].module)
-    parser = argparse.ArgumentParser(
-        prog=f"coordinator {name}",
-        description=module.DESCRIPTION,
-        epilog=getattr(module, "EPILOG", None),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+def verbs_at(path: Sequence[str]) -> Mapping[str, Command] | None:
+    """Return the commands that may follow these words; None if they name a command."""
+    return getattr(_module_at(path), "VERBS", None) if path else COMMANDS
+
+
+def _module_at(path: Sequence[str]) -> ModuleType:
+    verbs = verbs_at(path[:-1])
+    assert verbs is not None
+    return import_module(verbs[path[-1]].module)
+
+
+def parser_of(*path: str) -> Parser:
+    """Return the parser of a command, or of the commands that may follow these words."""
+    prog = " ".join(("coordinator", *path))
+    verbs = verbs_at(path)
+    if not path:
+        parser = parser_of_verbs(prog, DESCRIPTION, EPILOG, COMMANDS)
+        parser.add_argument("--version", action=_Version, help="print the version and exit")
+        return parser
+    module = _module_at(path)
+    epilog = getattr(module, "EPILOG", None)
+    if verbs is not None:
+        return parser_of_verbs(prog, module.DESCRIPTION, epilog, verbs)
+    parser = Parser(prog=prog, description=module.DESCRIPTION, epilog=epilog)
     module.add_arguments(parser)
     parser.set_defaults(run=module.run)
     return parser

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterable
 from typing import Final
 
 from coordinator.cli.errors import CliError
@@ -26,6 +27,20 @@ def need_extra(*more: str) -> None:
 def tell(sentence: str) -> None:
     """Print a remark about the answer to stderr, so that stdout has the answer alone."""
     print(sentence, file=sys.stderr)
+
+
+def complain(problems: Iterable[str]) -> int:
+    """Print sentences about what went wrong to stderr. Return the exit code: 1 if there are any."""
+    code = 0
+    for problem in problems:
+        tell(f"coordinator: {problem}")
+        code = 1
+    return code
+
+
+def count(value: int, noun: str) -> str:
+    """Return a number of things for a sentence: 1 member, 2 members."""
+    return f"{number(value)} {noun}{'s' * (value != 1)}"
 
 
 def number(value: int) -> str:

@@ -1,16 +1,19 @@
-"""Tables for people and JSON for programs, from the same rows. Every command prints its tables with `as_columns`.
+"""Tables for people, and JSON, YAML and CSV for programs, from the same rows.
 
 A row maps a column's name, as in Kafka's tools ("LOG-END-OFFSET"), to a value. None prints as "-", as in Kafka's tools,
 and is null in JSON, where the names become "log_end_offset". Lines are never cut or wrapped, so that grep and awk work.
+Control characters are printed as escapes, because clients choose their ids and could otherwise command the terminal.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import zip_longest
 from typing import Final, TypeAlias
 
@@ -19,6 +22,7 @@ Row: TypeAlias = Mapping[str, Value]
 
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}  # ANSI
 _COLOUR: Final = re.compile(r"\x1b\[\d+m")
+_CONTROL: Final = re.compile(rf"{_COLOUR.pattern}|[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
 def as_columns(columns: Sequence[str], rows: Sequence[Row], right: Collection[str] = ()) -> str:
@@ -44,6 +48,51 @@ def as_json(columns: Sequence[str], rows: Sequence[Row]) -> str:
     return json.dumps([{_json_name(column): row.get(column) for column in columns} for row in rows], indent=2)
 
 
+def as_yaml(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return the rows as a YAML list of mappings. Values are written as JSON, which YAML 1.2 includes."""
+    lines = []
+    for row in rows:
+        texts = {column: json.dumps(row.get(column), ensure_ascii=False) for column in columns}
+        values = [f"{_json_name(column)}: {_CONTROL.sub(_escaped, text)}" for column, text in texts.items()]
+        lines.append("- " + "\n  ".join(values))
+    return "\n".join(lines) or "[]"
+
+
+def as_csv(columns: Sequence[str], rows: Sequence[Row]) -> str:
+    """Return the rows as CSV under a line of names. An unknown value is empty."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([_json_name(column) for column in columns])
+    for row in rows:
+        writer.writerow(["" if row.get(column) is None else _text(row.get(column)) for column in columns])
+    return text.getvalue().removesuffix("\n")
+
+
+FORMATS: Final[Mapping[str, Callable[[Sequence[str], Sequence[Row]], str]]] = {
+    "table": as_columns,
+    "json": as_json,
+    "yaml": as_yaml,
+    "csv": as_csv,
+}
+
+
+def render(
+    form: str, columns: Sequence[str], rows: Sequence[Row], colours: Mapping[str, Mapping[str, str]] | None = None
+) -> str:
+    """Return the rows in one of the FORMATS. `colours` is for tables: the colour of each value, by column."""
+    if form == "table" and colours:
+        rows = [
+            {
+                column: coloured(str(value), colours[column].get(str(value), ""))
+                if column in colours and value
+                else value
+                for column, value in row.items()
+            }
+            for row in rows
+        ]
+    return FORMATS[form](columns, rows)
+
+
 def coloured(text: str, colour: str) -> str:
     """Return the text in this colour ("" is none) if standard output is a terminal and NO_COLOR is not set."""
     if not colour or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
@@ -52,11 +101,19 @@ def coloured(text: str, colour: str) -> str:
 
 
 def _cell(value: Value) -> str:
-    if value is None or value == "" or value == {}:
+    if value is None or value == "" or value == {} or value == []:
         return "-"
+    return _CONTROL.sub(_escaped, _text(value))
+
+
+def _text(value: Value) -> str:
     if isinstance(value, dict):  # partitions by topic, as Kafka's tools print an assignment: orders:0,1;payments:2
-        return ";".join(f"{key}:{','.join(map(str, items))}" for key, items in value.items() if isinstance(items, list))
-    return str(value)
+        return ";".join(f"{key}:{_text(items)}" for key, items in value.items())
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else f"\\x{ord(found[0]):02x}"
 
 
 def _is_numeric(values: list[Value]) -> bool:

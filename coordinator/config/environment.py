@@ -21,8 +21,8 @@ KAFKA_PREFIX: Final = "KAFKA_"
 _KUBERNETES_SERVICE_LINK: Final = re.compile(
     r"(COORDINATOR|KAFKA)_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_\d+_(TCP|UDP)(_.*)?)?)"
 )
-# Read before there is a Config: the event loop to run on (cli/serve.py).
-_OTHER_VARIABLES: Final = frozenset({"COORDINATOR_EVENT_LOOP"})
+# Not settings of the daemon: the event loop to run on (cli/serve.py), and the server that other commands ask.
+_OTHER_VARIABLES: Final = frozenset({"COORDINATOR_EVENT_LOOP", "COORDINATOR_BOOTSTRAP_SERVER"})
 _UNDERSCORES: Final = re.compile("_{1,3}")
 _MEANING: Final = {"_": ".", "__": "_", "___": "-"}
 

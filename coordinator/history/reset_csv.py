@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from coordinator.history.commits import TopicPartition
 
@@ -32,6 +32,27 @@ def several_groups(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
         for group, own in sorted(offsets.items())
         for (topic, partition), offset in sorted(own.items())
     )
+
+
+class UnreadableError(ValueError):
+    """A line is not in the format. The message is one sentence."""
+
+
+def parse(text: str, groups: Collection[str]) -> dict[str, dict[TopicPartition, int]]:
+    """Return the offsets of each of these groups. A line without a group is for the only one of them."""
+    found: dict[str, dict[TopicPartition, int]] = {group: {} for group in groups}
+    for number, row in enumerate(csv.reader(io.StringIO(text)), start=1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells):
+            continue
+        if len(cells) == 3 and len(found) == 1:
+            cells = [*found, *cells]
+        if len(cells) != 4 or not all(cell.isascii() and cell.isdigit() for cell in cells[2:]):
+            raise UnreadableError(f"line {number} is {','.join(row)!r}")
+        group, topic, partition, offset = cells
+        if group in found:
+            found[group][topic, int(partition)] = int(offset)
+    return found
 
 
 def _lines(rows: Iterable[tuple[str | int, ...]]) -> str:

@@ -13,7 +13,7 @@ from typing import Final
 
 from coordinator.cli.client import Client, explain
 from coordinator.cli.errors import CliError
-from coordinator.cli.group_description import DescribedGroup, describe
+from coordinator.cli.group_description import DescribedGroup, GroupNotFoundError, describe_if_there
 from coordinator.cli.log_ends import EARLIEST, LATEST, log_offsets
 from coordinator.cli.reset.plan import Act, PartitionReset, Reach, Today
 from coordinator.history.commits import TopicPartition
@@ -34,7 +34,6 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRespon
 
 NAMED_MEMBERS: Final = 5
 _UNKNOWN: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 _OCCUPIED: Final = frozenset(
     {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION, ErrorCode.REBALANCE_IN_PROGRESS}
 )
@@ -79,17 +78,6 @@ def reach(client: Client, partitions: Iterable[TopicPartition]) -> Reach:
     )
 
 
-def members_of(client: Client, group_id: str) -> DescribedGroup | None:
-    """Return the group if it has members or is rebalancing; None if it has none or does not exist."""
-    try:
-        group = describe(client, group_id)
-    except CliError as error:
-        if error.exit_code == 1 and "there is no group" in str(error):
-            return None
-        raise
-    return None if group.state in WITHOUT_MEMBERS and not group.members else group
-
-
 def refusal(group: DescribedGroup) -> CliError:
     """Return the error for a group with members, which names them and says what to do."""
     named = [
@@ -101,7 +89,7 @@ def refusal(group: DescribedGroup) -> CliError:
     count = "1 member" if len(group.members) == 1 else f"{len(group.members)} members"
     return CliError(
         f"group {group.group_id!r} is {group.state} with {count}{f' ({who})' if who else ''}: its members would go on "
-        "from where they are and commit over the restored offsets, so a coordinator refuses; stop them, wait until "
+        "from where they are and commit over the new offsets, so a coordinator refuses; stop them, wait until "
         f"`coordinator groups describe {group.group_id} --state` says Empty, and run this again",
         1,
     )
@@ -109,15 +97,16 @@ def refusal(group: DescribedGroup) -> CliError:
 
 def execute(client: Client, group_id: str, steps: list[PartitionReset]) -> tuple[int, int]:
     """Carry out the plan and return (committed, deleted) counts. CliError: it was refused; says what was done."""
-    occupied = members_of(client, group_id)
-    if occupied is not None:
-        raise refusal(occupied)
+    group = describe_if_there(client, group_id)
+    if group is not None and group.is_active:
+        raise refusal(group)
     commits = [step for step in steps if step.act is Act.COMMIT]
     deletions = [step for step in steps if step.act is Act.DELETE]
     if commits:
         _commit(client, group_id, commits)
     if deletions:
-        _delete(client, group_id, deletions, f"{len(commits)} offsets were set, but " if commits else "")
+        done = f"{len(commits)} offsets were set, but " if commits else ""
+        delete_offsets(client, group_id, [(step.topic, step.partition) for step in deletions], done)
     return len(commits), len(deletions)
 
 
@@ -141,7 +130,7 @@ def _commit(client: Client, group_id: str, steps: list[PartitionReset]) -> None:
         # Retried only if no offset was accepted: a repetition would do no harm, but look like another reset.
         return next(iter(codes)) if len(codes) == 1 and codes <= _PATIENCE else 0, answer
 
-    answer = client.patiently(f"restoring offsets of group {group_id!r}", ask)
+    answer = client.patiently(f"setting offsets of group {group_id!r}", ask)
     _demand_success(
         group_id,
         "set",
@@ -159,17 +148,20 @@ _PATIENCE: Final = frozenset(
 )
 
 
-def _delete(client: Client, group_id: str, steps: list[PartitionReset], done: str) -> None:
+def delete_offsets(client: Client, group_id: str, partitions: Iterable[TopicPartition], done: str = "") -> None:
+    """Delete committed offsets. CliError: it was refused; begins with `done`, which says what was done before."""
     topics: dict[str, OffsetDeleteRequestTopic] = {}
-    for step in steps:
-        topics.setdefault(step.topic, OffsetDeleteRequestTopic(name=step.topic)).partitions.append(
-            OffsetDeleteRequestPartition(partition_index=step.partition)
+    for topic, partition in partitions:
+        topics.setdefault(topic, OffsetDeleteRequestTopic(name=topic)).partitions.append(
+            OffsetDeleteRequestPartition(partition_index=partition)
         )
     request = OffsetDeleteRequest(group_id=group_id, topics=list(topics.values()))
 
     def ask() -> tuple[int, OffsetDeleteResponse]:
         _, connection = client.coordinator(group_id)
         answer = connection.call(request, OffsetDeleteResponse)
+        if answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+            raise GroupNotFoundError(group_id)
         return answer.error_code, answer
 
     answer = client.patiently(f"{done}deleting offsets of group {group_id!r}", ask)
@@ -192,8 +184,11 @@ def _demand_success(group_id: str, verb: str, outcomes: list[tuple[str, int, int
             "stop its consumers and run this again",
             1,
         )
+    advice = ""
+    if code == ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC:
+        advice = f"; stop the members that read {topic!r}, then run this again"
     raise CliError(
         f"{done}{len(refused)} of {len(outcomes)} offsets of group {group_id!r} were not {verb}; "
-        f"{topic}-{partition}: {explain(code)}",
+        f"{topic}-{partition}: {explain(code)}{advice}",
         1,
     )

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from coordinator.cli.arguments import add_common
+from coordinator.cli.arguments import add_server
 from coordinator.cli.client import Client, UnreachableError
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import add_place, check_selection, load, moment, reading_files, source_of
@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TIME",
         help="2026-11-20T14:05Z, 2026-11-20T14:05+01:00, 2026-11-20T14:05 (local) or -15m",
     )
-    add("--topic", action="append", default=[], metavar="TOPIC", help="only this topic; repeatable")
+    add("-t", "--topic", action="append", default=[], metavar="TOPIC", help="only this topic; repeatable")
     add_reset(parser)
 
 
@@ -63,7 +63,8 @@ def add_reset(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the plan with the group in each line, the form of that tool for several groups",
     )
-    add_common(parser)
+    add_server(parser)
+    add("--json", action="store_true", help="print JSON, for programs")
     add_place(parser)
 
 

@@ -106,7 +106,7 @@ def test_existing_topic_is_an_error_without_if_not_exists(broker: Broker, capsys
         (["create", "a:b"], "'a:b' must give a number of partitions of at least 1, as in orders:12"),
         (["create", "a:1", "a:2"], "the topic 'a' is named twice; give each topic once"),
         (["create", "a b"], "'a b' is not a topic name"),
-        (["create", "a", "--topic-config", "x"], "--topic-config 'x' has no value; write --topic-config key=value"),
+        (["create", "a", "--topic-config", "x"], "--config 'x' has no value; write --config key=value"),
     ],
 )
 def test_wrong_call_is_one_sentence_and_sends_nothing(

@@ -1,0 +1,1 @@
+"""`coordinator groups VERB`: what kafka-consumer-groups does, for this coordinator and for any Kafka."""

@@ -1,0 +1,1 @@
+"""`coordinator topics VERB`: what kafka-topics and kafka-configs do for topics, here and for any Kafka."""

@@ -1,0 +1,107 @@
+"""`coordinator topics describe`, `alter` and `delete` against a daemon."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+import pytest
+
+from tests.cli.command_line import CommandLine
+from tests.support.admin import topic_metadata
+from tests.support.daemon import Daemon
+from tests.support.questions import produce
+
+pytestmark = pytest.mark.integration
+
+NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    with Daemon(tmp_path_factory.mktemp("daemon")) as running:
+        yield running
+
+
+@pytest.fixture
+def command(daemon: Daemon, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(daemon.address, capsys)
+
+
+@pytest.fixture
+def topic(daemon: Daemon, command: CommandLine) -> str:
+    """A topic of this test, with three partitions."""
+    name = f"orders-{next(NUMBERS)}"
+    command("topics", "create", "-t", name, "--partitions", "3", "--config", "retention.ms=1000")
+    return name
+
+
+def test_partitions_are_described_with_their_offsets(command: CommandLine, daemon: Daemon, topic: str) -> None:
+    produce(daemon.port, topic, 1, [b"a", b"b"])
+    said = command("topics", "describe", topic)
+    assert said.err == f"topic {topic!r}: 3 partitions, replication factor 1\n"
+    assert said.lines == [
+        ["TOPIC", "PARTITION", "LEADER", "REPLICAS", "ISR", "LOG-START-OFFSET", "LOG-END-OFFSET"],
+        [topic, "0", "1", "1", "1", "0", "0"],
+        [topic, "1", "1", "1", "1", "0", "2"],
+        [topic, "2", "1", "1", "1", "0", "0"],
+    ]
+    assert command("topics", "describe", "-t", topic, "--json").json[1]["replicas"] == [1]
+
+
+def test_topics_are_described_all_at_once_without_a_name(command: CommandLine, topic: str) -> None:
+    rows = command("topics", "describe", "--json").json
+    assert {(topic, 2), ("__consumer_offsets", 0)} <= {(row["topic"], row["partition"]) for row in rows}
+    listed = command("topics", "list", "--json", "--exclude-internal").json
+    assert topic in [row["topic"] for row in listed] and "__consumer_offsets" not in [row["topic"] for row in listed]
+
+
+def test_settings_are_altered_and_described(command: CommandLine, topic: str) -> None:
+    wanted = ["--config", "retention.bytes=7000", "--config", "cleanup.policy=compact,delete"]
+    command("topics", "alter", topic, *wanted, "--delete-config", "retention.ms")
+    rows = command("topics", "describe", topic, "--configs", "--json").json
+    assert [(row["key"], row["value"], row["source"]) for row in rows] == [
+        ("cleanup.policy", "compact,delete", "topic"),
+        ("retention.bytes", "7000", "topic"),
+    ]
+    whole = command("topics", "describe", topic, "--configs", "--verbose", "--json").json
+    assert ("retention.ms", "default") in [(row["key"], row["source"]) for row in whole]
+
+
+def test_partitions_are_added(command: CommandLine, daemon: Daemon, topic: str) -> None:
+    said = command("topics", "alter", topic, "--partitions", "5", "-o", "yaml")
+    assert said.out == f'- topic: "{topic}"\n  key: "partitions"\n  value: "5"\n'
+    assert len(topic_metadata(daemon.port, topic).partitions) == 5
+    said = command("topics", "alter", topic, "--partitions", "4", code=1)
+    assert f"topic {topic!r} was not altered: INVALID_PARTITIONS" in said.err
+
+
+def test_topics_are_deleted(command: CommandLine, daemon: Daemon, topic: str) -> None:
+    said = command("topics", "delete", topic, "missing", "--json", code=1)
+    assert said.json == [{"topic": topic, "deleted": True}]
+    assert said.err.startswith("coordinator: there is no topic 'missing'; ")
+    command("topics", "delete", topic, "--if-exists")
+    assert topic not in command("topics", "list").out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (["alter", "{topic}"], 2, "say what to change: --partitions N, --config KEY=VALUE or --delete-config KEY"),
+        (["alter", "{topic}", "--config", "x"], 2, "--config 'x' has no value; write --config key=value"),
+        (["alter", "{topic}", "--config", "x=1"], 1, "topic '{topic}' was not altered: INVALID_CONFIG"),
+        (["alter", "{topic}x", "--partitions", "9"], 1, "there is no topic '{topic}x'; did you mean '{topic}'?"),
+        (["alter", "--partitions", "9"], 2, "name a TOPIC or several"),
+        (["delete"], 2, "name a TOPIC or several"),
+        (["create"], 2, "name a topic or several"),
+        (["create", "a", "--partitions", "0"], 2, "name a topic or several, each with at least 1 partition"),
+        (["describe", "{topic}x"], 1, "there is no topic '{topic}x'; did you mean '{topic}'?"),
+        (["describe", "a b"], 1, "topic 'a b' cannot be described: INVALID_TOPIC_EXCEPTION"),
+    ],
+)
+def test_wrong_call_is_one_sentence(
+    command: CommandLine, topic: str, words: list[str], code: int, sentence: str
+) -> None:
+    said = command("topics", *(word.replace("{topic}", topic) for word in words), code=code)
+    assert said.err.startswith(f"coordinator: {sentence.replace('{topic}', topic)}")
+    assert (said.out, said.err.count("\n")) == ("", 1)
