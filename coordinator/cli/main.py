@@ -38,6 +38,7 @@ COMMANDS: Final = {
     "restore": Command("coordinator.cli.reset.restore", "set a group's offsets back to those of a past time"),
     "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
     "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
+    "completion": Command("coordinator.cli.completion", "print what makes a shell complete these commands"),
 }
 
 DESCRIPTION: Final = "A consumer-group coordinator that speaks Kafka's protocol."
@@ -46,7 +47,7 @@ to get started:
   coordinator serve --topic orders:12           listens on 127.0.0.1:9092, keeps its data in ./data
   coordinator groups list                       in another terminal, once a client has joined
 
-`coordinator COMMAND --help` explains each command."""
+`coordinator COMMAND --help` explains each command; `coordinator completion bash` completes them in a shell."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
