@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from coordinator.cli.errors import CliError
+from coordinator.cli.other_servers import kind_of_server
 from coordinator.config.values import Address, ConfigError, parse_address
 from protocol.api_keys import ApiKey
 from protocol.client import ClientConnection, common_versions
@@ -30,14 +31,6 @@ from protocol.schema import Message
 CLIENT_ID: Final = "coordinator-cli"
 MAX_ANSWER: Final = 256 * 1024 * 1024
 RETRY_PAUSE_S: Final = 0.1
-
-# The first bytes of an answer, and the kind of server that sends them.
-_TLS: Final = "it speaks TLS, which these commands do not; give the address of a plaintext listener"
-_OTHER_SERVERS: Final = (
-    (b"HTTP/", "it is an HTTP server; give the address for Kafka clients, which is often port 9092"),
-    (b"\x15\x03", _TLS),  # an alert
-    (b"\x16\x03", _TLS),  # a handshake
-)
 
 _ERRORS: Final = {int(code): code for code in ErrorCode}
 _RETRIABLE: Final = frozenset(number for number, code in _ERRORS.items() if code.retriable)
@@ -66,6 +59,12 @@ class NodeConnection:
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         try:
             self._versions = self._ask_versions()
+        except UnreachableError:
+            kind = kind_of_server(self._socket, address, self._first_bytes)
+            self._socket.close()
+            if kind is None:
+                raise
+            raise UnreachableError(f"{address} does not answer as a Kafka broker: {kind}") from None
         except BaseException:
             self._socket.close()
             raise
@@ -114,15 +113,15 @@ class NodeConnection:
                 f"{self.address} answered another request than the one sent; is a proxy between?"
             ) from None
         except ProtocolError as error:
-            kinds = (kind for first, kind in _OTHER_SERVERS if self._first_bytes.startswith(first))
-            kind = next(kinds, f"{error}; give the address of a Kafka listener")
-            raise UnreachableError(f"{self.address} does not answer as a Kafka broker: {kind}") from None
+            raise UnreachableError(
+                f"{self.address} does not answer as a Kafka broker ({error}); give the address of a Kafka listener"
+            ) from None
         assert isinstance(answer, response)
         return answer
 
     def _receive(self) -> Message:
         while data := self._socket.recv(1 << 16):
-            self._first_bytes = self._first_bytes or data[:8]
+            self._first_bytes = self._first_bytes or data[:16]
             if responses := self._protocol.receive(data):
                 return responses[0]
         raise ConnectionResetError(0, "closed without an answer")

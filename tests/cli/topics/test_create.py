@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +24,7 @@ from protocol.messages.metadata import (
     MetadataResponsePartition,
     MetadataResponseTopic,
 )
+from tests.support.daemon import Daemon
 from tests.support.scripted_broker import ScriptedBroker
 
 pytestmark = pytest.mark.integration
@@ -153,8 +157,8 @@ def test_invalid_bootstrap_address_is_a_wrong_call(text: str, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("answer", "sentence"),
     [
-        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not answer as a Kafka broker"),
-        (b"\x15\x03\x01\x00\x02\x02\x46" + b"\x00" * 20, "does not answer as a Kafka broker"),  # a TLS alert
+        (b"HTTP/1.1 400 Bad Request\r\n\r\n", "does not answer as a Kafka broker: it is an HTTP server; give"),
+        (b"\x15\x03\x01\x00\x02\x02\x46" + b"\x00" * 20, "does not answer as a Kafka broker: it speaks TLS"),
         (b"\x00\x00\x00\x04\x00\x00\x00\x63", "does not answer as a Kafka broker"),  # a frame that ends too early
         (b"", "ended the connection (closed without an answer)"),
     ],
@@ -177,6 +181,29 @@ def test_server_of_another_protocol_is_detected(
         assert main(["topics", "list", "--bootstrap-server", f"127.0.0.1:{port}"]) == 2
         thread.join(10)
     assert sentence in capsys.readouterr().err
+
+
+def test_http_port_of_the_daemon_and_a_tls_port_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    port = free_port()
+    with Daemon(tmp_path, http=f"127.0.0.1:{port}"):
+        assert main(["topics", "list", "-b", f"127.0.0.1:{port}", "--timeout", "0.5"]) == 2
+    assert f"127.0.0.1:{port} does not answer as a Kafka broker: it is an HTTP server" in capsys.readouterr().err
+    # This server has no certificate, so it refuses each handshake, in TLS.
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            for _ in range(2):
+                connection, _ = listener.accept()
+                with connection, suppress(OSError):
+                    context.wrap_socket(connection, server_side=True)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        port = listener.getsockname()[1]
+        assert main(["topics", "list", "-b", f"127.0.0.1:{port}"]) == 2
+        thread.join(10)
+    assert f"127.0.0.1:{port} does not answer as a Kafka broker: it speaks TLS, which these" in capsys.readouterr().err
 
 
 def test_silent_broker_is_given_up_after_the_timeout(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,49 @@
+"""Kinds of servers that are no Kafka broker, found out after one did not answer a request: HTTP, and TLS."""
+
+from __future__ import annotations
+
+import socket
+from typing import Final
+
+from coordinator.config.values import Address
+
+PROBE_S: Final = 0.5
+_HTTP: Final = "it is an HTTP server; give the address for Kafka clients, which is often port 9092"
+_TLS: Final = "it speaks TLS, which these commands do not; give the address of a plaintext listener"
+# The first bytes of an answer: HTTP, its oldest version that has no status line, an alert and a handshake of TLS.
+_FIRST_BYTES: Final = ((b"HTTP/", _HTTP), (b"<", _HTTP), (b"\x15\x03", _TLS), (b"\x16\x03", _TLS))
+
+
+def kind_of_server(connection: socket.socket, address: Address, received: bytes) -> str | None:
+    """Return what kind of server it is, and what to do; None if that cannot be found out.
+
+    `received` is the beginning of its answer. A server that is silent may be an HTTP server that waits for the end of
+    the line; one that has closed the connection may be a TLS server.
+    """
+    if not received:
+        try:
+            connection.settimeout(PROBE_S)
+            connection.sendall(b"\r\n\r\n")
+            received = connection.recv(16)
+        except TimeoutError:
+            return None
+        except OSError:
+            pass
+    if not received and _speaks_tls(address):
+        return _TLS
+    return next((kind for first, kind in _FIRST_BYTES if received.startswith(first)), None)
+
+
+def _speaks_tls(address: Address) -> bool:
+    import ssl  # takes longer to import than all that most commands do
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE  # nothing is sent
+    try:
+        with socket.create_connection(address, timeout=PROBE_S) as connection, context.wrap_socket(connection):
+            return True
+    except ssl.SSLError as error:
+        return "ALERT" in (error.reason or "")  # such as: this server wants a certificate of its clients
+    except OSError:
+        return False
