@@ -18,6 +18,7 @@ from typing import Final, TypeVar
 from coordinator.cli.errors import CliError
 from coordinator.cli.other_servers import kind_of_server
 from coordinator.config.values import Address, ConfigError, parse_address
+from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.client import ClientConnection, common_versions
 from protocol.codec import api_key_of
@@ -78,6 +79,10 @@ class NodeConnection:
     def call(self, request: Message, response: type[R], max_version: int | None = None) -> R:
         """Send in the newest version that both sides have, at most `max_version`, and return the response."""
         return self._exchange(request, self.version_for(api_key_of(request), max_version), response)
+
+    def call_unlisted(self, request: Message, response: type[R]) -> R:
+        """Send a request of this package's own, which ApiVersions does not list. A real Kafka ends the connection."""
+        return self._exchange(request, codec.declared_versions(api_key_of(request))[-1], response)
 
     def offers(self, key: ApiKey) -> bool:
         """Return True if the node has this API in a version that this package has."""

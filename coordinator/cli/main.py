@@ -27,7 +27,7 @@ INTERRUPTED: Final = 128 + signal.SIGINT
 
 COMMANDS: Final = {
     "serve": Command("coordinator.cli.serve", "run the coordinator: Kafka clients connect to it"),
-    "groups": Command("coordinator.cli.groups.command", "list, describe, reset and delete consumer groups"),
+    "groups": Command("coordinator.cli.groups.command", "explain, list, describe, reset and delete consumer groups"),
     "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
     "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
     "log": Command("coordinator.cli.log", "print the records of a log, of this coordinator or of a Kafka"),

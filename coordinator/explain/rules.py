@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 from coordinator.core.events.model import Story
 from coordinator.explain import loops, past, refusals, waiting
 from coordinator.explain.verdict import Finding, GroupVerdict
+from coordinator.explain.visits import Key, key_of
 
 
 class Rule(NamedTuple):
@@ -50,8 +51,31 @@ RULES: Final = (
 # Verdicts that say nothing beside another one.
 ALONE: Final = frozenset({Finding.HEALTHY, Finding.REBALANCING, Finding.EMPTY, Finding.INITIAL_DELAY})
 
+# Readings of the same departures: of each client only the first one is told.
+COMES_AND_GOES: Final = frozenset(
+    {
+        Finding.POLL_INTERVAL,
+        Finding.SESSION_TOO_SHORT,
+        Finding.CRASH_LOOP,
+        Finding.RESTART_LOOP,
+        Finding.ROLLING_DEPLOY,
+        Finding.MEMBER_LOST,
+    }
+)
+
 
 def explain(story: Story) -> list[GroupVerdict]:
     """Return the verdicts about a group, the headline first. There is always one."""
-    found = [verdict for rule in RULES if (verdict := rule.verdict(story)) is not None]
-    return [verdict for number, verdict in enumerate(found) if not number or verdict.code not in ALONE]
+    found: list[GroupVerdict] = []
+    told: set[Key] = set()
+    for rule in RULES:
+        verdict = rule.verdict(story)
+        if verdict is None or (found and verdict.code in ALONE):
+            continue
+        if verdict.code in COMES_AND_GOES:
+            key = key_of(verdict.culprit)
+            if key in told:
+                continue
+            told.add(key)
+        found.append(verdict)
+    return found

@@ -19,7 +19,7 @@ from coordinator.cli.main import main, parser_of
         (["groups", "describe", "g", "--membrs"], "unrecognized arguments: --membrs; did you mean --members?"),
         (["groups", "reset-offsets", "g", "--to-erliest=1", "--to-latest"], "did you mean --to-earliest?"),
         (["cluster", "describe", "--timout", "1"], "did you mean --timeout?"),
-        (["groups", "xyzzy"], "there is no 'xyzzy'; choose from list, describe, delete"),
+        (["groups", "xyzzy"], "there is no 'xyzzy'; choose from explain, why, watch, list"),
     ],
 )
 def test_mistyped_word_is_answered_with_the_one_that_was_probably_meant(
