@@ -41,7 +41,7 @@ from protocol.api_keys import ApiKey
 from protocol.messages.create_topics import CreatableTopic, CreateTopicsRequest
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from tests.clients.matrix_members import Options, Program
-from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, java_name, kafka_version, streams
+from tests.clients.matrix_programs import PROGRAMS, BrokenError, Missing, connect, java_name, kafka_version, streams
 from tests.conformance.kafka import release
 from tests.support.wire import call
 
@@ -72,10 +72,11 @@ class Client:
     fetch_ms: int = 500
     parks: bool = True  # ours may hold its heartbeats
     static: bool = False
+    reads: bool = True
     consumer: str = ""  # what the library adds to the client id
 
 
-STREAMS: Final = "streams"
+OTHERS: Final = {"streams": streams, "connect": connect}
 JAVA: Final = java_name(kafka_version())
 CLIENTS: Final = {
     "java": Client(JAVA),
@@ -89,7 +90,8 @@ CLIENTS: Final = {
     "kafka-go": Client("kafka-go", session_ms=30_000, fetch_ms=10_000, parks=False),
     "java-static": Client(JAVA, static=True),
     "librdkafka-static": Client("confluent-kafka", static=True),
-    "streams": Client(STREAMS, consumer="-StreamThread-1-consumer"),
+    "streams": Client("streams", consumer="-StreamThread-1-consumer"),
+    "connect": Client("connect", session_ms=10_000, reads=False),
     "librdkafka-cooperative": Client("confluent-kafka", "cooperative-sticky"),
     "kafka-python-cooperative": Client("kafka-python", "cooperative-sticky"),
     "franz-go-cooperative": Client("franz-go", "cooperative-sticky", fetch_ms=5000),
@@ -313,6 +315,8 @@ def one_client(findings: Findings, args: argparse.Namespace, servers: list[Serve
                 stage.end()
 
     for part in args.parts:
+        if part == "delays" and not CLIENTS[name].reads:
+            continue
         threads = [threading.Thread(target=work, args=(server, part), daemon=True) for server in servers]
         for thread in threads:
             thread.start()
@@ -399,7 +403,7 @@ def soak(findings: Findings, args: argparse.Namespace, server: Server, logs: Pat
 
 def find_program(name: str) -> Program:
     try:
-        return streams() if name == STREAMS else PROGRAMS[name]()
+        return (PROGRAMS | OTHERS)[name]()
     except (Missing, BrokenError) as reason:
         raise BenchError(str(reason)) from None
 

@@ -170,10 +170,33 @@ def streams() -> Program:
     return Program("streams", f"kafka-streams {version}", lambda options: [*start, *options.as_arguments()])
 
 
+def connect() -> Program:
+    """Kafka Connect, of the release of the tools. It is no row of the matrix, as Streams is none."""
+    need("java")
+    javac = need("javac")
+    libraries = tool_jars()
+    source = HERE / "java" / "connect" / "ConnectMember.java"
+
+    def compile_it(fresh: Path) -> None:
+        run([javac, "-cp", f"{libraries}/*", "-d", str(fresh), str(source)], cwd=fresh)
+        services = fresh / "META-INF" / "services"
+        services.mkdir(parents=True)
+        (services / "org.apache.kafka.connect.source.SourceConnector").write_text("ConnectMember$Source\n")
+
+    classes = built("connect-member", [source], compile_it, libraries.name)
+    start = ["java", *JVM, *QUIET, "-cp", f"{classes}{os.pathsep}{libraries}/*", "ConnectMember"]
+    version = f"Kafka Connect {kafka.release('tools')}"
+    return Program("connect", version, lambda options: [*start, *options.as_arguments()])
+
+
 def tool_command(tool: str) -> list[str]:
     """The start of the command line of one of Kafka's tools, by the name of its class."""
+    return ["java", *JVM, *QUIET, "-cp", f"{tool_jars()}/*", f"org.apache.kafka.tools.{tool}"]
+
+
+def tool_jars() -> Path:
     try:
-        return ["java", *JVM, *QUIET, "-cp", f"{kafka.jars('tools')}/*", f"org.apache.kafka.tools.{tool}"]
+        return kafka.jars("tools")
     except kafka.KafkaFetchError as error:
         raise BrokenError(str(error)) from None
     except kafka.KafkaMissingError as error:
