@@ -276,13 +276,19 @@ def build_batch(
     base_sequence: int = NO_PRODUCER,
     is_transactional: bool = False,
     headers: Sequence[Headers] | None = None,
+    later_ms: Sequence[int] | None = None,
 ) -> bytearray:
-    """Build a batch of (key, value) records with one timestamp; `headers`, if given, has an entry for each record."""
+    """Build a batch of (key, value) records. `headers`, if given, has an entry for each record.
+
+    All records have one timestamp, unless `later_ms` gives for each of them how much later it is.
+    """
     if not records:
         raise ProtocolError("a batch needs a record")
     parts: list[bytes] = []
     for delta, (key, value) in enumerate(records):
         before_key = _BEFORE_KEY[delta] if delta < 8192 else b"\0\0" + zigzag(delta)
+        if later_ms is not None:
+            before_key = b"\0" + zigzag(later_ms[delta]) + zigzag(delta)
         if key is None:
             key, key_length = b"", b"\x01"
         else:
@@ -306,6 +312,7 @@ def build_batch(
         codec=codec,
         attributes=_TRANSACTIONAL if is_transactional else 0,
         producer=(producer_id, producer_epoch, base_sequence),
+        newest_ms=timestamp_ms if later_ms is None else timestamp_ms + max(later_ms),
     )
 
 
@@ -332,6 +339,7 @@ def build_control_batch(
         codec=Codec.NONE,
         attributes=_TRANSACTIONAL | _CONTROL,
         producer=(producer_id, producer_epoch, NO_PRODUCER),
+        newest_ms=timestamp_ms,
     )
 
 
@@ -354,10 +362,11 @@ def _assemble(
     codec: Codec,
     attributes: int,
     producer: tuple[int, int, int],
+    newest_ms: int,
 ) -> bytearray:
     if codec is not Codec.NONE:
         body = compress(codec, body)
-    checked = _CHECKED.pack(attributes | codec, count - 1, timestamp_ms, timestamp_ms, *producer, count)
+    checked = _CHECKED.pack(attributes | codec, count - 1, timestamp_ms, newest_ms, *producer, count)
     crc = google_crc32c.extend(google_crc32c.value(checked), body)
     length = HEADER_BYTES - LENGTH_END + len(body)
     return bytearray().join((_PREFIX.pack(base_offset, length, leader_epoch, MAGIC, crc), checked, body))

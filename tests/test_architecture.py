@@ -72,9 +72,10 @@ MUTUAL = {
     ("coordinator.core", "coordinator.core.offsets"): "the core's files use the store, which uses `core.context`",
 }
 
-# Names of Kafka's files and topics, each with the one file that spells it.
+# Names of files and topics, each with the one file that spells it.
 ON_DISK = {
     "__consumer_offsets": "coordinator.core.topics.names",
+    "__group_events": "coordinator.core.topics.names",
     "cleaner-offset-checkpoint": "coordinator.storage.file_names",
     "recovery-checkpoint": "coordinator.storage.log.checkpoint",
     "meta.properties": "coordinator.storage.file_names",

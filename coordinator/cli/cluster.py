@@ -20,7 +20,7 @@ from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
 from coordinator.core.cluster import StaticOwnership
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
-from coordinator.core.topics.names import OFFSETS_TOPIC, parse_partition_directory
+from coordinator.core.topics.names import GROUP_TOPICS, parse_partition_directory
 from coordinator.storage.file_names import CATALOGUE_NAME
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 
@@ -100,10 +100,9 @@ def owners(directory: Path, ids: list[int]) -> list[Row]:
         if parsed is None:
             continue
         topic, index = parsed
-        is_offsets = topic == OFFSETS_TOPIC
         owner = (
             rule.owner_of_offsets_partition(index)
-            if is_offsets
+            if topic in GROUP_TOPICS
             else rule.owner_of_topic_partition(topic, index, assigned.get(topic, {}).get(index))
         )
         size = sum(segment.stat().st_size for segment in path.glob("*.log"))

@@ -166,6 +166,21 @@ class Config:
         check=parse_parked_clients,
         shape="client id,...",
     )
+    group_events_topic_enable: bool = _key(
+        True,
+        "Write the events of groups to the topic __group_events, from where the next start reads the newest ones.",
+        ours=True,
+    )
+    group_events_retention_ms: int = _key(
+        604800000, "How long events are kept in __group_events; -1 is for ever.", ours=True, long=True, minimum=-1
+    )
+    group_events_retention_bytes: int = _key(
+        64 << 20,
+        "How many bytes each partition of __group_events keeps; -1 is no limit.",
+        ours=True,
+        long=True,
+        minimum=-1,
+    )
 
     # --- the offsets log ---
     offsets_topic_num_partitions: int = _key(

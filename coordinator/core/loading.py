@@ -2,7 +2,7 @@
 
 `LoadedState` is built in the thread that reads the log, so that the event loop only has to install it. The sessions of
 many members start a few hundred at a time, while the groups are served: a member whose request comes first has its
-session already.
+session already. Of the first EVENTS_PER_LOAD groups, the load is recorded as an event.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.group import Group  # at run time, like OffsetStore: a compiled dataclass looks its types up
+from coordinator.core.group.incidents import record_load
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from coordinator.core.timers import GroupTimers
 
 SESSIONS_PER_EVENT: Final = 500  # members
+EVENTS_PER_LOAD: Final = 1000  # groups
 
 
 @dataclass(slots=True)
@@ -59,7 +61,7 @@ def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], conte
 def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[bool]:
     """Start sessions, yielding after each SESSIONS_PER_EVENT members."""
     left = SESSIONS_PER_EVENT
-    for group in groups:
+    for number, group in enumerate(groups):
         for member in list(group.members.values()):
             if member.session is None and not member.is_gone and shard.groups.get(group.group_id) is group:
                 restart_session(group, member, member.session_timeout_ms, context)
@@ -68,5 +70,7 @@ def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[b
                 yield True
                 left = SESSIONS_PER_EVENT
         is_there = shard.groups.get(group.group_id) is group
+        if is_there and number < EVENTS_PER_LOAD:
+            record_load(group, context)
         if is_there and group.state is STABLE and len(group.members) > context.config.group_max_size:
             prepare_rebalance(group, Trigger(Cause.OVER_FULL), context)

@@ -30,6 +30,7 @@ from coordinator.metrics.histogram import REBALANCE_BOUNDS_S, Histogram
 from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server.connections import Connections
 from coordinator.server.dispatch import Routes
+from coordinator.server.event_topic import EventTopic
 from coordinator.server.gc_policy import GcPolicy
 from coordinator.server.knocks import SASL
 from coordinator.server.line_limit import RARE, rare
@@ -179,6 +180,7 @@ class Runtime:
         self.group_metrics = GroupMetrics(core, topic_logs.topics, config.metrics_groups_max, topic_logs.read_times)
         self.shows_metrics = False  # the figures of groups are gathered
         self._reloads: set[asyncio.Task[None]] = set()
+        self.event_topic = EventTopic(self, loop)
 
     # -- for the handlers -----------------------------------------------------------------------------------------
 
@@ -321,7 +323,8 @@ class Runtime:
             self.end_of_event()
 
     def on_event(self, event: AnyEvent) -> None:
-        """Log an event of a group."""
+        """Log an event of a group, and have it written to the topic of events."""
+        self.event_topic.add(event)
         if isinstance(event, Rebalance):
             LOG.info("rebalance %s", event.text(), extra={"fields": rebalance_fields(event)})
             if event.join_ms >= 0:

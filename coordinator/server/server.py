@@ -254,6 +254,7 @@ class Server:
         listening.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
         runtime.shows_metrics = config.http_address is not None or self._bound is not None  # a worker's are asked for
         runtime.start_housekeeping()
+        runtime.event_topic.start()
         compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
         compactor.start()
         await self._start_http()
@@ -265,6 +266,7 @@ class Server:
         runtime.snapshots.start(loop)
         runtime.gc_policy.loaded()
         self._ready = True
+        runtime.event_topic.ready()
         LOG.info(
             "ready listen=%s:%d advertised=%s:%d data_dir=%s offsets_partitions=%d groups=%d load_ms=%d build=%r",
             self.host,
@@ -460,6 +462,7 @@ class Server:
         runtime.stop_timers()
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
         runtime.time_slices.finish()
+        runtime.event_topic.finish()
         await runtime.topic_logs.close()
         await runtime.snapshots.close()
         if ending is not None:

@@ -65,6 +65,7 @@ def _histogram(name: str, help: str, values: Histogram, labels: Mapping[str, str
 def _samples(runtime: Runtime, compactor: Compactor | None, started_at: float) -> Iterator[Sample | HistogramSample]:
     yield from _groups(runtime)
     yield from group_samples(runtime.group_metrics.shown)
+    yield from _events(runtime)
     yield from _requests(runtime)
     yield from _loop(runtime)
     yield from _cluster(runtime)
@@ -137,6 +138,18 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
         yield _counter(GROUP + "partition_loads_total", "Loads of a partition, by source.", count, {"source": source})
     for outcome, count in (("written", snapshots.written), ("failed", snapshots.failed)):
         yield _counter("coordinator_snapshots_total", "Snapshots made, by outcome.", count, {"outcome": outcome})
+
+
+def _events(runtime: Runtime) -> Iterator[Sample]:
+    events = runtime.event_topic
+    yield _counter(
+        "coordinator_group_events_written_total", "Events of groups written to their topic.", events.appended
+    )
+    yield _counter(
+        "coordinator_group_events_dropped_total",
+        "Events of groups that could not be written to their topic.",
+        events.dropped,
+    )
 
 
 def _requests(runtime: Runtime) -> Iterator[Sample | HistogramSample]:

@@ -169,6 +169,8 @@ class TopicLogs:
             LOG.warning("recovered %s", message)
         self._logs[partition] = log
         partition.opened(facts_of(log))
+        if partition.topic.is_internal:
+            return  # no client produces to it
         try:
             replay_producers(partition, log, checkpoint, self._now_ms())
         except (CorruptLogError, ProtocolError, OSError) as error:
@@ -308,7 +310,9 @@ class TopicLogs:
             store.save_catalogue(job.document)
             for partition in job.create:
                 log = created[partition] = store.create_log(partition, adopts=job.adopts)
-                if log.log_end_offset:  # it was moved here from another node; no other thread sees the partition yet
+                if (
+                    log.log_end_offset and not partition.topic.is_internal
+                ):  # moved here from another node; no other thread sees the partition yet
                     replay_producers(partition, log, None, self._now_ms())
         except Exception:
             for partition, log in created.items():

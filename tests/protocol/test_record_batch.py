@@ -151,6 +151,14 @@ def test_a_batch_of_more_records_than_the_tables_have_round_trips() -> None:
     assert [record.offset for record in found] == list(range(9000))
 
 
+def test_each_record_may_have_a_later_timestamp() -> None:
+    data = bytes(build_batch(RECORDS, timestamp_ms=NOW, later_ms=[70, 0, 10_000_000_000, 5][: len(RECORDS)]))
+    header = read_header(data)
+    assert (header.base_timestamp, header.max_timestamp) == (NOW, NOW + 10_000_000_000)
+    assert [record.timestamp_ms - NOW for record in read(data)] == [70, 0, 10_000_000_000, 5]
+    assert [(record.key, record.value) for record in read(data)] == list(RECORDS)
+
+
 def test_an_empty_batch_is_not_built() -> None:
     with pytest.raises(ProtocolError):
         build_batch([], timestamp_ms=NOW)

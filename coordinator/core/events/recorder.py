@@ -9,7 +9,7 @@ when there are more than `groups`.
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from coordinator.core.events.model import AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
@@ -98,16 +98,27 @@ class FlightRecorder:
         if not former.times & (former.times - 1):  # 2, 4, 8, ...
             self.publish(former)
 
-    def restore(self, events: Iterable[AnyEvent]) -> None:
-        """Take over events of an earlier run, oldest first. An incident that was published again comes once."""
-        for event in events:
-            record = self._record(event.group)
-            if isinstance(event, Incident):
-                former = next((each for each in _incidents(record) if _is_same(each, event)), None)
-                if former is not None:
-                    former.times, former.last_ms = event.times, event.last_ms
+    def restore(self, events: Sequence[AnyEvent]) -> None:
+        """Take over events of an earlier run, oldest first, older than all that are kept; none of these is dropped.
+
+        An incident that was published again comes once, as it was the last time.
+        """
+        groups = self._groups
+        for event in reversed(events):
+            if self._kept >= self._total:
+                return
+            record = groups.get(event.group)
+            if record is None:
+                if len(groups) >= self._most_groups:
                     continue
-            self._keep(record, event)
+                record = groups[event.group] = RecordedGroup()
+                groups.move_to_end(event.group, last=False)
+            if len(record.events) >= self._per_group:
+                continue
+            if isinstance(event, Incident) and any(_is_same(each, event) for each in _incidents(record)):
+                continue
+            record.events.appendleft(event)
+            self._kept += 1
 
     def _record(self, group_id: str) -> RecordedGroup:
         groups = self._groups

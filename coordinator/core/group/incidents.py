@@ -90,6 +90,18 @@ def record_replacement(group: Group, member: Member, other: ClientInfo, ticket: 
     )
 
 
+def record_load(group: Group, context: Context) -> None:
+    """Record that a group with members was loaded."""
+    context.recorder.incident(
+        Incident(
+            group=shortened(group.group_id),
+            at_ms=context.wall_ms,
+            what=IncidentKind.GROUP_LOADED,
+            generation=group.generation,
+        )
+    )
+
+
 def record_slow_rebalance(group: Group, context: Context) -> None:
     """Record that the current rebalance waits for longer than group.rebalance.warn.ms."""
     rebalance = group.rebalance

@@ -7,7 +7,7 @@ change after that drops their names.
 In a cluster the controller owns the document and the other nodes copy it. `revision` counts changes. `lineage` is drawn
 once, when a catalogue is created: a node must not copy the catalogue of a controller that lost its disk, as it would
 delete every topic. A topic with a manual assignment has "assigned" in the document, which then has format version 2, so
-that a server without assignments refuses it. Internal topics are listed like others, but are not in the document.
+that a server without assignments refuses it. The offsets log is listed like other topics, but is not in the document.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.config.dynamic_config import DynamicConfig
-from coordinator.core.topics.names import collision_key, is_internal, why_invalid
+from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
 from coordinator.core.topics.settings import TopicSettings, settings_of
 
@@ -79,6 +79,7 @@ class Topic:
         "configs",
         "described",
         "is_internal",
+        "is_view",
         "name",
         "partitions",
         "settings",
@@ -99,7 +100,8 @@ class Topic:
         self.settings = settings
         self.assigned = assigned
         self.partitions: list[Partition] = []
-        self.is_internal = is_internal(name)
+        self.is_internal = is_internal(name)  # clients can only read it
+        self.is_view = False  # its logs belong to another part of the server, which also has its settings
         self.described: MetadataResponseTopic | None = None  # its cached metadata; None after a change
         self._row: str | None = None
 
@@ -152,7 +154,7 @@ class Catalogue:
     def make_internal(self, name: str, topic_id: bytes, views: Sequence[InternalLog | None]) -> Topic:
         """Create an internal topic from the logs of its partitions; None for a partition on another node."""
         topic = Topic(name, topic_id, {"cleanup.policy": "compact"}, settings_of({}, self._config))
-        topic.is_internal = True
+        topic.is_internal = topic.is_view = True
         topic.partitions = [
             Partition(
                 topic,
@@ -167,7 +169,11 @@ class Catalogue:
         return topic
 
     def _partition(self, topic: Topic, index: int, assigned: Mapping[int, int]) -> Partition:
-        leader = self._cluster.ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))
+        ownership = self._cluster.ownership
+        if topic.name in GROUP_TOPICS:
+            leader = ownership.owner_of_offsets_partition(index)
+        else:
+            leader = ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))
         return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
 
     def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:
@@ -211,7 +217,7 @@ class Catalogue:
         self.node_configs = node_configs
         reason = self.dynamic.apply(node_configs)
         for topic in self.topics.values():
-            if not topic.is_internal:
+            if not topic.is_view:
                 topic.settings = settings_of(topic.configs, self._config)
         return reason
 
@@ -249,7 +255,7 @@ class Catalogue:
         rows = []
         version = FORMAT_VERSION
         for topic in (*self.topics.values(), *add):
-            if topic.is_internal or topic.name in removed:
+            if topic.is_view or topic.name in removed:
                 continue
             nodes = assigned.get(topic.name, topic.assigned)
             if nodes:

@@ -11,8 +11,11 @@ from typing import Final
 
 MAX_NAME_LENGTH: Final = 249
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-# Kafka's internal topics. Only the first exists here; the others cannot be created as ordinary topics.
-INTERNAL_TOPICS: Final = frozenset({OFFSETS_TOPIC, "__transaction_state", "__share_group_state", "__cluster_metadata"})
+EVENTS_TOPIC: Final = "__group_events"
+# Their partitions go by groups: the node that coordinates the groups of a number owns the partition of that number.
+GROUP_TOPICS: Final = frozenset({OFFSETS_TOPIC, EVENTS_TOPIC})
+# Topics that clients can only read. Those of Kafka that do not exist here cannot be created as ordinary topics.
+INTERNAL_TOPICS: Final = GROUP_TOPICS | {"__transaction_state", "__share_group_state", "__cluster_metadata"}
 
 DELETED_SUFFIX: Final = "-delete"
 STRAY_SUFFIX: Final = "-stray"

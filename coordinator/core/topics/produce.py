@@ -73,7 +73,15 @@ class Producing:
         self.batches = 0  # accepted since the start
         self.bytes = 0
 
-    def produce(self, request: ProduceRequest, ticket: Ticket, out: Outbox, *, zstd_allowed: bool) -> None:
+    def produce(
+        self,
+        request: ProduceRequest,
+        ticket: Ticket,
+        out: Outbox,
+        *,
+        zstd_allowed: bool,
+        is_internal_allowed: bool = False,
+    ) -> None:
         """Handle one request."""
         pending = PendingProduce(ticket, is_silent=request.acks == 0)
         topics = pending.response.responses
@@ -87,7 +95,9 @@ class Producing:
                 )
                 results.append(result)
                 partition = self._catalogue.partition(topic_data.name, data.index)
-                error, reason = self._take(request, data, partition, _Waiter(pending, result), out, zstd_allowed)
+                error, reason = self._take(
+                    request, data, partition, _Waiter(pending, result), out, zstd_allowed, is_internal_allowed
+                )
                 if error is not ErrorCode.NONE:
                     result.error_code = error
                     result.error_message = reason
@@ -107,6 +117,7 @@ class Producing:
         waiter: _Waiter,
         out: Outbox,
         zstd_allowed: bool,
+        is_internal_allowed: bool,
     ) -> tuple[ErrorCode, str | None]:
         """Accept the batch of one partition, or return an error and its reason."""
         if partition is None:
@@ -120,7 +131,7 @@ class Producing:
         if request.acks not in (-1, 0, 1):
             return ErrorCode.INVALID_REQUIRED_ACKS, f"acks must be -1, 0 or 1, not {request.acks}"
         topic = partition.topic
-        if topic.is_internal:
+        if topic.is_internal and not is_internal_allowed:
             return ErrorCode.INVALID_TOPIC_EXCEPTION, f"{topic.name} can be read, but not written to"
         try:
             header = read_header(records)

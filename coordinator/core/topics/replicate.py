@@ -45,7 +45,7 @@ class Replicate:
         wanted = {facts.topic_id: facts for facts in received.topics}
         names = {facts.name for facts in received.topics}
         self._deleted = [
-            topic for topic in catalogue.topics.values() if not topic.is_internal and topic.topic_id not in wanted
+            topic for topic in catalogue.topics.values() if not topic.is_view and topic.topic_id not in wanted
         ]
         if any(topic.name in names for topic in self._deleted):
             return parts.plan(without=self._deleted, revision=catalogue.revision)

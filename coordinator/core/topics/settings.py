@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
+EVENTS_SEGMENT_BYTES: Final = 4 << 20
+EVENTS_SEGMENT_LEAST: Final = 16 << 10
+EVENTS_SEGMENT_MS: Final = 86_400_000
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
 
@@ -314,6 +317,20 @@ def settings_of(configs: Mapping[str, str], config: Config) -> TopicSettings:
         deletes="delete" in policy,
         compacts="compact" in policy,
     )
+
+
+def events_configs(config: Config) -> dict[str, str]:
+    """Return the settings of the topic of events, with segments so small that retention finds old ones to drop."""
+    retention_ms, retention_bytes = config.group_events_retention_ms, config.group_events_retention_bytes
+    segment_bytes = EVENTS_SEGMENT_BYTES if retention_bytes < 0 else min(EVENTS_SEGMENT_BYTES, retention_bytes // 4)
+    segment_ms = EVENTS_SEGMENT_MS if retention_ms < 0 else min(EVENTS_SEGMENT_MS, retention_ms // 4)
+    return {
+        "cleanup.policy": "delete",
+        "retention.ms": str(retention_ms),
+        "retention.bytes": str(retention_bytes),
+        "segment.bytes": str(max(segment_bytes, EVENTS_SEGMENT_LEAST)),
+        "segment.ms": str(max(segment_ms, 1)),
+    }
 
 
 def why_invalid(name: str, value: str | None) -> str | None:

@@ -21,6 +21,7 @@ from coordinator.core.topics.create_topics import AutoCreateTopics, CreateTopics
 from coordinator.core.topics.delete_topics import DeleteTopics
 from coordinator.core.topics.describe import describe_configs, describe_topic, missing_topic, with_operations
 from coordinator.core.topics.effects import NOTHING, EnforceRetention, Opened, Outbox, ReadFailure, TopicEffects
+from coordinator.core.topics.events_topic import PrepareEventsTopic
 from coordinator.core.topics.feed import Feed
 from coordinator.core.topics.fetch import MAX_WAIT_MS, Fetching
 from coordinator.core.topics.not_controller import refuse_change
@@ -167,7 +168,7 @@ class Topics:
             self._scan = [
                 partition
                 for topic in self.catalogue.topics.values()
-                if not topic.is_internal
+                if not topic.is_view
                 for partition in topic.partitions
                 if partition.is_local
             ]
@@ -197,6 +198,12 @@ class Topics:
         """Handle Produce."""
         out = Outbox(now_ms)
         self.producing.produce(request, ticket, out, zstd_allowed=zstd_allowed)
+        return out.effects()
+
+    def produce_events(self, request: ProduceRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
+        """Append to the topic of events, which clients cannot write to."""
+        out = Outbox(now_ms)
+        self.producing.produce(request, ticket, out, zstd_allowed=False, is_internal_allowed=True)
         return out.effects()
 
     def fetch(
@@ -327,6 +334,10 @@ class Topics:
     def replicate(self, received: Document, ticket: Ticket, now_ms: int) -> TopicEffects:
         """Apply the controller's catalogue. The reply is an error code; `Replicate` may need two passes."""
         return self._change(Replicate(received, ticket), now_ms)
+
+    def prepare_events_topic(self, then: Callable[[], None], now_ms: int) -> TopicEffects:
+        """Create the topic of events, or bring its settings up to date. Only the controller may call this."""
+        return self._change(PrepareEventsTopic(then), now_ms)
 
     def describe_configs(self, request: DescribeConfigsRequest) -> Generator[None, None, DescribeConfigsResponse]:
         """Handle DescribeConfigs."""
