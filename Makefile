@@ -80,9 +80,9 @@ kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache
 conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 1-20) STEPS=500
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
-interchange: setup ## logs of ours served by a real Kafka, and the other way round; both cleaners (needs a JDK)
+interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands at it (needs a JDK)
 	$(PY) -m pytest -q tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
-	  tests/conformance/live_history.py $(ARGS)
+	  tests/conformance/live_history.py tests/conformance/live_cli.py $(ARGS)
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)

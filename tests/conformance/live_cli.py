@@ -1,0 +1,150 @@
+"""`coordinator groups` and `topics` against a real Kafka, and its kafka-consumer-groups on the CSV that we export.
+
+Needs a real Kafka, so `make interchange` runs it and `make test` does not. The same verbs are tested against a daemon
+in tests/cli.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from protocol.error_codes import ErrorCode
+from tests.cli.command_line import CommandLine
+from tests.conformance.kafka import Kafka, java
+from tests.support.group_member import GroupMember, alone_in_group
+from tests.support.questions import commit_offsets, committed_offsets, list_groups, produce
+from tests.support.wire import Wire
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def kafka(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kafka]:
+    """A Kafka whose orders-0 has ten records."""
+    settings = {"group.initial.rebalance.delay.ms": "0"}
+    with Kafka(tmp_path_factory.mktemp("kafka"), settings=settings) as running:
+        running.create_topic("orders", 2)
+        for number in range(10):
+            produce(running.port, "orders", 0, [str(number).encode()])
+        yield running
+
+
+@pytest.fixture
+def command(kafka: Kafka, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(kafka.address, capsys)
+
+
+def theirs(kafka: Kafka, *words: str) -> str:
+    """Return what kafka-consumer-groups prints."""
+    tool = java("tools", "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+    done = subprocess.run(
+        [*tool, "--bootstrap-server", kafka.address, *words], capture_output=True, text=True, timeout=120, check=True
+    )
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        ["--to-earliest"],
+        ["--to-latest"],
+        ["--to-current"],
+        ["--to-offset", "99"],
+        ["--shift-by", "-9"],
+        ["--to-datetime", "2020-01-01T00:00:00.000"],
+        ["--to-datetime", "2999-01-01T00:00:00.000"],
+        ["--by-duration", "PT1H"],
+    ],
+    ids=" ".join,
+)
+def test_every_target_gives_the_offsets_that_kafkas_own_tool_gives(
+    kafka: Kafka, command: CommandLine, target: list[str]
+) -> None:
+    for topics in (["--topic", "orders:0"], ["--all-topics"]):
+        commit_offsets(kafka.port, "reset", {("orders", 0): 4})
+        plan = theirs(kafka, "--group", "reset", "--reset-offsets", *topics, *target, "--export", "--dry-run")
+        assert (
+            command("groups", "reset-offsets", "reset", *topics, *target, "--export").out.split() == plan.split()[-1:]
+        )
+        assert committed_offsets(kafka.port, "reset") == {("orders", 0): 4}
+        command("groups", "reset-offsets", "reset", *topics, *target, "--execute")
+        wanted = int(plan.split()[-1].rpartition(",")[2])
+        assert committed_offsets(kafka.port, "reset") == {("orders", 0): wanted}
+
+
+def test_each_tool_executes_the_plan_of_the_other(kafka: Kafka, command: CommandLine, tmp_path: Path) -> None:
+    groups = ["--group", "first", "--group", "second"]
+    for group in ("first", "second"):
+        commit_offsets(kafka.port, group, {("orders", 0): 4, ("orders", 1): 0})
+    plan = tmp_path / "plan.csv"
+    for names, ours in ((groups[:2], ["first"]), (groups, ["first", "second"])):
+        plan.write_text(command("groups", "reset-offsets", *ours, "--all-topics", "--to-latest", "--export").out)
+        theirs(kafka, *names, "--reset-offsets", "--from-file", str(plan), "--execute")
+        for group in ours:
+            assert committed_offsets(kafka.port, group) == {("orders", 0): 10, ("orders", 1): 0}
+        printed = theirs(kafka, *names, "--reset-offsets", "--all-topics", "--to-offset", "6", "--export", "--dry-run")
+        plan.write_text("".join(f"{line}\n" for line in printed.splitlines() if line.count(",") > 1))
+        command("groups", "reset-offsets", *ours, "--from-file", str(plan), "--execute")
+        for group in ours:
+            assert committed_offsets(kafka.port, group) == {("orders", 0): 6, ("orders", 1): 0}
+
+
+def test_group_with_a_member_is_described_refused_and_deleted_once_it_is_kicked(
+    kafka: Kafka, command: CommandLine
+) -> None:
+    async def play() -> None:
+        async with await Wire.connect(kafka.port, client_id="web-7") as wire:
+            member = await alone_in_group(wire, "busy", "orders", 2)
+            await member.commit({("orders", 0): 4})
+            said = await asyncio.to_thread(command, "groups", "describe", "busy", "--json")
+            assert [(row["partition"], row["lag"], row["consumer_id"]) for row in said.json] == [
+                (0, 6, member.member_id),
+                (1, None, member.member_id),
+            ]
+            assert "group 'busy': Stable, 1 member, 2 partitions, total lag 6 (1 unknown)" in said.err
+            words = ["reset-offsets", "busy", "--all-topics", "--to-latest", "--execute"]
+            said = await asyncio.to_thread(command, "groups", *words, code=1)
+            assert "group 'busy' is Stable with 1 member (web-7 at 127.0.0.1)" in said.err
+            said = await asyncio.to_thread(command, "groups", "delete", "busy", code=1)
+            assert "group 'busy' was not deleted: NON_EMPTY_GROUP" in said.err
+            said = await asyncio.to_thread(command, "groups", "delete-offsets", "busy", "-t", "orders", code=1)
+            assert "GROUP_SUBSCRIBED_TO_TOPIC" in said.err
+            await asyncio.to_thread(command, "groups", "kick", "busy", member.member_id[:12], "--reason", "test")
+            assert await member.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+
+    asyncio.run(play())
+    command("groups", "delete-offsets", "busy", "-t", "orders:0")
+    assert committed_offsets(kafka.port, "busy") == {}
+    command("groups", "delete", "busy", code=1 if "busy" not in list_groups(kafka.port) else 0)
+    assert "busy" not in list_groups(kafka.port)
+    assert "there is no group 'busy'" in command("groups", "describe", "busy", code=1).err
+
+
+def test_static_member_is_kicked_by_its_instance_id(kafka: Kafka, command: CommandLine) -> None:
+    async def play() -> None:
+        async with await Wire.connect(kafka.port) as wire:
+            member = GroupMember(wire, "static", ["orders"], instance_id="web-7")
+            assert await member.join() is ErrorCode.NONE
+            assert await member.sync({member.member_id: [("orders", 0)]}) is ErrorCode.NONE
+            await asyncio.to_thread(command, "groups", "kick", "web-7")
+            assert await member.heartbeat() in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.FENCED_INSTANCE_ID)
+
+    asyncio.run(play())
+
+
+def test_topics_are_created_altered_described_and_deleted(command: CommandLine) -> None:
+    command("topics", "create", "made:2", "--config", "retention.ms=1000")
+    command(
+        "topics", "alter", "made", "--partitions", "3", "--config", "segment.ms=7000", "--delete-config", "retention.ms"
+    )
+    rows = command("topics", "describe", "made", "--json").json
+    assert [(row["partition"], row["log_end_offset"]) for row in rows] == [(0, 0), (1, 0), (2, 0)]
+    rows = command("topics", "describe", "made", "--configs", "--json").json
+    assert [(row["key"], row["value"], row["source"]) for row in rows] == [("segment.ms", "7000", "topic")]
+    command("topics", "delete", "made")
+    assert "there is no topic 'made'" in command("topics", "delete", "made", code=1).err
