@@ -12,8 +12,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Iterable, Mapping
+from typing import TYPE_CHECKING
 
-from coordinator.history.commits import TopicPartition
+if TYPE_CHECKING:
+    from coordinator.history.commits import TopicPartition
 
 
 class UnwritableError(ValueError):

@@ -186,3 +186,20 @@ def test_a_command_imports_only_what_it_needs() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
     )
     assert (run.returncode, run.stderr) == (0, "")
+
+
+@pytest.mark.integration
+def test_verbs_of_groups_and_topics_import_neither_the_server_nor_an_extra() -> None:
+    """They run in a plain installation, and start in less than a quarter of a second."""
+    script = (
+        "import sys; from importlib import import_module; "
+        "from coordinator.cli.groups.command import VERBS as groups; "
+        "from coordinator.cli.topics.command import VERBS as topics; "
+        "[import_module(verb.module) for verb in (*groups.values(), *topics.values())]; "
+        "heavy = {'asyncio', 'uvloop', 'numpy', 'pyarrow', 'rich', 'ssl', 'difflib', 'coordinator.core'}; "
+        "sys.exit(str(heavy & sys.modules.keys()) if heavy & sys.modules.keys() else 0)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, cwd=ROOT, timeout=60, check=False
+    )
+    assert (run.returncode, run.stderr) == (0, "")

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
-from coordinator.history.commits import Standing, TopicPartition
+if TYPE_CHECKING:
+    from coordinator.history.commits import Standing, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)

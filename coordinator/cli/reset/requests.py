@@ -9,14 +9,13 @@ Source: KafkaAdminClient.alterConsumerGroupOffsets (a commit with generation -1 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coordinator.cli.client import Client, explain
 from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import DescribedGroup, GroupNotFoundError, describe_if_there
 from coordinator.cli.log_ends import EARLIEST, LATEST, log_offsets
 from coordinator.cli.reset.plan import Act, PartitionReset, Reach, Today
-from coordinator.history.commits import TopicPartition
 from protocol.error_codes import ErrorCode
 from protocol.messages.offset_commit import (
     OffsetCommitRequest,
@@ -31,6 +30,9 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponse,
 )
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+
+if TYPE_CHECKING:
+    from coordinator.history.commits import TopicPartition
 
 NAMED_MEMBERS: Final = 5
 _UNKNOWN: Final = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
