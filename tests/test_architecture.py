@@ -57,7 +57,7 @@ IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors",
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}
 IMPURE_ALLOWED = {"protocol.generate": {"os"}}  # it writes the generated codecs, at build time
 
-SPARK_EXTRA = frozenset(["matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
+EXTRAS = frozenset(["matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
 
 # Modules that name pyspark and are not called spark_*.
 PYSPARK = {
@@ -156,12 +156,12 @@ def test_only_spark_modules_import_pyspark(module: str) -> None:
 
 
 @pytest.mark.parametrize("start", ["coordinator.server.server", "coordinator.compaction.child"])
-def test_the_daemon_and_its_children_need_nothing_of_the_spark_extra(start: str) -> None:
+def test_the_daemon_and_its_children_need_nothing_of_the_extras(start: str) -> None:
     came_from = {start: start}
     waiting = [start]
     while waiting:
         module = waiting.pop()
-        assert not imports(module) & SPARK_EXTRA, f"{start} reaches {module}, by {came_from[module]}"
+        assert not imports(module) & EXTRAS, f"{start} reaches {module}, by {came_from[module]}"
         for name in ours(module) - came_from.keys():
             came_from[name] = f"{came_from[module]} -> {name}"
             waiting.append(name)

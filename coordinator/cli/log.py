@@ -135,7 +135,7 @@ def dumped(segment: Path, *, group: str | None = None, as_json: bool = False) ->
 def _of_group(data: bytes, group: str, segment: Path) -> list[tuple[BatchHeader, Record]] | None:
     """Return the group's records by the columnar reader, which is much faster than reading all records.
 
-    None if the plain reader must be used: the Spark extra is not installed, the file is too small to be worth the
+    None if the plain reader must be used: the extra for history is not installed, the file is too small to be worth the
     import, or a batch is damaged and has to be reported.
     """
     if len(data) < KERNEL_FROM_BYTES:

@@ -1,4 +1,4 @@
-"""Sentences and numbers for people, and the check that the [spark] extra is installed.
+"""Sentences and numbers for people, and the check that an extra is installed.
 
 Tables are printed by `coordinator.cli.table` in every command, without rich: a table by rich wraps its cells, which
 breaks grep, and importing it takes 30 ms of CPU at each start. rich draws the progress bar of `coordinator compact`.
@@ -13,15 +13,15 @@ from typing import Final
 
 from coordinator.cli.errors import CliError
 
-EXTRA: Final = "pip install 'kafka-group-coordinator[spark]'"
 _NEEDED: Final = ("numpy", "pyarrow")
 
 
-def need_extra(*more: str) -> None:
+def need_extra(*more: str, extra: str = "history") -> None:
     """Raise CliError with the command that installs the extra if numpy, pyarrow or a package of `more` is missing."""
     missing = [name for name in (*_NEEDED, *more) if importlib.util.find_spec(name) is None]
     if missing:
-        raise CliError(f"this needs {', '.join(missing)}, which come with an extra; install it with: {EXTRA}")
+        install = f"pip install 'kafka-group-coordinator[{extra}]'"
+        raise CliError(f"this needs {', '.join(missing)}, which come with an extra; install it with: {install}")
 
 
 def tell(sentence: str) -> None:

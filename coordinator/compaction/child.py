@@ -7,7 +7,7 @@ at a low priority (`nice`). It takes one order from stdin (`frames.py`) and writ
 progress, and `check` asks for rows.
 
 It ends when its lifeline is cut, and ends the job that it started: a daemon that is killed leaves no processes. It
-needs no package of the extra `[spark]`.
+needs no package of the extras `[history]` and `[spark]`.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ _PIP: Final = """#!/bin/sh
 for name in "$@"; do
   case $name in
     install | -*) continue ;;
-    '.[spark]') name=pyspark ;;
+    '.[history]') name=pyarrow ;;
   esac
   "$(dirname "$0")/python" -c "import importlib.metadata as m; m.version('$name')" || exit 1
 done

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 DESCRIPTION: Final = """\
 Compact the offsets log: keep the newest record of every key, in Kafka's own format and by Kafka's rules. Works with
-and without a daemon that serves the directory. Needs Java and the [spark] extra; --mode single needs no Java."""
+and without a daemon that serves the directory. Needs Java and the [spark] extra; --mode single needs only [history]."""
 
 EPILOG: Final = """\
 examples:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import duration, selection_of, sources_of
-from coordinator.cli.screen import tell
+from coordinator.cli.screen import need_extra, tell
 from coordinator.cli.table import Row, table
 from coordinator.history.times import ago, local_time, span
 from coordinator.processes.wall_clock import wall_ms
@@ -65,6 +65,7 @@ def spark_session(master: str | None) -> Iterator[SparkSession]:
 
 def run(arguments: argparse.Namespace) -> int:
     """Answer and print. Call within `reading_files`."""
+    need_extra("pyspark", "pandas", extra="spark")
     from coordinator.history import file_list
     from coordinator.history.spark_all_groups import AllGroups
     from coordinator.history.tables import lost_segments, marks_of

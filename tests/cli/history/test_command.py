@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import socket
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -276,7 +278,34 @@ def test_missing_extra_is_reported_with_the_command_that_installs_it(
         assert main([*words, "--data-dir", str(told)]) == 2
         err = capsys.readouterr().err
         assert "pyarrow" in err
-        assert "pip install 'kafka-group-coordinator[spark]'" in err
+        assert "pip install 'kafka-group-coordinator[history]'" in err
+
+
+def test_only_questions_about_all_groups_need_spark(
+    told: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("pyspark", "pandas", "py4j"):
+        monkeypatch.setitem(sys.modules, name, None)  # as if it were not installed
+    group = "orders-service"
+    for words in (["commits"], ["rebalances"], ["rate"], ["stalled"], ["commits", "--plot", str(tmp_path / "x.png")]):
+        assert ask(capsys, told, words[0], group, *words[1:]).code == 0
+    assert ask(capsys, told, "extract").code == 0
+    address = f"127.0.0.1:{closed_port()}"
+    for command in (["restore", group, "--at", "now"], ["undo", group]):
+        main([*command, "--data-dir", str(told), "-b", address])
+        err = capsys.readouterr().err
+        assert f"cannot connect to {address}" in err or "no reset of group" in err
+    said = ask(capsys, told, "commits", "--all-groups")
+    assert said.code == 2
+    assert "this needs pyspark, pandas, which come with an extra" in said.err
+    assert "pip install 'kafka-group-coordinator[spark]'" in said.err
+
+
+def closed_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def test_damaged_log_is_named_and_can_be_read_without_the_damage(
