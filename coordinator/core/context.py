@@ -94,6 +94,9 @@ class Timers(Protocol):
     def start_session(self, group: Group, member: Member) -> None:
         """Arm the session timer for `member.session_deadline_ms`."""
 
+    def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
+        """Hold the SyncGroup of a member until the next rebalance, for a while. False: it must be answered now."""
+
     def watch_appends(self, shard: Shard) -> None:
         """Answer appends that are in flight for longer than offsets.commit.timeout.ms."""
 

@@ -30,7 +30,7 @@ from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
 from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
 from coordinator.core.group.live_state import live_state
-from coordinator.core.group.parked_heartbeat import ParkedHeartbeat, Release
+from coordinator.core.group.parked_heartbeat import ParkedRequest, Release
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
@@ -278,18 +278,18 @@ class GroupCoordinator:
         group = self._groups.get(group_id)
         return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
-    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedHeartbeat | None:
+    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
         """Renew the session and park a repeated Heartbeat, to be answered later. None: it must be answered now."""
         return self._timers.parked_heartbeats.park(template, ticket, now_ms)
 
-    def release_heartbeat(self, parked: ParkedHeartbeat, now_ms: int) -> Effects:
-        """Answer a parked heartbeat, unless it was answered, because its connection has received more bytes."""
+    def release(self, parked: ParkedRequest, now_ms: int) -> Effects:
+        """Answer a request that waits, unless it was answered, because its connection has received more bytes."""
         context = self._begin(now_ms)
         parked.release(Release.NEXT_BYTES, context)
         return context.effects()
 
-    def drop_heartbeat(self, parked: ParkedHeartbeat) -> None:
-        """Forget a parked heartbeat, because its connection has ended."""
+    def drop(self, parked: ParkedRequest) -> None:
+        """Forget a request that waits, because its connection has ended."""
         parked.drop(Release.CONNECTION_LOST, self.metrics)
 
     def commit_template(self, request: OffsetCommitRequest) -> CommitTemplate | None:

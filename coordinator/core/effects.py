@@ -10,7 +10,10 @@ append and returned by `appended` or `append_failed`.
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
 
 MAX_CLIENT_ID_CHARS: Final = 255  # of a client id; longer ones are cut, because members keep them
 
@@ -42,6 +45,8 @@ class Ticket:
         "client_software",
         "correlation_id",
         "has_append",
+        "held",
+        "may_be_held",
         "session",
         "version",
     )
@@ -64,6 +69,8 @@ class Ticket:
         self.client_id = client_id
         self.client_host = client_host  # in Java form: "/127.0.0.1"
         self.client_software = client_software
+        self.may_be_held = False  # a SyncGroup that its client can wait for; set by the connection
+        self.held: ParkedRequest | None = None  # while it is held
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 
     def __repr__(self) -> str:

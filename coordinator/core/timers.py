@@ -29,6 +29,7 @@ from coordinator.core.work import Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
     from coordinator.core.shard import Shard
@@ -108,6 +109,9 @@ class GroupTimers:
             self.heartbeats.watch(operation)
         else:
             self.heartbeats.deadline_moved(cast("DelayedHeartbeat", session))
+
+    def hold_sync(self, group: Group, member: Member, ticket: Ticket, context: Context) -> bool:
+        return self.parked_heartbeats.hold_sync(group, member, ticket, context.now_ms)
 
     # -- appends -------------------------------------------------------------------------------------------------
 

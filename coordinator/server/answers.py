@@ -42,6 +42,8 @@ class Slot(Ticket):
         self.client_id = client_id
         self.client_host = client_host
         self.client_software = client_software
+        self.may_be_held = False
+        self.held = None
         self.has_append = False
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served
         self.received_s = 0.0  # seconds of `monotonic`, if the time to the answer is measured; else 0

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from coordinator.core.effects import ClientSoftware
-    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
     from coordinator.server.dispatch import Route
     from coordinator.server.runtime import Runtime
 
@@ -47,6 +47,7 @@ LOG = logging.getLogger("coordinator.connection")
 
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
+SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
 MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
 STEP_S: Final = 0.001  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
@@ -123,7 +124,7 @@ class Connection(asyncio.Protocol):
         self._client_software = UNKNOWN_SOFTWARE
         self._slots: deque[Slot] = deque()
         self._parked: Slot | None = None
-        self._parked_heartbeat: ParkedHeartbeat | None = None  # the last request; nothing is behind it
+        self._parked_heartbeat: ParkedRequest | None = None  # the last request; nothing is behind it
         self._parks_heartbeats = False  # its client is one that may wait for the answer
         self._waiting: deque[bytes] = deque()
         self._waiting_bytes = 0
@@ -191,10 +192,12 @@ class Connection(asyncio.Protocol):
         self._out_bytes = 0
         self.preparing_bytes = 0
         self._slots.clear()
+        if self._parked is not None and self._parked.held is not None:
+            self._runtime.core.drop(self._parked.held)
         self._parked = None
         parked_heartbeat, self._parked_heartbeat = self._parked_heartbeat, None
         if parked_heartbeat is not None:
-            self._runtime.core.drop_heartbeat(parked_heartbeat)
+            self._runtime.core.drop(parked_heartbeat)
         self._heartbeat = None
         self._commit = None
         self._decoded = None
@@ -223,7 +226,12 @@ class Connection(asyncio.Protocol):
         parked_heartbeat = self._parked_heartbeat
         if parked_heartbeat is not None:  # the client has gone on, or will when it has its answer
             self._parked_heartbeat = None
-            runtime.release_heartbeat(parked_heartbeat, now_ms)
+            runtime.release(parked_heartbeat, now_ms)
+        parked = self._parked
+        if parked is not None:
+            parked.may_be_held = False
+            if parked.held is not None:
+                runtime.release(parked.held, now_ms)
         heartbeat = self._heartbeat
         transport = self._transport
         if (  # a repeated heartbeat, alone in its read and on its connection: neither cut nor queued
@@ -440,7 +448,7 @@ class Connection(asyncio.Protocol):
             heartbeat = self._heartbeat = HeartbeatFrame.of(frame, request, route, self._runtime.core)
             if heartbeat is not None and self._park(heartbeat, frame, 4, now_ms):
                 return 0.0
-        return self._handle(frame, body, request, route, now_ms)
+        return self._handle(frame, body, request, route, now_ms, is_last)
 
     def _park(self, heartbeat: HeartbeatFrame, data: bytes, correlation_at: int, now_ms: int) -> bool:
         """Keep a repeated heartbeat for a later answer. False: it must be answered now."""
@@ -492,7 +500,7 @@ class Connection(asyncio.Protocol):
         else:
             self._failed(f"{route.name} v{route.version} of {len(frame)} bytes could not be read", error)
 
-    def _handle(self, frame: bytes, body: int, request: Any, route: Route, now_ms: int) -> float:
+    def _handle(self, frame: bytes, body: int, request: Any, route: Route, now_ms: int, is_last: bool = False) -> float:
         """Give a request to its handler; returns the time after it. `body`: end of the header, 0 if not decoded."""
         slot = Slot(
             self,
@@ -506,6 +514,8 @@ class Connection(asyncio.Protocol):
         )
         if len(frame) > LONG_FRAME:
             slot.is_long = True
+        if is_last and route.key == SYNC_GROUP:
+            slot.may_be_held = self._parks_heartbeats
         runtime = self._runtime
         started_s = monotonic()
         if not route.requests & route.sample_mask:
@@ -522,6 +532,7 @@ class Connection(asyncio.Protocol):
             runtime.health.record(route.name, ended_s - started_s)
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
+                slot.may_be_held = False  # requests behind it may run
                 if route.key == OFFSET_COMMIT:
                     self._remember_commit(frame, body, request, route)
             else:

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
     from coordinator.core.events.model import AnyEvent
     from coordinator.core.group.heartbeat import HeartbeatTemplate
-    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
@@ -232,7 +232,7 @@ class Runtime:
         """Remember the software of the client for its later requests."""
         ticket.session.identified(software)
 
-    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedHeartbeat | None:
+    def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
         """Park a repeated Heartbeat. None: it must be answered now. The event must be ended in both cases."""
         parked = self.core.park_heartbeat(template, ticket, now_ms)
         if parked is not None:
@@ -240,9 +240,9 @@ class Runtime:
             self._touched = True
         return parked
 
-    def release_heartbeat(self, parked: ParkedHeartbeat, now_ms: int) -> None:
-        """Answer a parked heartbeat before the bytes that its connection has received."""
-        self.execute(self.core.release_heartbeat(parked, now_ms))
+    def release(self, parked: ParkedRequest, now_ms: int) -> None:
+        """Answer a request that waits, before the bytes that its connection has received."""
+        self.execute(self.core.release(parked, now_ms))
 
     def take_turns(self, ticket: Ticket, steps: Iterator[Any]) -> None:
         """Take the steps that answer a ticket between other events, until its connection is closed."""

@@ -128,6 +128,13 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             count,
             {"reason": why},
         )
+    for why, count in counters.released_syncs.items():
+        yield _counter(
+            "coordinator_held_syncs_released_total",
+            "SyncGroup requests of newcomers in a cooperative rebalance that were held and ended, by the reason.",
+            count,
+            {"reason": why},
+        )
     load_ms = list(runtime.load_ms.values())
     yield _gauge(
         GROUP + "partition_load_time_max_seconds", "Longest load of a partition.", max(load_ms, default=0) / 1000

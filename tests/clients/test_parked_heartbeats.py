@@ -16,6 +16,7 @@ from tests.support.eventually import eventually
 pytestmark = pytest.mark.integration
 
 RELEASED = 'coordinator_parked_heartbeats_released_total{reason="%s"}'
+HELD = 'coordinator_held_syncs_released_total{reason="%s"}'
 PARKED = 'kafka_server_delayed_operation_purgatory_num_delayed_operations{delayedOperation="ParkedHeartbeat"}'
 HEARTBEATS = 'kafka_server_requests_total{api="HEARTBEAT"}'
 SLOW: dict[str, Any] = {"heartbeat_ms": 3_000, "session_timeout_ms": 30_000, "rebalance_timeout_ms": 60_000}
@@ -85,6 +86,24 @@ def test_a_member_reads_and_commits_while_its_heartbeat_is_parked(crew: Crew, fi
     assert member.committed((topic, 0)) == 1
     assert figures[RELEASED % "time_over"] == over, "neither waited for the heartbeat"
     crew.leave(member)
+
+
+@pytest.mark.parametrize("library", ["confluent-kafka", "kafka-python"])
+def test_a_newcomer_of_a_cooperative_group_hears_of_the_second_round_at_once(
+    crew: Crew, figures: Figures, library: str
+) -> None:
+    topic = crew.topic(4)
+    first = crew.join(library, "parked-a", assignor="cooperative-sticky", **SLOW)
+    crew.settles(first)
+    await_parked(figures, 1)
+    held = figures[HELD % "rebalance"]
+    second = crew.join(library, "parked-b", assignor="cooperative-sticky", **SLOW)
+    assert sorted(map(len, crew.settles(first, second).values())) == [2, 2]
+    assert figures[HELD % "rebalance"] == held + 1, "its SyncGroup of the first round waited for the second"
+    crew.produce(topic, {index: [b"%d" % index] for index in range(4)})
+    eventually(lambda: len(first.received) + len(second.received) >= 4, "everything is read")
+    crew.leave(second)
+    crew.leave(first)
 
 
 def test_a_client_that_is_not_on_the_list_is_answered_at_once(crew: Crew, figures: Figures) -> None:

@@ -17,8 +17,10 @@ from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoord
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from protocol.messages.sync_group import SyncGroupRequest, SyncGroupResponse
 from tests.support.cluster import Cluster
 from tests.support.edge import Edge, Peer
+from tests.support.first_round import COOPERATIVE, FirstRound, given
 from tests.support.scripted_member import Member
 from tests.support.wire import encode_frame
 
@@ -38,7 +40,7 @@ def wait_for_the_disk(node: Node, request: Any, ticket: Ticket, now_ms: int) -> 
 
 
 def edge_of(members: list[Member], **config: Any) -> Edge:
-    real = (ApiKey.API_VERSIONS, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP)
+    real = (ApiKey.API_VERSIONS, ApiKey.HEARTBEAT, ApiKey.LEAVE_GROUP, ApiKey.SYNC_GROUP)
     handlers = {key: HANDLERS[key].handle for key in real}
     handlers |= {ApiKey.FIND_COORDINATOR: answer, ApiKey.OFFSET_COMMIT: wait_for_the_disk}
     cluster = members[0].cluster
@@ -193,7 +195,7 @@ def test_the_end_of_the_connection_drops_it_and_renews_nothing(edge: Edge, peer:
     ends_ms = member.session_deadline_ms
     pass_time(edge, 1)
     peer.connection.eof_received()
-    assert member.parked_heartbeat is None
+    assert member.parked is None
     assert edge.runtime.core.timers.parked_heartbeats.waiting == 0
     leave(edge, members[1])
     assert peer.transport.writes == 0 and member.session_deadline_ms == ends_ms
@@ -254,6 +256,78 @@ def test_many_are_released_in_steps(members: list[Member]) -> None:
     assert not any(peer.answers for peer in peers), "the event itself answers none of so many"
     edge.loop.run_ready()
     assert [codes(peer) for peer in peers[:-1]] == [[ErrorCode.REBALANCE_IN_PROGRESS]] * (len(crowd) - 1)
+
+
+class TestHeldSyncGroup:
+    """A SyncGroup that the core holds: like a parked heartbeat, it holds up nothing behind it."""
+
+    @pytest.fixture
+    def round_(self) -> FirstRound:
+        round_ = FirstRound(Cluster())
+        round_.assign(given(0, 1), given(4, 5), given())
+        return round_
+
+    @pytest.fixture
+    def edge(self, round_: FirstRound) -> Edge:
+        return edge_of([round_.newcomer])
+
+    def request(self, member: Member) -> SyncGroupRequest:
+        return SyncGroupRequest(
+            group_id="g",
+            generation_id=member.generation,
+            member_id=member.member_id,
+            protocol_type="consumer",
+            protocol_name=COOPERATIVE,
+        )
+
+    def waiting(self, edge: Edge) -> int:
+        return edge.runtime.core.timers.parked_heartbeats.waiting
+
+    def test_it_is_answered_when_the_group_rebalances(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer))
+        assert not peer.answers
+        assert self.waiting(edge) == 1
+        leave(edge, round_.keeper)
+        assert codes(peer) == [ErrorCode.REBALANCE_IN_PROGRESS]
+
+    def test_the_first_byte_behind_it_releases_it(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer))
+        peer.connection.data_received(b"\0")
+        assert [(each.error_code, each.assignment) for each in peer.answers] == [(0, given())]
+
+    def test_a_request_behind_it_is_answered_in_the_same_event(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer))
+        peer.send(FindCoordinatorRequest())
+        assert [type(each) for each in peer.answers] == [SyncGroupResponse, FindCoordinatorResponse]
+
+    def test_it_is_not_held_with_a_request_behind_it(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer), FindCoordinatorRequest())
+        edge.loop.run_ready()
+        assert len(peer.answers) == 2
+
+    def test_nor_if_bytes_came_while_it_waited_for_the_leader(self) -> None:
+        round_ = FirstRound(Cluster())
+        edge = edge_of([round_.newcomer])
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer))
+        peer.connection.data_received(b"\0")
+        (ticket,) = [each.parked_sync for each in round_.cluster.group().members.values() if each.parked_sync]
+        assert not ticket.may_be_held
+
+    def test_the_end_of_the_connection_drops_it(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(self.request(round_.newcomer))
+        peer.connection.eof_received()
+        assert self.waiting(edge) == 0 and peer.transport.writes == 0
+
+    def test_a_client_that_may_not_be_parked_is_answered(self, edge: Edge, round_: FirstRound) -> None:
+        peer = edge.peer()
+        peer.send(self.request(round_.newcomer))
+        assert codes(peer) == [ErrorCode.NONE]
 
 
 class TestWhoIsParked:

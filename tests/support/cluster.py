@@ -17,7 +17,7 @@ from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
-from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
+from coordinator.core.group.parked_heartbeat import ParkedRequest
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
 from coordinator.server.api.table import HANDLERS
@@ -97,7 +97,7 @@ class Cluster:
         self.recognised: RecognisedCommits | None = None  # if set, commits are recognised by their bytes
         self.calls: list[Call] = []
         self.events: list[AnyEvent] = []
-        self.parked: dict[Call, ParkedHeartbeat] = {}
+        self.parked: dict[Call, ParkedRequest] = {}
         self.expects_faults = False
         self._ids = 0
         self.core = self._new_core()
@@ -150,6 +150,7 @@ class Cluster:
         client_id: str = "client",
         host: str = "/127.0.0.1",
         software: ClientSoftware = UNKNOWN_SOFTWARE,
+        can_wait: bool = False,
     ) -> Call:
         call = Call(api, version)
         self.calls.append(call)
@@ -162,6 +163,7 @@ class Cluster:
             client_host=host,
             client_software=software,
         )
+        ticket.may_be_held = can_wait
         assert row.min_version <= version <= row.max_version
         data = codec.encode_request(request, version)
         request = codec.decode_request(int(row.key), version, data, 0)
@@ -204,7 +206,7 @@ class Cluster:
             if not self.expects_faults:
                 group.check_invariants()
             by_state[group.state] += 1
-            parked += sum(member.parked_heartbeat is not None for member in group.members.values())
+            parked += sum(member.parked is not None for member in group.members.values())
         assert by_state == self.core.groups_by_state
         assert parked == self.core.timers.parked_heartbeats.waiting
 
@@ -247,6 +249,7 @@ class Cluster:
         protocol_type: str | None = "consumer",
         protocol_name: str | None = "range",
         version: int = NEWEST["sync"],
+        can_wait: bool = False,
     ) -> Call:
         request = SyncGroupRequest(
             group_id=group_id,
@@ -260,7 +263,7 @@ class Cluster:
                 for to, assignment in (assignments or {}).items()
             ],
         )
-        return self.send("sync", request, version)
+        return self.send("sync", request, version, can_wait=can_wait)
 
     def heartbeat(
         self,
@@ -300,11 +303,11 @@ class Cluster:
 
     def send_bytes_behind(self, call: Call) -> None:
         """Receive more bytes on the connection of a parked heartbeat."""
-        self.execute(self.core.release_heartbeat(self.parked[call], self.clock.now_ms))
+        self.execute(self.core.release(self.parked[call], self.clock.now_ms))
         self._after_event()
 
     def lose_connection_of(self, call: Call) -> None:
-        self.core.drop_heartbeat(self.parked[call])
+        self.core.drop(self.parked[call])
         self._after_event()
 
     def leave(

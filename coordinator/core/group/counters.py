@@ -18,6 +18,7 @@ class Counters:
         "rebalances_by_cause",
         "refused_groups",
         "released_heartbeats",
+        "released_syncs",
     )
 
     def __init__(self) -> None:
@@ -30,3 +31,4 @@ class Counters:
         self.refused_groups = 0  # joins and commits refused by max.groups
         self.rebalances_by_cause: dict[str, int] = {}
         self.released_heartbeats = {why.value: 0 for why in Release}  # parked ones, by why they ended
+        self.released_syncs = {why.value: 0 for why in Release}  # held ones

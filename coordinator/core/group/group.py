@@ -343,13 +343,13 @@ class Group:
         )
         demand(not any(member.is_gone for member in members), "a member is marked as gone")
         for member in members:
-            parked_heartbeat = member.parked_heartbeat
-            if parked_heartbeat is not None:
-                demand(self.state is STABLE, f"a heartbeat is parked while {self.state.value}")
-                demand(parked_heartbeat.is_of(self, member), "a parked heartbeat belongs to something else")
+            waiting = member.parked
+            if waiting is not None:
+                demand(self.state is STABLE, f"a Heartbeat or SyncGroup waits while {self.state.value}")
+                demand(waiting.is_of(self, member), "a Heartbeat or SyncGroup waits for something else")
                 demand(
-                    parked_heartbeat.fires_at_ms <= member.session_deadline_ms,
-                    "a heartbeat is parked beyond the session of its member",
+                    waiting.fires_at_ms <= member.session_deadline_ms,
+                    "a Heartbeat or SyncGroup waits beyond the session of its member",
                 )
         if self.state is EMPTY:
             demand(not self.members, "an Empty group has members")

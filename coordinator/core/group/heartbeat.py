@@ -100,11 +100,7 @@ class HeartbeatTemplate:
     def renew(self, now_ms: int) -> bool:
         """Renew the session. True means that the answer is NONE, False that the Heartbeat must be handled in full."""
         group, member = self.group, self.member
-        if (
-            group.generation != self.generation
-            or group.state not in HEARTBEAT_SUCCEEDS
-            or member.parked_heartbeat is not None
-        ):
+        if group.generation != self.generation or group.state not in HEARTBEAT_SUCCEEDS or member.parked is not None:
             return False
         session = member.session  # None if the member is gone
         deadline_ms = now_ms + member.session_timeout_ms

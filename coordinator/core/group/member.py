@@ -1,8 +1,9 @@
 """One member of a group: its identity, its protocols, its assignment and its parked requests.
 
-A member has at most one parked JoinGroup and one parked SyncGroup, as tickets, and one parked Heartbeat. Its session
-ends at `session_deadline_ms`; a heartbeat moves that number only, and the timer reads it when it fires. `client_id` and
-`client_host` are those of the JoinGroup that created the member; the replacement of a static member inherits them.
+A member has at most one parked JoinGroup and one parked SyncGroup, as tickets. In a Stable group its Heartbeat may wait
+(parked_heartbeat.py). Its session ends at `session_deadline_ms`; a heartbeat moves that number only, and the timer
+reads it when it fires. `client_id` and `client_host` are those of the JoinGroup that created the member; the
+replacement of a static member inherits them.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware
 
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
-    from coordinator.core.group.parked_heartbeat import ParkedHeartbeat
+    from coordinator.core.group.parked_heartbeat import ParkedRequest
 
 Protocols = tuple[tuple[str, bytes], ...]  # (name, metadata), in the member's order of preference
 
@@ -51,7 +52,7 @@ class Member:
         "is_gone",
         "is_new",
         "member_id",
-        "parked_heartbeat",
+        "parked",
         "parked_join",
         "parked_sync",
         "protocol_type",
@@ -87,7 +88,7 @@ class Member:
         self.protocol_type = sys.intern(protocol_type)
         self.protocols = protocols
         self.assignment = assignment
-        self.parked_heartbeat: ParkedHeartbeat | None = None
+        self.parked: ParkedRequest | None = None  # a Heartbeat or SyncGroup that waits in a Stable group
         self.parked_join: Ticket | None = None
         self.parked_sync: Ticket | None = None
         self.is_new = is_new  # until its first JoinGroup is answered
@@ -116,7 +117,7 @@ class Member:
             name
             for name, is_set in (
                 ("new", self.is_new),
-                ("heartbeat parked", self.parked_heartbeat is not None),
+                ("waits in Stable", self.parked is not None),
                 ("join parked", self.parked_join is not None),
                 ("sync parked", self.parked_sync is not None),
                 ("gone", self.is_gone),

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Final
 from coordinator.core.context import Context
 from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.core.group.checks import check_heartbeat
+from coordinator.core.group.responses import sync_error, sync_success
 from coordinator.core.group.state import STABLE
 from coordinator.core.purgatory.deadline_list import DeadlineList, ListedOperation
 from coordinator.core.purgatory.purgatory import DelayedOperation
 from coordinator.core.purgatory.timing_wheel import TimingWheel
+from protocol.error_codes import ErrorCode
 from protocol.messages.heartbeat import HeartbeatResponse
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from coordinator.core.group.group import Group
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.member import Member
-    from protocol.error_codes import ErrorCode
 
 STEP_MS: Final = 250  # the times are multiples of it, so that the lists are few
 SESSION_PARTS: Final = 3  # a heartbeat is parked for at most this part of the session timeout
@@ -49,33 +50,36 @@ class Release(Enum):
     CONNECTION_LOST = "connection_lost"  # not answered
 
 
-class ParkedHeartbeat(ListedOperation[Context]):
-    """One parked Heartbeat, kept by its member and by its connection."""
+class ParkedRequest(ListedOperation[Context]):
+    """A request of a member in a Stable group that is answered late. A member has one at most."""
 
-    __slots__ = ("_generation", "_group", "_group_instance_id", "_member", "_ticket")
+    __slots__ = ("_generation", "_group", "_group_instance_id", "_member", "ticket")
 
-    def __init__(self, template: HeartbeatTemplate, ticket: Ticket) -> None:
+    def __init__(
+        self, group: Group, member: Member, group_instance_id: str | None, generation: int, ticket: Ticket
+    ) -> None:
         super().__init__()
-        self._group = template.group
-        self._member = template.member
-        self._group_instance_id = template.group_instance_id
-        self._generation = template.generation
-        self._ticket = ticket
+        self._group = group
+        self._member = member
+        self._group_instance_id = group_instance_id
+        self._generation = generation
+        self.ticket = ticket
 
     def release(self, why: Release, context: Context, error: ErrorCode | None = None) -> None:
-        """Answer, unless it has ended: with `error`, or as the group decides now."""
+        """Answer, unless it has ended: with `error`, or as a Heartbeat would be answered now."""
         if self.drop(why, context.counters):
             if error is None:
                 member_id = self._member.member_id
                 error = check_heartbeat(self._group, member_id, self._group_instance_id, self._generation)
-            context.reply(self._ticket, HeartbeatResponse(error_code=int(error)))
+            self.answer(error, context)
 
     def drop(self, why: Release, counters: Counters) -> bool:
         """End without an answer. False if it has ended."""
         if not self.leave():
             return False
-        self._member.parked_heartbeat = None
-        counters.released_heartbeats[why.value] += 1
+        self._member.parked = None
+        self.ticket.held = None
+        self.counts(counters)[why.value] += 1
         return True
 
     def expired(self, context: Context) -> None:
@@ -87,9 +91,30 @@ class ParkedHeartbeat(ListedOperation[Context]):
             self.is_waiting and self._group is group and self._member is member and self._generation == group.generation
         )
 
+    def answer(self, error: ErrorCode, context: Context) -> None:
+        """Send the answer."""
+        context.reply(self.ticket, HeartbeatResponse(error_code=int(error)))
+
+    def counts(self, counters: Counters) -> dict[str, int]:
+        """Return the counts of such requests by why they ended."""
+        return counters.released_heartbeats
+
+
+class HeldSync(ParkedRequest):
+    """A SyncGroup of a Stable group that waits for the next rebalance (first_round.py)."""
+
+    __slots__ = ()
+
+    def answer(self, error: ErrorCode, context: Context) -> None:
+        is_valid = error is ErrorCode.NONE
+        context.reply(self.ticket, sync_success(self._group, self._member) if is_valid else sync_error(error))
+
+    def counts(self, counters: Counters) -> dict[str, int]:
+        return counters.released_syncs
+
 
 class ParkedHeartbeats:
-    """All parked heartbeats of a node, by how long they wait. Counted as a purgatory."""
+    """All requests of a node that wait in Stable groups, by how long they wait. Counted as a purgatory."""
 
     __slots__ = ("_config", "_lists", "_wheel", "name")
 
@@ -103,33 +128,49 @@ class ParkedHeartbeats:
     def waiting(self) -> int:
         return sum(each.waiting for each in list(self._lists.values()))  # a copy: the HTTP thread asks, too
 
-    def park(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedHeartbeat | None:
+    def park(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
         """Renew the session and park a repetition of a Heartbeat that succeeded. None: it must be answered now."""
-        member = template.member
-        longest_ms = min(self._config.group_heartbeat_park_ms, member.session_timeout_ms // SESSION_PARTS)
-        for_ms = longest_ms // STEP_MS * STEP_MS
-        if for_ms <= 0 or template.group.state is not STABLE or not template.renew(now_ms):
+        group, member = template.group, template.member
+        for_ms = self._time_of(member)
+        if not for_ms or group.state is not STABLE or not template.renew(now_ms):
             return None
         if member.client_software is UNKNOWN_SOFTWARE:
             member.client_software = ticket.client_software
+        parked = ParkedRequest(group, member, template.group_instance_id, template.generation, ticket)
+        self._add(parked, member, for_ms, now_ms)
+        return parked
+
+    def hold_sync(self, group: Group, member: Member, ticket: Ticket, now_ms: int) -> bool:
+        """Hold a SyncGroup of a group that is Stable now. False: it must be answered now."""
+        for_ms = self._time_of(member)
+        if for_ms:
+            ticket.held = held = HeldSync(group, member, member.group_instance_id, group.generation, ticket)
+            self._add(held, member, for_ms, now_ms)
+        return for_ms > 0
+
+    def _time_of(self, member: Member) -> int:
+        """Return for how long requests of a member wait; 0: none does."""
+        longest_ms = min(self._config.group_heartbeat_park_ms, member.session_timeout_ms // SESSION_PARTS)
+        return max(longest_ms // STEP_MS * STEP_MS, 0)
+
+    def _add(self, parked: ParkedRequest, member: Member, for_ms: int, now_ms: int) -> None:
         waiting = self._lists.get(for_ms)
         if waiting is None:
             waiting = self._lists[for_ms] = DeadlineList(for_ms, self._wheel)
-        member.parked_heartbeat = parked = ParkedHeartbeat(template, ticket)
+        member.parked = parked
         waiting.add(parked, now_ms)
-        return parked
 
 
 def release_of(member: Member, why: Release, context: Context) -> None:
-    """Answer the parked heartbeat of a member, if it has one."""
-    parked = member.parked_heartbeat
+    """Answer the request of a member that waits, if there is one."""
+    parked = member.parked
     if parked is not None:
         parked.release(why, context)
 
 
 def release_all(group: Group, why: Release, context: Context, error: ErrorCode | None = None) -> None:
-    """Answer the parked heartbeats of all members."""
+    """Answer the requests of all members that wait."""
     for member in group.members.values():
-        parked = member.parked_heartbeat
+        parked = member.parked
         if parked is not None:
             parked.release(why, context, error)

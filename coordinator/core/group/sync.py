@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from coordinator.core.context import PendingAppend, client_error
 from coordinator.core.events.model import Cause, RebalanceOutcome, Trigger
 from coordinator.core.group.checks import check_sync
+from coordinator.core.group.first_round import is_newcomer, others_will_rejoin
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.parked_heartbeat import Release, release_of
 from coordinator.core.group.progress import end_rebalance
@@ -51,11 +52,19 @@ def sync(group: Group, request: SyncGroupRequest, ticket: Ticket, context: Conte
         context.reply(ticket, sync_error(error))
         return
     member = group.members[request.member_id]
+    is_repeated = member.member_id not in group.pending_sync
     _has_synced(group, member)
     if group.state is STABLE:
         release_of(member, Release.OTHER_CONNECTION, context)
         restart_session(group, member, member.session_timeout_ms, context)
-        context.reply(ticket, sync_success(group, member))
+        is_held = (
+            not is_repeated
+            and is_newcomer(group, member, ticket)
+            and others_will_rejoin(group)
+            and context.timers.hold_sync(group, member, ticket, context)
+        )
+        if not is_held:
+            context.reply(ticket, sync_success(group, member))
         return
     refuse_parked_sync(member, ErrorCode.REBALANCE_IN_PROGRESS, context)  # a repeated request replaces the older one
     member.parked_sync = ticket
@@ -93,14 +102,22 @@ class StoreAssignment(PendingAppend):
             return  # a rebalance began, which has answered the parked requests
         if group.former_owners is not None and group.static_members:  # these may be members without a JoinGroup
             group.former_owners.keep(group.members)
+        newcomers: list[tuple[Member, Ticket]] = []
         for member in group.members.values():
             member.assignment = self.assignments.get(member.member_id, b"")
             ticket = member.parked_sync
             if ticket is not None:
                 member.parked_sync = None
-                context.reply(ticket, sync_success(group, member))
                 restart_session(group, member, member.session_timeout_ms, context)
+                if is_newcomer(group, member, ticket):
+                    newcomers.append((member, ticket))
+                else:
+                    context.reply(ticket, sync_success(group, member))
         group.transition(STABLE, context.wall_ms)
+        will_rejoin = bool(newcomers) and others_will_rejoin(group)
+        for member, ticket in newcomers:
+            if not (will_rejoin and context.timers.hold_sync(group, member, ticket, context)):
+                context.reply(ticket, sync_success(group, member))
         context.counters.completed_rebalances += 1
         end_rebalance(group, RebalanceOutcome.STABLE, context, self.assignments)
 
