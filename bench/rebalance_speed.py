@@ -55,6 +55,8 @@ HEARTBEAT_MS: Final = 3000
 CRASH_SESSION_MS: Final = 6000
 SHORTEST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 7.0
+SETTLED_S: Final = 4.0  # after a rebalance every library has sent a heartbeat: the interval, and a tick of librdkafka's
+SETTLED: Final = ", settled"
 TARGET_MS: Final = 50
 SOAK_EACH: Final = 10
 SOAK_S: Final = 600
@@ -182,24 +184,24 @@ class Stage:
 # -- what is measured ------------------------------------------------------------------------------------------------
 
 
-def join(stage: Stage, a: TimedMember, b: TimedMember, what: str) -> None:
+def join(stage: Stage, a: TimedMember, b: TimedMember) -> float:
+    """Measure one join, in ms."""
     asked_ns = time.monotonic_ns()
     b.ask("join")
     joining_ns = b.says("joining", asked_ns)
     done_ns = settled_ns(PARTITIONS, a, b)
     begun_ns = stage.request_ns(b, ApiKey.JOIN_GROUP, joining_ns)
-    stage.sample(what, (done_ns - begun_ns) / 1e6)
-    stage.sample(f"{what} in the client", (done_ns - joining_ns) / 1e6)
+    return (done_ns - begun_ns) / 1e6
 
 
-def leave(stage: Stage, a: TimedMember, b: TimedMember, what: str) -> None:
-    """Measure one leave. A static member does not say that it leaves; an operator's LeaveGroup removes it."""
+def leave(stage: Stage, a: TimedMember, b: TimedMember) -> float:
+    """Measure one leave, in ms. A static member does not say that it leaves; an operator's LeaveGroup removes it."""
     asked_ns = time.monotonic_ns()
     b.ask("leave")
     leaving_ns = b.says("leaving", asked_ns)
     if stage.client.static:
         b.says("left", asked_ns)
-        leaving_ns = begun_ns = time.monotonic_ns()
+        begun_ns = time.monotonic_ns()
         removed = MemberIdentity(member_id="", group_instance_id=b.options.instance)
         request = LeaveGroupRequest(group_id=stage.topic, members=[removed])
         answer = call(stage.server.running.port, request, 4)
@@ -209,8 +211,7 @@ def leave(stage: Stage, a: TimedMember, b: TimedMember, what: str) -> None:
     if not stage.client.static:
         begun_ns = stage.request_ns(b, ApiKey.LEAVE_GROUP, leaving_ns)
         b.says("left", asked_ns)
-    stage.sample(what, (done_ns - begun_ns) / 1e6)
-    stage.sample(f"{what} in the client", (done_ns - leaving_ns) / 1e6)
+    return (done_ns - begun_ns) / 1e6
 
 
 def reassignment(stage: Stage, args: argparse.Namespace) -> None:
@@ -221,13 +222,16 @@ def reassignment(stage: Stage, args: argparse.Namespace) -> None:
     b = stage.start("b")
     settled_ns(PARTITIONS, a, b)
     time.sleep(SHORTEST_PAUSE_S)
-    leave(stage, a, b, "warm-up")
+    leave(stage, a, b)
     waits = [stage.pauses(args.repetitions, args.longest_pause) for _ in range(2)]
-    for before_join, before_leave in zip(*waits, strict=True):
-        time.sleep(before_join)
-        join(stage, a, b, "join")
-        time.sleep(before_leave)
-        leave(stage, a, b, "leave")
+    for pauses in zip(*waits, strict=True):
+        for step, wait_s in zip((join, leave), pauses, strict=True):
+            time.sleep(wait_s)
+            ms = step(stage, a, b)
+            stage.sample(step.__name__, ms)
+            stage.sample(f"s before a {step.__name__}", wait_s)
+            if wait_s >= SETTLED_S:
+                stage.sample(step.__name__ + SETTLED, ms)
     stage.end()
 
 
@@ -500,6 +504,8 @@ def tables(findings: Findings, servers: list[Server], names: Sequence[str]) -> N
 
     steps = [(what, what) for what in ("join", "leave", "crash")]
     table("Reassignment, median/maximum in ms", steps, median_and_most)
+    steps = [(what, what + SETTLED) for what in ("join", "leave")]
+    table(f"Those of them that began {SETTLED_S:g} s or more after the rebalance before", steps, median_and_most)
     table("From the kill, session of 6 s included, median/maximum in ms", [("crash", CRASHED)], median_and_most)
     table("Delay of records, p50 / p99 / maximum in ms", [("record", "record")], percentiles)
     table("Delay of commits, p50 / p99 / maximum in ms", [("commit", "commit")], percentiles)

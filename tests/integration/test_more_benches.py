@@ -60,7 +60,18 @@ def test_single_events_are_measured_in_a_process_that_has_all_a_daemon_has() -> 
 
 @pytest.mark.integration
 def test_two_members_of_a_real_client_tell_when_they_had_their_partitions(tmp_path: Path) -> None:
-    words = ("--clients", "librdkafka", "--servers", "off", "--repetitions", "1", "--seconds", "2")
+    words = (
+        "--clients",
+        "librdkafka",
+        "--servers",
+        "off",
+        "--repetitions",
+        "1",
+        "--seconds",
+        "2",
+        "--longest-pause",
+        "2",
+    )
     raw = run_bench("rebalance_speed", tmp_path, *words)
     found = raw["samples_ms"]["ours, off"]["librdkafka"]
     for what in ("join", "leave"):
