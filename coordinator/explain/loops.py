@@ -124,7 +124,7 @@ def crash_loop(story: Story) -> GroupVerdict | None:
         if len(departures) < 2 or not loops(its, departures):
             continue
         last = departures[-1]
-        held = _held(departures)
+        held = _held(departures) or " suddenly"
         session = (
             f" Each crash stops its partitions for its session timeout of {duration(last.session_timeout_ms)}."
             if last.session_timeout_ms
@@ -134,7 +134,7 @@ def crash_loop(story: Story) -> GroupVerdict | None:
             Finding.CRASH_LOOP,
             (
                 f"{last.member.full_name} vanished {times(len(departures))} {since(departures[0].ended_ms, story)}"
-                f"{held}, without leaving, and a new run of it joined each time; looks like a crash loop"
+                f",{held} and without leaving; a new run of it joined each time, so this looks like a crash loop"
                 f"{_whereabouts(story, key, its)}"
             ),
             (
@@ -221,6 +221,8 @@ def rolling_deploy(story: Story) -> GroupVerdict | None:
     come = [each for each in recent if each.joined_ms > begin_ms - SOON_MS]
     if len(come) < len(gone) - 1 or any(each.how is not None for each in come):
         return None
+    if any(loops(its, [each for each in its if each in gone]) for its in by_client(story).values()):
+        return None
     end_ms = max(*(each.ended_ms for each in gone), *(each.joined_ms for each in come))
     if story.at_ms - end_ms > DEPLOY_WITHIN_MS:
         return None
@@ -240,8 +242,8 @@ def rolling_deploy(story: Story) -> GroupVerdict | None:
     return GroupVerdict(
         code=Finding.ROLLING_DEPLOY,
         sentence=(
-            f"Rolling restart {since(begin_ms, story)}: {count(len(come), 'client')} came back or were replaced, each "
-            f"once{versions}; {count(len(events), 'rebalance')} took {took} together"
+            f"Rolling restart {since(begin_ms, story)}: replaced so far: {count(len(come), 'client')}, each once"
+            f"{versions}; {count(len(events), 'rebalance')} took {took} together"
         ),
         advice=(
             "This ends with the deployment. Static members (group.instance.id, and a session.timeout.ms longer than a "
@@ -275,7 +277,11 @@ def _period_ms(departures: list[Visit]) -> int:
 
 
 def _held(departures: list[Visit]) -> str:
-    held = [visit.owned_for_ms for visit in departures if visit.owned_for_ms >= 0]
+    held = [
+        max(visit.owned_for_ms - (visit.session_timeout_ms if visit.how is ChangeKind.EXPIRED else 0), 0)
+        for visit in departures
+        if visit.owned_for_ms >= 0
+    ]
     if not held:
         return ""
     if max(held) <= 1.5 * min(held) + 1_000:

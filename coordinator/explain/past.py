@@ -15,6 +15,7 @@ from coordinator.explain.words import and_more, clock_time, count
 PAST_MS: Final = 1_800_000  # a slow rebalance is told for so long
 AFTER_RESTART_MS: Final = 60_000
 SETTLED_MS: Final = 5_000  # a second rebalance of cooperative assignors has begun by then
+VANISHED: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED})
 HOW_IT_WENT: Final = {
     ChangeKind.LEFT: "left",
     ChangeKind.EXPIRED: "fell silent for its session timeout",
@@ -35,26 +36,35 @@ def no_such_group(story: Story) -> GroupVerdict | None:
 
 
 def member_lost(story: Story) -> GroupVerdict | None:
-    """Recognise a member that vanished lately and has not come back."""
+    """Recognise a member that went lately, did not say that it stops, and has not come back."""
     state = story.state
-    gone = [each for each in visits(story) if each.how is ChangeKind.EXPIRED or each.sent_no_sync]
+    gone = [each for each in visits(story) if each.how in VANISHED and not each.reason]
     if state is None or state.rebalance is not None or not state.members or not gone:
         return None
     last = max(gone, key=lambda each: each.ended_ms)
     if story.at_ms - last.ended_ms > RECENT_MS or is_present(story, key_of(last.member)):
         return None
     session = f" of {duration(last.session_timeout_ms)}" if last.session_timeout_ms else ""
-    how = "sent no SyncGroup in time" if last.sent_no_sync else f"{HOW_IT_WENT[ChangeKind.EXPIRED]}{session}"
+    how = HOW_IT_WENT[last.how or ChangeKind.EXPIRED]
+    if last.how is ChangeKind.EXPIRED:
+        how += session
+        advice = (
+            f"{last.member.name} did not leave in good order: it was killed, is frozen, or has lost its network. Look "
+            "at its process and its log; the others have its partitions."
+        )
+    else:
+        limit = f" ({duration(last.rebalance_timeout_ms)})" if last.rebalance_timeout_ms else ""
+        advice = (
+            f"If {last.member.name} was stopped, all is well. If it still runs, it did not poll for its "
+            f"max.poll.interval.ms{limit}: its handler is busy, and it comes back when that has ended."
+        )
     return GroupVerdict(
         code=Finding.MEMBER_LOST,
         sentence=(
             f"Stable for {_stable_for(story)} without {last.member.full_name}, which {how} at "
             f"{clock_time(last.ended_ms, story.at_ms)} and has not come back"
         ),
-        advice=(
-            f"{last.member.name} did not leave in good order: it was killed, is frozen, or has lost its network. Look "
-            "at its process and its log; the others have its partitions."
-        ),
+        advice=advice,
         culprit=last.member,
         evidence=[last.event],
         since_ms=last.ended_ms,

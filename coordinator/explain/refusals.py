@@ -95,7 +95,7 @@ def group_full(story: Story) -> GroupVerdict | None:
 
 def unknown_member_loop(story: Story) -> GroupVerdict | None:
     for position, event in incidents(story, IncidentKind.UNKNOWN_MEMBER, within_ms=NOW_MS):
-        if event.times < ENDLESS:
+        if event.times < ENDLESS or _is_replaced(story, event.member):
             continue
         return GroupVerdict(
             code=Finding.UNKNOWN_MEMBER_LOOP,
@@ -112,6 +112,13 @@ def unknown_member_loop(story: Story) -> GroupVerdict | None:
             since_ms=event.at_ms,
         )
     return None
+
+
+def _is_replaced(story: Story, client: ClientInfo) -> bool:
+    """Return whether a client is one of those that take a static member's place in turn."""
+    replaced = incidents(story, IncidentKind.STATIC_MEMBER_REPLACED, within_ms=RECENT_MS)
+    sides = [side for _, event in replaced for side in (event.member, event.other)]
+    return any((side.client_id, side.host) == (client.client_id, client.host) for side in sides)
 
 
 def stale_commits(story: Story) -> GroupVerdict | None:

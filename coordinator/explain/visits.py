@@ -90,22 +90,15 @@ def visits(story: Story) -> list[Visit]:
                 visit = known if known is not None else Visit(member=change.member)
                 if known is None:
                     found.insert(0, visit)
-                _end(visit, event, position, stable_ms)
+                visit.event = position
+                visit.owned_ms = stable_ms if stable_ms >= visit.joined_ms else -1
+                visit.session_timeout_ms = change.session_timeout_ms
+                visit.rebalance_timeout_ms = change.rebalance_timeout_ms or event.rebalance_timeout_ms
                 visit.ended_ms, visit.how, visit.reason = at_ms, change.kind, change.reason
                 visit.sent_no_sync = event.trigger.cause is Cause.NO_SYNC and not change.after_ms
         if event.outcome is RebalanceOutcome.STABLE:
             stable_ms = event.at_ms + event.took_ms
     return found
-
-
-def _end(visit: Visit, event: Rebalance, position: int, stable_ms: int) -> None:
-    visit.event = position
-    visit.owned_ms = stable_ms if stable_ms >= visit.joined_ms else -1
-    trigger = event.trigger
-    if trigger.member.member_id == visit.member.member_id:
-        visit.session_timeout_ms, visit.rebalance_timeout_ms = trigger.session_timeout_ms, trigger.rebalance_timeout_ms
-    else:
-        visit.rebalance_timeout_ms = event.rebalance_timeout_ms
 
 
 def by_client(story: Story) -> dict[Key, list[Visit]]:

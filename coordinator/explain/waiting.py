@@ -11,6 +11,7 @@ from coordinator.explain.visits import rebalances
 from coordinator.explain.words import and_more, clock_time, count
 
 SLOW_MS: Final = 5_000  # members learn of a rebalance by their heartbeats, one in 3 s
+HEARTBEAT_MS: Final = 3_500
 SLOW_DISK_MS: Final = 1_000
 RECENT_MS: Final = 600_000
 
@@ -100,8 +101,12 @@ def _longest_silent(state: LiveGroup) -> tuple[ClientInfo, LiveMember | None]:
 
 
 def is_silent(live: LiveMember) -> bool:
-    """Return whether a member has missed its heartbeats: clients send at least three in each session timeout."""
-    return live.silent_ms * 3 > live.session_timeout_ms * 2 > 0
+    """Return whether a member has missed its heartbeats.
+
+    Clients send one in each third of the session timeout, usually every 3 s; the answer may wait for another third.
+    """
+    timeout_ms = live.session_timeout_ms
+    return timeout_ms > 0 and live.silent_ms > max(timeout_ms // 2, timeout_ms // 3 + HEARTBEAT_MS)
 
 
 def slow_leader(story: Story) -> GroupVerdict | None:

@@ -83,14 +83,17 @@ def test_a_consumer_that_is_closed_in_good_order_has_not_exceeded_its_poll_inter
 def test_a_crash_loop(play: Play) -> None:
     web, crashing = play.clients("web-1", "web-7")
     for _ in range(3):
-        play.wait("2s", web, crashing)
+        play.wait("3s", web, crashing)
         play.wait("11s", web)  # its session of 10 s ends
         play.rebalance([web])
         play.wait("2s", web)
         play.returns(crashing, [web])
     verdict = play.verdict()
     assert verdict.code is Finding.CRASH_LOOP and verdict.culprit.client_id == "web-7"
-    assert verdict.sentence.startswith("web-7 (pod-web-7, librdkafka 2.16) vanished 3 times since 22:13")
+    assert verdict.sentence == (
+        "web-7 (pod-web-7, librdkafka 2.16) vanished 3 times since 22:13, 3 s after it got its partitions and without "
+        "leaving; a new run of it joined each time, so this looks like a crash loop"
+    )
     assert "session timeout of 10 s" in verdict.advice
 
 
@@ -105,6 +108,18 @@ def test_a_crash_loop_whose_next_run_comes_before_the_session_of_the_last_one_en
         play.sync([web, crashing])
     assert play.verdict().code is Finding.CRASH_LOOP
     assert play.verdict().culprit.client_id == "web-7"
+
+
+def test_a_crash_loop_is_known_while_its_next_run_waits_for_the_session_of_the_last_one(play: Play) -> None:
+    web, crashing = play.clients("web-1", "web-7", session_timeout="6s")
+    for _ in range(2):
+        play.wait("4s", web, crashing)
+        crashing.member_id = ""
+        crashing.join()
+        web.join()
+        play.cluster.advance("7s")
+        play.sync([web, crashing])
+    assert play.codes() == [Finding.CRASH_LOOP]
 
 
 def test_a_session_timeout_that_is_shorter_than_the_gaps(play: Play) -> None:
@@ -137,8 +152,8 @@ def test_a_rolling_restart_is_none_of_these(play: Play) -> None:
     verdict = play.verdict()
     assert play.codes() == [Finding.ROLLING_DEPLOY]
     assert verdict.sentence.startswith(
-        "Rolling restart since 23:13: 4 clients came back or were replaced, each once, "
-        "librdkafka 2.16 by librdkafka 2.17; 8 rebalances took"
+        "Rolling restart since 23:13: replaced so far: 4 clients, each once, librdkafka 2.16 by librdkafka 2.17; "
+        "8 rebalances took"
     )
     play.wait("5m", *members)
     assert play.codes() == [Finding.HEALTHY]

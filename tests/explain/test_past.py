@@ -38,6 +38,22 @@ def test_a_member_that_is_lost(play: Play) -> None:
     assert "session timeout of 10 s at 22:13 and has not come back" in verdict.sentence
 
 
+def test_a_member_that_left_without_a_reason_is_named(play: Play) -> None:
+    web, slow = play.clients("web-1", "web-7")
+    play.wait("10s", web, slow)
+    slow.leave()
+    play.rebalance([web])
+    play.wait("5s", web)
+    verdict = play.verdict()
+    assert verdict.code is Finding.MEMBER_LOST and verdict.culprit.client_id == "web-7"
+    assert verdict.sentence == (
+        "Stable for 5 s without web-7 (pod-web-7, librdkafka 2.16), which left at 22:13 and has not come back"
+    )
+    assert "max.poll.interval.ms (1 m)" in verdict.advice
+    play.wait("10m", web)
+    assert play.codes() == [Finding.HEALTHY]
+
+
 def test_a_slow_joiner_is_named_afterwards(play: Play) -> None:
     first, slow = play.clients("web-1", "slow-1", rebalance_timeout="5m")
     first.join()

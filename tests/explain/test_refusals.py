@@ -26,6 +26,19 @@ def test_two_processes_with_one_instance_id_are_both_named(play: Play) -> None:
     )
 
 
+def test_requests_under_a_former_id_are_part_of_that_war(play: Play) -> None:
+    """aiokafka sends heartbeats without its instance id, and joins again when one is refused."""
+    (one,) = play.clients("first", instance_id="shop-1")
+    two = play.client("second", instance_id="shop-1")
+    for turn in range(20):
+        new, old = (two, one) if turn % 2 == 0 else (one, two)
+        new.member_id = ""
+        new.join()
+        new.sync()
+        play.cluster.heartbeat("g", old.member_id, old.generation, **old.sender)
+    assert play.codes() == [Finding.SHARED_INSTANCE_ID]
+
+
 def test_one_replacement_whose_former_process_lives_on_is_enough(play: Play) -> None:
     (one,) = play.clients("first", instance_id="shop-1")
     two = play.client("second", instance_id="shop-1")

@@ -22,7 +22,7 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import describe
 from coordinator.cli.groups.selection import not_found
 from coordinator.cli.table import Row, as_columns
-from coordinator.core.events.model import Rebalance, RebalanceOutcome, Story, decode_story
+from coordinator.core.events.model import ClientInfo, Rebalance, RebalanceOutcome, Story, decode_story
 from coordinator.core.events.words import duration
 from coordinator.explain.rules import explain
 from coordinator.explain.words import clock_time, count
@@ -191,7 +191,7 @@ def _rows(story: Story, last: int) -> Iterator[Row]:
         yield {
             "WHEN": f"{clock_time(event.at_ms, story.at_ms)}:{datetime.fromtimestamp(event.at_ms / 1000):%S}",
             "CAUSE": event.trigger.cause.value.replace("_", " "),
-            "CULPRIT": printable(event.trigger.member.full_name) if event.trigger.member.is_known else None,
+            "CULPRIT": _who(event.trigger.member),
             "MEMBERS": f"{event.members_before} to {'?' if event.join_ms < 0 else event.members_after}",
             "TOOK": duration(story.at_ms - event.at_ms if is_running else event.took_ms),
             "LAST-TO-JOIN": joined,
@@ -200,6 +200,10 @@ def _rows(story: Story, last: int) -> Iterator[Row]:
             "READ-TWICE": event.records_read_twice if event.records_read_twice >= 0 else None,
             "OUTCOME": event.outcome.value,
         }
+
+
+def _who(member: ClientInfo) -> str | None:
+    return printable(f"{member.name} ({member.host})") if member.is_known else None
 
 
 def _json(story: Story) -> str:

@@ -145,6 +145,8 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     member: ClientInfo
     after_ms: int = 0
     reason: str = ""
+    session_timeout_ms: int = 0  # of the member, as in the trigger; 0: not known
+    rebalance_timeout_ms: int = 0
 
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=True):

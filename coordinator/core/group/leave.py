@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.events.model import LONGEST_REASON, Cause, ChangeKind, Trigger
+from coordinator.core.events.model import Cause, Trigger
 from coordinator.core.group.checks import check_member
-from coordinator.core.group.progress import client_of, trigger_of
+from coordinator.core.group.progress import trigger_of
 from coordinator.core.group.rebalance import EmptyGroup, drop_member, prepare_rebalance
 from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, PREPARING_REBALANCE, STABLE
 from protocol.error_codes import ErrorCode
@@ -75,10 +75,11 @@ def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> Erro
         if error is not ErrorCode.NONE:
             return error
     member = group.members[member_id]
+    trigger = trigger_of(Cause.MEMBER_LEFT, member, identity.reason)
     if group.state is PREPARING_REBALANCE and group.rebalance is not None:
-        group.rebalance.changed(ChangeKind.LEFT, client_of(member), context, (identity.reason or "")[:LONGEST_REASON])
+        group.rebalance.caused(trigger, context)
     drop_member(group, member, context)
-    return trigger_of(Cause.MEMBER_LEFT, member, identity.reason)
+    return trigger
 
 
 def _entry(identity: MemberIdentity, error: ErrorCode) -> MemberResponse:

@@ -141,13 +141,21 @@ class RebalanceProgress:
         """Record a change that would have started a rebalance."""
         kind = CHANGE_OF.get(trigger.cause)
         if kind is not None:
-            self.changed(kind, trigger.member, context, trigger.reason)
+            timeouts = trigger.session_timeout_ms, trigger.rebalance_timeout_ms
+            self.changed(kind, trigger.member, context, trigger.reason, timeouts)
 
-    def changed(self, kind: ChangeKind, member: ClientInfo, context: Context, reason: str = "") -> None:
+    def changed(
+        self,
+        kind: ChangeKind,
+        member: ClientInfo,
+        context: Context,
+        reason: str = "",
+        timeouts: tuple[int, int] = (0, 0),
+    ) -> None:
         count = self._change_counts.get(kind.value, 0) + 1
         self._change_counts[kind.value] = count
         if count <= NAMED_AT_MOST:
-            self._changes.append(Change(kind, member, context.now_ms - self.started_ms, reason))
+            self._changes.append(Change(kind, member, context.now_ms - self.started_ms, reason, *timeouts))
 
     def member_joined(self, member: Member, context: Context) -> None:
         """Record a JoinGroup that waits for the others."""
