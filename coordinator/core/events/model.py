@@ -243,6 +243,7 @@ class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
     at_most_ms: int = -1  # REBALANCE_SLOW: how much longer it waits at most
     offered: list[str] = []  # JOIN_REFUSED: NAMED_AT_MOST assignors that the member offered
     times: int = 1
+    others: int = 0  # how many of these times it was another client, which is not named: too many were alike
     last_ms: int = 0  # since the epoch, the last time; 0: only once
 
     def text(self) -> str:
@@ -252,7 +253,7 @@ class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
 
 def _slow(event: Incident) -> str:
     more = f" and {event.more} more" if event.more else ""
-    who = f"{event.member.full_name}{more}" if event.member.is_known else WAIT_TEXT[Wait(event.reason)]
+    who = f"{event.member.full_name}{more}" if event.member.is_known else WAIT_TEXT.get(event.reason, event.reason)
     longest = f", at most {duration(event.at_most_ms)} more" if event.at_most_ms >= 0 else ""
     return f"Group {event.group} has been rebalancing for {duration(event.waited_ms)}; it waits for {who}{longest}."
 
@@ -271,11 +272,11 @@ def _refused(event: Incident) -> str:
 
 
 WAIT_TEXT: Final = {
-    Wait.NOTHING: "nothing",
-    Wait.FIRST_MEMBERS: "more members (group.initial.rebalance.delay.ms)",
-    Wait.JOINS: "a client that asked for a member id and did not come back",
-    Wait.PLAN: "the assignments of its leader",
-    Wait.DISK: "the disk of the coordinator",
+    Wait.NOTHING.value: "nothing",
+    Wait.FIRST_MEMBERS.value: "more members (group.initial.rebalance.delay.ms)",
+    Wait.JOINS.value: "a client that asked for a member id and did not come back",
+    Wait.PLAN.value: "the assignments of its leader",
+    Wait.DISK.value: "the disk of the coordinator",
 }
 INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     **dict.fromkeys(IncidentKind, _refused),

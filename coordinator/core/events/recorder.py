@@ -1,9 +1,10 @@
 """The flight recorder: the newest events of each group, and what is counted for each group.
 
-It holds at most `per_group` events of a group and `total` of all groups together; then the oldest go. An incident that
-repeats within REPEATS_WITHIN_MS is counted in the first one and published again each time the number has doubled, so
-that a client in a loop cannot fill the ring or the topic of events. Groups are forgotten, the least active ones first,
-when there are more than `groups`.
+It holds at most `per_group` events of a group; then the oldest go, incidents before rebalances if they are more than
+half. It holds `total` events of all groups together and `groups` groups; then the least active group is forgotten.
+An incident that repeats within REPEATS_WITHIN_MS is counted in the first one and published again each time the number
+has doubled. So is one of another client if ALIKE_AT_MOST are known already. Clients in a loop, one or many, can
+therefore fill neither the ring nor the topic of events.
 """
 
 from __future__ import annotations
@@ -15,7 +16,9 @@ from typing import Final
 from coordinator.core.events.model import AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
 
 REPEATS_WITHIN_MS: Final = 600_000
-LOOKED_BACK: Final = 16  # events in which a repeated incident is looked for
+LOOKED_BACK: Final = 64  # events in which a repeated incident is looked for
+ALIKE_AT_MOST: Final = 8  # recent incidents that differ in the client only
+NEVER_COUNTED_TOGETHER: Final = frozenset({IncidentKind.REBALANCE_SLOW, IncidentKind.GROUP_LOADED})
 REFUSED_COMMITS: Final = frozenset({IncidentKind.COMMIT_REFUSED})
 FENCINGS: Final = frozenset({IncidentKind.FENCED, IncidentKind.STATIC_MEMBER_REPLACED})
 
@@ -46,7 +49,7 @@ class FlightRecorder:
         groups: int,
         publish: Callable[[AnyEvent], None] = lambda event: None,
     ) -> None:
-        self._per_group = per_group
+        self._per_group = min(per_group, total)
         self._total = total
         self._most_groups = groups
         self._groups: OrderedDict[str, RecordedGroup] = OrderedDict()  # the least active group first
@@ -87,14 +90,20 @@ class FlightRecorder:
                 counted.commits_refused += 1
             elif event.what in FENCINGS:
                 counted.fencings += 1
-        former = _repeated(record, event)
+        if event.what in NEVER_COUNTED_TOGETHER:
+            former = None
+        elif not self._per_group:
+            return  # without a memory, repetitions cannot be told
+        else:
+            former = _repeated(record, event)
         if former is None:
             self._keep(record, event)
             self.publish(event)
             return
         former.times += 1
         former.last_ms = event.at_ms
-        former.waited_ms, former.at_most_ms = event.waited_ms, event.at_most_ms
+        if not _is_same_side(former, event):
+            former.others += 1
         if not former.times & (former.times - 1):  # 2, 4, 8, ...
             self.publish(former)
 
@@ -140,7 +149,7 @@ class FlightRecorder:
         record.events.append(event)
         self._kept += 1
         if len(record.events) > self._per_group:
-            record.events.popleft()
+            _drop_one(record.events)
             self._kept -= 1
         while self._kept > self._total:
             self._forget_oldest()
@@ -150,21 +159,34 @@ class FlightRecorder:
         self._kept -= len(record.events)
 
 
+def _drop_one(events: deque[AnyEvent]) -> None:
+    """Remove the oldest event, or the oldest incident if more than half are incidents."""
+    incidents = [number for number, event in enumerate(events) if isinstance(event, Incident)]
+    if 2 * len(incidents) > len(events):
+        del events[incidents[0]]
+    else:
+        events.popleft()
+
+
 def _repeated(record: RecordedGroup, event: Incident) -> Incident | None:
-    """Return the recent incident that `event` repeats."""
+    """Return the recent incident that `event` repeats, or is counted in because ALIKE_AT_MOST are alike."""
+    alike = 0
+    newest: Incident | None = None
     for number, former in enumerate(reversed(record.events)):
         if number == LOOKED_BACK:
-            return None
+            break
         if (
             isinstance(former, Incident)
             and former.what is event.what
             and former.error == event.error
             and former.api == event.api
             and event.at_ms - (former.last_ms or former.at_ms) <= REPEATS_WITHIN_MS
-            and _is_same_side(former, event)
         ):
-            return former
-    return None
+            if _is_same_side(former, event):
+                return former
+            alike += 1
+            newest = newest or former
+    return newest if alike >= ALIKE_AT_MOST else None
 
 
 def _is_same_side(one: Incident, other: Incident) -> bool:

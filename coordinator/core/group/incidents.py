@@ -129,6 +129,8 @@ def waited_for(group: Group, now_ms: int) -> tuple[Wait, list[ClientInfo], int, 
         timer = group.join_timer
         at_most_ms = max(timer.fires_at_ms - now_ms, 0) if timer is not None else -1
         if group.previous_state is EMPTY:
+            if group.new_member_added and group.rebalance is not None:  # the delay is extended
+                at_most_ms = max(at_most_ms, group.rebalance.started_ms + group.rebalance_timeout_ms - now_ms)
             return Wait.FIRST_MEMBERS, [], 0, at_most_ms
         missing = [member for member in group.members.values() if member.parked_join is None]
         named = [client_of(member) for member in missing[:NAMED_AT_MOST]]

@@ -108,6 +108,8 @@ def _join_known(
     member = group.members[member_id]
     changed = member.protocols != protocols
     if group.state is PREPARING_REBALANCE:
+        if changed and group.rebalance is not None and subscription_of(member.protocols) != subscription_of(protocols):
+            group.rebalance.changed(ChangeKind.RESUBSCRIBED, client_of(member), context)
         update_member(group, member, request, protocols, ticket, context)
         context.timers.check_joins(group, context)
     elif changed:

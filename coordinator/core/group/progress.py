@@ -103,6 +103,7 @@ class RebalanceProgress:
         "_last_join_ms",
         "_last_to_join",
         "_leader",
+        "_members_after",
         "_members_before",
         "_previous_generation",
         "_previous_join_ms",
@@ -126,7 +127,8 @@ class RebalanceProgress:
         self._members_before = len(group.members)
         self._changes: list[Change] = []
         self._change_counts: dict[str, int] = {}
-        self._leader: ClientInfo = NOBODY
+        self._leader: Member | None = None  # of the new generation
+        self._members_after = 0
         self._last_to_join: Member | None = None
         self._last_join_ms = -1
         self._previous_join_ms = -1
@@ -166,20 +168,22 @@ class RebalanceProgress:
             self._last_join_ms = context.now_ms - self.started_ms
             self._last_to_join = member
 
-    def join_phase_over(self, context: Context) -> None:
+    def join_phase_over(self, group: Group, context: Context) -> None:
         self.join_ms = context.now_ms - self.started_ms
+        self._members_after = len(group.members)
+        self._leader = group.leader
 
     def planned(self, leader: Member, context: Context) -> None:
         """Record the SyncGroup of the leader."""
         if self.plan_ms < 0:
             self.plan_ms = context.now_ms - self.started_ms - self.join_ms
-            self._leader = client_of(leader)
+            self._leader = leader
 
     def event(self, group: Group, outcome: RebalanceOutcome, context: Context) -> Rebalance:
         """Return the record of the rebalance as it is now."""
         has_joined = self.join_ms >= 0
         last = self._last_to_join
-        leader = group.leader
+        leader = self._leader or group.leader
         return Rebalance(
             group=shortened(group.group_id),
             at_ms=self.started_wall_ms,
@@ -188,13 +192,13 @@ class RebalanceProgress:
             previous_generation=self._previous_generation,
             generation=group.generation,
             members_before=self._members_before,
-            members_after=len(group.members) if has_joined else 0,
+            members_after=self._members_after,
             join_ms=self.join_ms,
             plan_ms=self.plan_ms,
             sync_ms=context.now_ms - self.started_ms - self.join_ms if has_joined else -1,
             changes=self._changes[:],
             counts=self._change_counts.copy(),
-            leader=self._leader if self._leader.is_known or leader is None else client_of(leader),
+            leader=client_of(leader) if leader is not None else NOBODY,
             last_to_join=client_of(last) if last is not None else NOBODY,
             last_join_ms=self._last_join_ms,
             previous_join_ms=self._previous_join_ms,

@@ -112,7 +112,7 @@ def complete_join_phase(group: Group, context: Context) -> None:
     # flight is refused.
     group.advance_generation()
     if rebalance is not None:
-        rebalance.join_phase_over(context)
+        rebalance.join_phase_over(group, context)
     if not group.members:
         _become_empty(group, context)
         return

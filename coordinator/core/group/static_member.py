@@ -59,6 +59,8 @@ def replace_static_member(
     update_member(group, member, request, protocols, ticket, context)
     trigger = trigger_of(Cause.STATIC_MEMBER_REPLACED, member, request.reason)
     if group.state is PREPARING_REBALANCE:
+        if group.rebalance is not None:
+            group.rebalance.caused(trigger, context)
         context.timers.check_joins(group, context)
     elif group.state is COMPLETING_REBALANCE or (
         group.state is STABLE and group.select_protocol() != group.protocol_name
@@ -175,6 +177,7 @@ class ReplaceStaticMember(PendingAppend):
         restored.rebalance_timeout_ms = self.old.rebalance_timeout_ms
         restored.session_timeout_ms = self.old.session_timeout_ms
         restored.client_software = self.old.client_software
+        restored.run_by = self.old.run_by
         restart_session(group, restored, restored.session_timeout_ms, context)
         self._refuse(group, client_error(error), context)
 
