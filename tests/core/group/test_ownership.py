@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterable, Sequence
 
 import pytest
 
 from coordinator.core.events.model import NAMED_AT_MOST, Rebalance, RebalanceOutcome
-from coordinator.core.group import ownership
-from coordinator.core.group.ownership import count_partitions
+from coordinator.core.group.member import Member as CoreMember
+from coordinator.core.group.member import Protocols
+from coordinator.core.group.ownership import HELD, FormerOwners, OwnerChanges, changes, count_partitions
 from protocol.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
 from protocol.errors import DecodeError
 from tests.support.cluster import Cluster
 from tests.support.scripted_member import Member
 
 UNKNOWN = (-1, -1, -1, [])
+EAGER = (("range", encode_subscription(Subscription(topics=["t"]), 0)),)
 
 
 def given(*partitions: int, topic: str = "t") -> bytes:
@@ -34,7 +37,10 @@ def settle(members: Sequence[Member], assignments: Iterable[bytes]) -> Rebalance
     leader = next(member for member in members if member.is_leader)
     for member in members:
         member.sync(plan if member is leader else None)
-    return members[0].cluster.rebalances[-1]
+    cluster = leader.cluster
+    while cluster.core.has_work and not cluster.holds_work:
+        cluster.step()
+    return cluster.rebalances[-1]
 
 
 def group_of(cluster: Cluster, *assignments: bytes, **identity: object) -> list[Member]:
@@ -282,25 +288,139 @@ def test_subscription_without_the_fields_of_its_version_owns_nothing(cluster: Cl
     assert counts(settle([a], [given(0)])) == (1, 0, 1_000, [])
 
 
+def large(partitions: int, first: int = 0) -> bytes:
+    return given(*range(first, first + partitions))
+
+
 @pytest.mark.parametrize(
-    ("limit", "value"),
+    ("assignments", "is_known"),
     [
-        ("MOST_PARTITIONS", 3),
-        ("MOST_BYTES", 40),
-        ("MOST_BYTES_OF_ONE", 16),
-        ("MOST_TOPICS_OF_ONE", 0),
-        ("MOST_PARTITIONS", 4),
+        ([large(16_000, 16_000 * number) for number in range(6)], True),
+        ([large(16_000, 16_000 * number) for number in range(7)], False),  # more than 100,000 partitions
+        ([large(16_500)], False),  # more than 64 KiB of one member
+        ([encode_assignment(Assignment([TopicPartitions(f"t{n}", [0]) for n in range(2_000)]), 0)], True),
+        ([encode_assignment(Assignment([TopicPartitions(f"t{n}", [0]) for n in range(2_001)]), 0)], False),
     ],
 )
 def test_more_than_a_limit_leaves_the_fields_unknown(
-    cluster: Cluster, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+    cluster: Cluster, assignments: list[bytes], is_known: bool
 ) -> None:
-    a, b = group_of(cluster, given(0, 1), given(2, 3))
-    monkeypatch.setattr(ownership, limit, value)
-    for member in (a, b):
+    members = group_of(cluster, *[given()] * len(assignments))
+    for member in members:
         member.join()
-    event = settle([a, b], [given(2, 3), given(0, 1)])
-    assert (counts(event) == UNKNOWN) is (value != 4)
+    event = settle(members, assignments)
+    assert event.generation == members[0].generation
+    assert (counts(event) != UNKNOWN) is is_known
+
+
+# -- one rebalance of members that are made up -------------------------------------------------------------------------
+
+Sent = tuple[int, Protocols]
+
+
+def outcome(
+    members: dict[str, tuple[bytes, list[Sent], bytes | None]], topics: frozenset[str] | None = None
+) -> tuple[OwnerChanges | None, int]:
+    """The changes at 100 ms, and the number of steps. Of each member: before, its JoinGroups, after (None: removed)."""
+    former = FormerOwners()
+    stay = []
+    for name, (before, joins, after) in members.items():
+        member = CoreMember(name, None, "client", "/h", 1, 1, "consumer", (), before)
+        for at_ms, protocols in joins:
+            member.protocols = protocols
+            former.joined(member, at_ms)
+        former.keep({name: member})
+        if after is None:
+            former.removed(member, 50)
+        else:
+            stay.append(member)
+    given_to = {name: after for name, (_, _, after) in members.items() if after is not None}
+    counting = changes(former, former.take(), stay, given_to, "range", topics, 100)
+    steps = 1
+    while True:
+        try:
+            next(counting)
+        except StopIteration as end:
+            return end.value, steps
+        steps += 1
+
+
+def test_assignments_of_more_bytes_than_a_limit_are_not_counted() -> None:
+    data = encode_assignment(Assignment([TopicPartitions("t", [0])], b"x" * 20_000), 0)
+    for number, is_known in ((500, True), (1_000, False)):
+        found, _ = outcome({f"m{n}": (data, [(0, EAGER)], data) for n in range(number)})
+        assert (found is not None) is is_known
+
+
+def test_1000_members_with_100_partitions_each_are_counted_in_many_steps() -> None:
+    """The loop must not be held for 20 ms: each step handles some thousands of partitions."""
+    parts = [large(100, 100 * number) for number in range(1_000)]
+    found, steps = outcome({f"m{n}": (parts[n], [(0, EAGER)], parts[n - 1]) for n in range(1_000)})
+    assert found is not None and (found.partitions, found.moved, found.unowned_ms) == (100_000, 100_000, 10_000_000)
+    assert steps > 40
+
+
+def test_partitions_without_owner_are_carried_up_to_a_limit() -> None:
+    for number, carried in ((10_000, 1), (10_001, 0)):
+        found, _ = outcome({"a": (large(number), [(0, EAGER)], None)})
+        assert found is not None and len(found.carried) == carried
+    found, _ = outcome({"a": (large(3), [(0, EAGER)], None)}, frozenset({"u"}))
+    assert found is not None and found.carried == []
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_random_rebalances_agree_with_a_count_of_each_partition(seed: int) -> None:
+    chance = random.Random(seed)
+    size, count = chance.randint(1, 40), chance.randint(1, 6)
+    names = [f"m{number}" for number in range(count)]
+    before = {p: chance.choice([*names, ""]) for p in range(size)}
+    removed = {name for name in names if chance.random() < 0.2}
+    after = {p: chance.choice([*(set(names) - removed), "", before[p]]) for p in range(size)}
+    after = {p: "" if name in removed else name for p, name in after.items()}
+    joins: dict[str, list[tuple[int, set[int] | None]]] = {}
+    for name in names:
+        owned = {p for p in before if before[p] == name}
+        joins[name] = []
+        for at_ms in sorted(chance.sample(range(50), chance.randint(0, 1 if name in removed else 2))):
+            owned = {p for p in owned if chance.random() < 0.7}
+            joins[name].append((at_ms, owned if chance.random() < 0.8 else None))
+
+    def since(p: int) -> int | None:
+        name = before[p]
+        for at_ms, owned in joins[name]:
+            if owned is None or p not in owned:
+                return at_ms
+        return 50 if name in removed else None
+
+    found, _ = outcome(
+        {
+            name: (
+                given(*(p for p in before if before[p] == name)),
+                [(at_ms, EAGER if owned is None else cooperative(*owned)) for at_ms, owned in joins[name]],
+                None if name in removed else given(*(p for p in after if after[p] == name)),
+            )
+            for name in names
+        }
+    )
+    assert found is not None
+    assert found.partitions == sum(name != "" for name in after.values())
+    assert found.moved == sum(before[p] != "" and after[p] not in ("", before[p]) for p in before)
+    given_up = [since(p) for p in before if before[p] and after[p]]
+    assert found.unowned_ms == sum(100 - at_ms for at_ms in given_up if at_ms is not None)
+    assert {member.member_id: (lost, gained) for member, lost, gained in found.shares} == {
+        name: numbers
+        for name in names
+        if (
+            numbers := (
+                sum(before[p] == name != after[p] for p in before),
+                sum(after[p] == name != before[p] for p in before),
+            )
+        )
+        != (0, 0)
+    }
+    carried = {p: (each.key, each.since_ms) for each in found.carried for p in each.partitions["t"]}
+    expected = {p: (before[p], since(p)) for p in before if before[p] and not after[p]}
+    assert carried == {p: (name, HELD if at_ms is None else at_ms) for p, (name, at_ms) in expected.items()}
 
 
 def test_large_group_is_counted_in_steps_after_the_answers(cluster: Cluster) -> None:
