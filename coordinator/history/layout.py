@@ -6,10 +6,10 @@
       groups/lp=3/seg-<offset>.parquet                   states of groups
       transactions/lp=3/seg-<offset>.parquet             ends of transactions
       files/lp=3.jsonl                                  the list of these files
+      events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
 
-A file holds the rows of one segment of the log (and of one day). It is named after the first log offset it may hold, so
-extracting the segment again gives the same names. Only files below the mark of their partition count. They are plain
-Parquet in hive layout, for any tool that reads that.
+A file holds the rows of one segment of the log (and of one day), and is named after the first log offset it may hold.
+Only files below the mark of their partition count; those of events have no marks. All are plain Parquet.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from coordinator.storage.log.fs import FileSystem, RealFileSystem
 COMMITS_DIR: Final = "commits"
 GROUPS_DIR: Final = "groups"
 TRANSACTIONS_DIR: Final = "transactions"
+EVENTS_DIR: Final = "events"
 TEMPORARY: Final = ".tmp"  # the end of the name of a file that is being written
 
 _FILE: Final = re.compile(r"seg-(\d{20})\.parquet")
@@ -60,6 +61,18 @@ def groups_path(history_dir: Path, partition: int, start: int) -> Path:
 
 def transactions_path(history_dir: Path, partition: int, start: int) -> Path:
     return history_dir / TRANSACTIONS_DIR / f"lp={partition}" / file_name(start)
+
+
+def events_dir(history_dir: Path, partition: int) -> Path:
+    return history_dir / EVENTS_DIR / f"lp={partition}"
+
+
+def events_path(history_dir: Path, partition: int, start: int) -> Path:
+    return events_dir(history_dir, partition) / file_name(start)
+
+
+def event_files(history_dir: Path, partition: int, fs: FileSystem = _REAL) -> list[TableFile]:
+    return _files(fs, events_dir(history_dir, partition))
 
 
 def day_of(timestamp_ms: int) -> int:

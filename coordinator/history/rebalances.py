@@ -2,8 +2,7 @@
 
 Kafka writes a group's record when the group is created, when a generation's assignments are stored, when a static
 member is replaced, when the group becomes empty, and a tombstone when it is deleted. Each record holds the new state;
-two consecutive records give the change. The log does not have the duration or reason of a rebalance; the daemon's own
-log has them.
+two consecutive records give the change. The cause and the duration of a rebalance are in its event, if that is known.
 
 A member is identified by its group instance id, or by its member id if it has none. A partition moved if its owner
 differs from that in the previous record; None stands for no owner.
@@ -14,8 +13,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
+from coordinator.core.events.model import Rebalance
 from coordinator.history.commits import TopicPartition
+
+MOST_APART_MS: Final = 60_000  # the record of a generation and the end of its rebalance
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,28 @@ def changes(records: Sequence[GroupRecord]) -> list[GroupChange]:
             found.append(_change(kind, before, record))
             before = record
     return found
+
+
+def reasons(found: Sequence[GroupChange], events: Sequence[Rebalance]) -> list[Rebalance | None]:
+    """Return for each change the rebalance that led to it; None if that is not known.
+
+    Its generation is that of the change, and it ended about when the record was written: a group that is deleted and
+    created again has the same generations again.
+    """
+    by_generation: dict[int, list[Rebalance]] = {}
+    for event in events:
+        if event.generation > event.previous_generation:
+            by_generation.setdefault(event.generation, []).append(event)
+
+    def reason(change: GroupChange) -> Rebalance | None:
+        def apart_ms(event: Rebalance) -> int:
+            return abs(event.at_ms + event.took_ms - change.record.timestamp_ms)
+
+        same = by_generation.get(change.record.generation, ()) if change.kind in (Kind.REBALANCED, Kind.EMPTY) else ()
+        nearest = min(same, key=apart_ms, default=None)
+        return nearest if nearest is not None and apart_ms(nearest) <= MOST_APART_MS else None
+
+    return [reason(change) for change in found]
 
 
 def _kind(before: GroupRecord | None, record: GroupRecord) -> Kind | None:

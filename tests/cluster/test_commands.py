@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from coordinator.cli.main import main
+from coordinator.core.topics.names import EVENTS_TOPIC, OFFSETS_TOPIC
 from tests.support.admin import topic_metadata
 from tests.support.nodes import Nodes
 from tests.support.questions import commit_offsets, produce
@@ -75,11 +76,12 @@ def test_what_a_node_that_is_down_would_have_told_is_missed_by_name(
 
 def test_the_nodes_are_described_up_or_down(nodes: Nodes, capsys: pytest.CaptureFixture[str]) -> None:
     commit_offsets(nodes[2].port, nodes.group_of(2), {("orders", 0): 0})
+    nodes.know(EVENTS_TOPIC, 8)
     rows, _ = shown(capsys, nodes[3].address, "cluster", "describe")
     assert [(row["node"], row["address"], row["controller"], row["up"], row["groups"]) for row in rows] == [
         (number, nodes[number].address, number == 1, True, int(number == 2)) for number in nodes
     ]
-    assert [row["leads"] for row in rows] == [5, 5, 4], "of six partitions of orders and eight of the offsets log"
+    assert [row["leads"] for row in rows] == [8, 8, 6], "of six partitions of orders, eight of offsets, eight of events"
     nodes[2].kill()
     rows, said = shown(capsys, nodes[3].address, "cluster", "describe", code=1)
     assert [(row["up"], row["groups"]) for row in rows] == [(True, 0), (False, None), (True, 0)]
@@ -89,13 +91,14 @@ def test_the_nodes_are_described_up_or_down(nodes: Nodes, capsys: pytest.Capture
 def test_the_owner_of_each_directory_is_told_for_any_list_of_nodes(
     nodes: Nodes, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    nodes.know(EVENTS_TOPIC, 8)
     for number in nodes:
         nodes[number].stop()
         for ids, owners in (("1,2,3", {number}), ("7", {7})):
             assert main(["cluster", "owners", str(nodes[number].data_dir), "--nodes", ids, "--json"]) == 0
             rows = json.loads(capsys.readouterr().out)
             assert {row["owner"] for row in rows} == owners
-            assert {row["directory"].rpartition("-")[0] for row in rows} == {"orders", "__consumer_offsets"}
+            assert {row["directory"].rpartition("-")[0] for row in rows} == {"orders", OFFSETS_TOPIC, EVENTS_TOPIC}
     assert main(["cluster", "owners", str(nodes[1].data_dir), "--nodes", "1,x"]) == 2
     assert "must be the ids of the nodes" in capsys.readouterr().err
     assert main(["cluster", "owners", str(nodes[1].data_dir / "nowhere"), "--nodes", "1"]) == 2

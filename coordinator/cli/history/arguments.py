@@ -58,6 +58,12 @@ def add_selection(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("-t", "--topic", action="append", default=[], metavar="TOPIC", help="only this topic; repeatable")
     add("--partition", action="append", default=[], type=int, metavar="N", help="only this partition; repeatable")
+    add_times(parser)
+
+
+def add_times(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select a range of time."""
+    add = parser.add_argument
     add("--since", metavar="TIME", help="2026-11-20T14:05Z, 2026-11-20T14:05+01:00, 2026-11-20T14:05 (local) or -15m")
     add("--until", metavar="TIME", help="as --since; default: now")
 

@@ -1,4 +1,4 @@
-"""`coordinator history extract | commits | rebalances | rate | stalled`: the past of the offsets log.
+"""`coordinator history extract | commits | rebalances | events | rate | stalled`: the past of the groups.
 
 Reads files only: Parquet below the mark and the log beyond it, so answers are current and no daemon is needed. pyarrow
 answers questions about one group in about a second; --all-groups uses Spark. `coordinator.cli.history.screen` and
@@ -18,9 +18,11 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.history.arguments import (
     add_place,
     add_selection,
+    add_times,
     check_selection,
     duration,
     load,
+    moment,
     positive,
     reading_files,
     selection_of,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from coordinator.history.tables import GroupHistory
 
 DESCRIPTION: Final = """\
-Show the past of the offsets log: commits, rebalances, rates, and partitions that stand still.
+Show the past of groups: commits, rebalances, events, rates, and partitions that stand still.
 `extract` saves it as Parquet before compaction removes it; the other actions read those files and the log."""
 
 EPILOG: Final = """\
@@ -45,6 +47,7 @@ examples:
   coordinator history extract
   coordinator history commits orders-service --since -1h
   coordinator history rebalances orders-service --plot owners.png
+  coordinator history events orders-service --since -1d
   coordinator history rate orders-service --window 5m --plot progress.html
   coordinator history stalled orders-service --for 10m --bootstrap-server 127.0.0.1:9092
   coordinator history stalled --all-groups"""
@@ -67,6 +70,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions, "rebalances", "list rebalances, with members that came and went and partitions that moved"
     )
     _add_limit(rebalances, "changes")
+    events = actions.add_parser(
+        "events", help="list rebalances and incidents: why, how long", allow_abbrev=False
+    )
+    events.add_argument("group", metavar="GROUP")
+    add_times(events)
+    _add_limit(events, "events")
+    add_place(events)
+    events.add_argument("--json", action="store_true", help="print JSON, for programs")
     rate = _question(actions, "rate", "show commits and progress of each partition")
     rate.add_argument("--window", default="1m", metavar="SPAN", help="count in windows of this length; default: 1m")
     stalled = _question(actions, "stalled", "list partitions that stand still")
@@ -114,6 +125,8 @@ def run(arguments: argparse.Namespace) -> int:
             from coordinator.cli.history import extract as history_extract
 
             return history_extract.run(arguments)
+        if arguments.action == "events":
+            return _events(arguments)
         _check(arguments)
         if arguments.all_groups:
             from coordinator.cli.history import all_groups
@@ -163,6 +176,9 @@ def _commits(arguments: argparse.Namespace) -> int:
 def _rebalances(arguments: argparse.Namespace) -> int:
     from coordinator.cli.history import json_output as history_json
     from coordinator.cli.history import screen as history_screen
+    from coordinator.core.events.model import Rebalance
+    from coordinator.history.events import load_events
+    from coordinator.history.rebalances import reasons
 
     now = wall_ms()
     selection = selection_of(arguments, now)
@@ -171,11 +187,42 @@ def _rebalances(arguments: argparse.Namespace) -> int:
     if arguments.plot:
         return _plot_owners(arguments, past, selection, now)
     shown = found[-arguments.limit :]
+    events = [each.event for each in load_events(source_of(arguments), arguments.group)]
+    why = reasons(shown, [event for event in events if isinstance(event, Rebalance)])
     return _answer(
         arguments,
-        [history_json.change(change) for change in shown],
-        lambda: history_screen.rebalances(shown, len(found), now),
+        [history_json.change(change, reason) for change, reason in zip(shown, why, strict=True)],
+        lambda: history_screen.rebalances(shown, why, len(found), now),
         "no change of membership in that time" if not found else "",
+    )
+
+
+def _events(arguments: argparse.Namespace) -> int:
+    from coordinator.cli.history import json_output as history_json
+    from coordinator.cli.history import screen as history_screen
+    from coordinator.history.events import load_events
+
+    now = wall_ms()
+    since_ms, until_ms = moment("--since", arguments.since, now), moment("--until", arguments.until, now)
+    source = source_of(arguments)
+    known = load_events(source, arguments.group)
+    if not known:
+        raise CliError(
+            f"no event of a group {arguments.group!r} is known in {source.data_dir} and {source.history_dir}; check "
+            "its name, or name another directory with --data-dir (events are kept for group.events.retention.ms)",
+            1,
+        )
+    found = [
+        each
+        for each in known
+        if (since_ms is None or each.event.at_ms >= since_ms) and (until_ms is None or each.event.at_ms <= until_ms)
+    ]
+    shown = found[-arguments.limit :]
+    return _answer(
+        arguments,
+        [history_json.event(each) for each in shown],
+        lambda: history_screen.events(shown, len(found), now),
+        "no events in that time" if not found else "",
     )
 
 

@@ -15,6 +15,7 @@ from coordinator.cli.history.arguments import sources_of
 from coordinator.cli.screen import tell
 
 if TYPE_CHECKING:
+    from coordinator.history.events import ExtractedEvents
     from coordinator.history.extract import Extracted
     from coordinator.history.source import HistorySource
 
@@ -25,18 +26,27 @@ def run(arguments: argparse.Namespace) -> int:
     if not sources[0].data_dir.is_dir():
         raise CliError(f"there is no data directory {sources[0].data_dir}; name it with --data-dir")
     started = time.perf_counter()
+    events: list[ExtractedEvents] = []
     with _progress() as on_segment:
         done = [
             each
             for source in sources
-            for each in extracted(source, arguments.master, skip_corrupt=arguments.skip_corrupt, on_segment=on_segment)
+            for each in extracted(
+                source,
+                arguments.master,
+                skip_corrupt=arguments.skip_corrupt,
+                on_segment=on_segment,
+                on_events=events.append,
+            )
         ]
     seconds = time.perf_counter() - started
     where = ", ".join(str(path) for path in dict.fromkeys(source.history_dir for source in sources))
     if arguments.json:
-        print(json.dumps(_facts(where, done, seconds), indent=2))
+        print(json.dumps(_facts(where, done, events, seconds), indent=2))
     else:
-        print(_sentence(where, done, seconds))
+        print(_sentence(where, done, events, seconds))
+    for problem in (problem for each in events for problem in each.problems):
+        tell(f"left for the next extraction: {problem}")
     for each in done:
         for position, reason in each.damages:
             tell(
@@ -67,6 +77,7 @@ def extracted(
     *,
     skip_corrupt: bool = False,
     on_segment: Callable[[Extracted], None] = lambda _: None,
+    on_events: Callable[[ExtractedEvents], None] = lambda _: None,
 ) -> list[Extracted]:
     """Extract everything that is due; `coordinator compact` does this first if history is on.
 
@@ -78,10 +89,15 @@ def extracted(
             from coordinator.history.spark_extract import extract_with_spark
 
             with spark_session(master) as spark:
-                return extract_with_spark(source, spark, skip_corrupt=skip_corrupt)
-        from coordinator.history.extract import extract
+                done = extract_with_spark(source, spark, skip_corrupt=skip_corrupt)
+        else:
+            from coordinator.history.extract import extract
 
-        return extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
+            done = extract(source, skip_corrupt=skip_corrupt, on_segment=on_segment)
+        from coordinator.history.events import extract_events
+
+        on_events(extract_events(source))  # so few that this process does it in either case
+        return done
     except OSError as error:
         raise CliError(
             f"the history in {source.history_dir} cannot be written ({error.strerror or error}); "
@@ -109,26 +125,30 @@ def _progress() -> Iterator[Callable[[Extracted], None]]:
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _facts(where: str, done: list[Extracted], seconds: float) -> dict[str, Any]:
+def _facts(where: str, done: list[Extracted], events: list[ExtractedEvents], seconds: float) -> dict[str, Any]:
     return {
         "history_dir": where,
         "segments": len(done),
         "commits": sum(each.commits for each in done),
         "group_records": sum(each.groups for each in done),
-        "files": sum(each.files for each in done),
+        "events": sum(each.events for each in events),
+        "files": sum(each.files for each in done) + sum(each.segments for each in events),
         "bytes_read": sum(each.bytes_read for each in done),
-        "bytes_written": sum(each.bytes_written for each in done),
+        "bytes_written": sum(each.bytes_written for each in done) + sum(each.bytes_written for each in events),
         "seconds": round(seconds, 3),
     }
 
 
-def _sentence(where: str, done: list[Extracted], seconds: float) -> str:
+def _sentence(where: str, done: list[Extracted], events: list[ExtractedEvents], seconds: float) -> str:
+    facts = _facts(where, done, events, seconds)
     if not done:
-        return f"nothing to extract: {where} has every closed segment"
-    facts = _facts(where, done, seconds)
+        if not any(each.segments for each in events):
+            return f"nothing to extract: {where} has every closed segment"
+        return f"extracted {facts['events']} events of groups in {seconds:.1f} s to {facts['files']} files of {where}"
+    also = f", {facts['events']} events of groups" if facts["events"] else ""
     return (
         f"extracted {facts['segments']} segments in {seconds:.1f} s: {facts['commits']} commits and "
-        f"{facts['group_records']} states of groups, {_megabytes(facts['bytes_read'])} of log became "
+        f"{facts['group_records']} states of groups{also}, {_megabytes(facts['bytes_read'])} of log became "
         f"{_megabytes(facts['bytes_written'])} in {facts['files']} files of {where}"
     )
 

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 if TYPE_CHECKING:
+    from coordinator.core.events.model import Rebalance
+    from coordinator.history.events import StoredEvent
     from coordinator.history.questions import CommitRate, Committed, Stalled
     from coordinator.history.rebalances import GenerationMember, GroupChange
 
@@ -35,7 +39,8 @@ def commit(row: Committed) -> dict[str, Any]:
     }
 
 
-def change(found: GroupChange) -> dict[str, Any]:
+def change(found: GroupChange, reason: Rebalance | None) -> dict[str, Any]:
+    """Return a change with its cause, its culprit and its duration, which are None if the event is not known."""
     record = found.record
     return {
         **moment(record.timestamp_ms),
@@ -52,8 +57,27 @@ def change(found: GroupChange) -> dict[str, Any]:
             {"topic": move.topic, "partition": move.partition, "from": move.source, "to": move.target}
             for move in found.moved
         ],
+        "cause": None if reason is None else reason.trigger.cause.value,
+        "culprit": None if reason is None else msgspec.structs.asdict(reason.trigger.member),
+        "reason": None if reason is None else reason.trigger.reason,
+        "took_ms": None if reason is None else reason.took_ms,
+        "join_ms": _known(reason, "join_ms"),
+        "plan_ms": _known(reason, "plan_ms"),
+        "sync_ms": _known(reason, "sync_ms"),
         "log_offset": record.log_offset,
     }
+
+
+def _known(reason: Rebalance | None, field: str) -> int | None:
+    value = -1 if reason is None else getattr(reason, field)
+    return value if value >= 0 else None
+
+
+def event(stored: StoredEvent) -> dict[str, Any]:
+    """Return the columns of an event, and all of it as `event`."""
+    from coordinator.history.events import columns
+
+    return {**moment(stored.event.at_ms), **columns(stored), "event": msgspec.to_builtins(stored.event)}
 
 
 def _member(member: GenerationMember, name: str) -> dict[str, Any]:

@@ -10,12 +10,15 @@ import numpy as np
 
 from coordinator.cli.screen import change, number
 from coordinator.cli.table import Row, Value, coloured, table
+from coordinator.core.events.model import BECAUSE, Incident, Rebalance
 from coordinator.history.commits import Ints
+from coordinator.history.events import columns
 from coordinator.history.questions import Standstill
 from coordinator.history.rebalances import Kind
 from coordinator.history.times import ago, local_time, span
 
 if TYPE_CHECKING:
+    from coordinator.history.events import StoredEvent
     from coordinator.history.questions import CommitRate, Committed, Stalled
     from coordinator.history.rebalances import GroupChange, Move
 
@@ -49,10 +52,10 @@ def _note(row: Committed) -> str:
     return ", ".join(notes)
 
 
-def rebalances(found: Sequence[GroupChange], total: int, now_ms: int) -> str:
-    """Return one row for each change, with its consequences for members and partitions."""
+def rebalances(found: Sequence[GroupChange], reasons: Sequence[Rebalance | None], total: int, now_ms: int) -> str:
+    """Return one row for each change, with its cause and duration if known, and what it meant for the members."""
     rows: list[Row] = []
-    for each in found:
+    for each, reason in zip(found, reasons, strict=True):
         deleted = each.kind is Kind.DELETED
         rows.append(
             {
@@ -61,7 +64,7 @@ def rebalances(found: Sequence[GroupChange], total: int, now_ms: int) -> str:
                 "GEN": None if deleted else each.record.generation,
                 "WHAT": coloured(_what(each), _COLOUR[each.kind]),
                 "MEMBERS": None if deleted else len(each.record.members),
-                "WHO AND WHAT": _details(each),
+                "WHO AND WHAT": "\n".join([*_because(reason), _details(each)]),
             }
         )
     return table(rows, right=("AGO",)) + _left_out(len(found), total, "changes")
@@ -78,6 +81,41 @@ _COLOUR: Final = {
 
 def _what(each: GroupChange) -> str:
     return "replaced" if each.kind is Kind.STATIC_MEMBER_REPLACED else each.kind.value
+
+
+def _because(reason: Rebalance | None) -> list[str]:
+    if reason is None:
+        return []
+    member = reason.trigger.member
+    who = f": {member.name}" if member.is_known else ""
+    return [f"because {BECAUSE[reason.trigger.cause]}{who}; took {span(reason.took_ms)}"]
+
+
+def events(found: Sequence[StoredEvent], total: int, now_ms: int) -> str:
+    """Return one row for each event, the newest last."""
+    rows: list[Row] = []
+    for each in found:
+        event = each.event
+        own = columns(each)
+        member = event.trigger.member if isinstance(event, Rebalance) else event.member
+        rows.append(
+            {
+                "TIME": local_time(event.at_ms, milliseconds=False),
+                "AGO": _ago(event.at_ms, now_ms),
+                "WHAT": event.trigger.cause.value if isinstance(event, Rebalance) else _times(event),
+                "GEN": own["generation"],
+                "WHO": member.full_name if member.is_known else None,
+                "JOIN": None if own["join_ms"] is None else span(own["join_ms"]),
+                "PLAN": None if own["plan_ms"] is None else span(own["plan_ms"]),
+                "SYNC": None if own["sync_ms"] is None else span(own["sync_ms"]),
+                "OUTCOME": own["outcome"],
+            }
+        )
+    return table(rows, right=("AGO", "JOIN", "PLAN", "SYNC")) + _left_out(len(found), total, "events")
+
+
+def _times(event: Incident) -> str:
+    return event.what.value + (f" ({number(event.times)} times)" if event.times > 1 else "")
 
 
 def _details(each: GroupChange) -> str:
