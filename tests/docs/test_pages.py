@@ -42,7 +42,23 @@ _FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
 # Metrics that appear with their first value, each with the file and the text that make the name.
 SHOWN_LATER: Final = {
-    "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"')
+    "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"'),
+    **{
+        f"coordinator_group_{name}": ("coordinator/metrics/group_samples.py", f'"{name}"')
+        for name in (
+            "members",
+            "generation",
+            "state",
+            "rebalances_total",
+            "rebalance_seconds_total",
+            "refused_commits_total",
+            "fencings_total",
+            "lag_offsets",
+            "longest_lag_offsets",
+            "lag_seconds",
+            "unknown_lag_partitions",
+        )
+    },
 }
 
 

@@ -10,14 +10,10 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families 
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
 from protocol.error_codes import ErrorCode
-from protocol.messages.offset_commit import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.prometheus import free_port, promtool, scrape
+from tests.support.simple_group import commit
 from tests.support.topics_wire import batch, produce_request, produced
 from tests.support.wire import call
 
@@ -25,13 +21,6 @@ pytestmark = pytest.mark.integration
 
 NAMES = ('a"b\\c\nd', "\x00\x1b[31m", "größe 💥", "{le=1} 5 # EOF", "x" * 30_000)
 OPENMETRICS = "application/openmetrics-text; version=1.0.0,text/plain;version=0.0.4;q=0.5"
-
-
-def commit(port: int, group: str, offset: int) -> None:
-    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=offset)
-    topics = [OffsetCommitRequestTopic(name="orders", partitions=[partition])]
-    answer = call(port, OffsetCommitRequest(group_id=group, topics=topics), 8)
-    assert answer.topics[0].partitions[0].error_code == ErrorCode.NONE
 
 
 def by_group(port: int, name: str) -> dict[str, float]:
