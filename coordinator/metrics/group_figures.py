@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OTHER: Final = "_other"
 HOLD_MS: Final = 600_000
 SHORTEST_PAUSE_MS: Final = 1000
-LOOKED_AT_PER_MS: Final = 40  # groups and offsets, over rounds and the pauses between them: 1 to 3 % of a processor
+LOOKED_AT_PER_MS: Final = 20  # groups and offsets, over rounds and the pauses between them: 1 to 2 % of a processor
 LOOKED_AT_ONCE: Final = 250  # in one step
 READS_AT_MOST: Final = 200  # batches of one round whose time is read from the disk
 _NOTHING: Final = RecordedGroup()
