@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from coordinator.metrics.health import Sample
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 PREFIX: Final = "coordinator_group_"
 
 # name, kind, what it means, field
-_BY_GROUP: Final = (
+_BY_GROUP: Final[tuple[tuple[str, Literal["gauge", "counter"], str, str], ...]] = (
     ("members", "gauge", "Members of the group.", "members"),
     ("generation", "gauge", "The generation of the group.", "generation"),
     (
@@ -65,4 +65,4 @@ def samples(groups: Iterable[GroupFigures]) -> Iterator[Sample]:
         for name, kind, help, field in _BY_GROUP:
             value = getattr(each, field)
             if value is not None:
-                yield Sample(PREFIX + name, help, "counter" if kind == "counter" else "gauge", value, labels)
+                yield Sample(PREFIX + name, help, kind, value, labels)

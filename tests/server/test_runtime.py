@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from coordinator.core.effects import Reply, Ticket
+from coordinator.core.group.group import Group
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.topics.effects import TopicEffects
@@ -122,6 +123,18 @@ def test_housekeeping_goes_on_after_a_round_that_broke(edge: Edge) -> None:
         edge.loop.advance(HOUSEKEEPING_S)
         edge.loop.run_ready()
     assert peer.transport.is_closed, "it was idle"
+
+
+@pytest.mark.parametrize("is_shown", [True, False])
+def test_figures_of_groups_are_gathered_where_they_are_shown(edge: Edge, is_shown: bool) -> None:
+    runtime = edge.runtime
+    runtime.shows_metrics = is_shown
+    shard = runtime.core.partition(0)
+    shard.add(Group("g", shard, 0))
+    runtime.start_housekeeping()
+    edge.loop.advance(HOUSEKEEPING_S)
+    edge.loop.run_ready()
+    assert [each.label for each in runtime.group_metrics.shown] == ["g"] * is_shown
 
 
 def test_no_timer_is_armed_by_what_ends_during_a_stop(edge: Edge) -> None:

@@ -147,6 +147,13 @@ def test_one_http_port_has_status_and_metrics_of_all_workers(daemon: Daemon) -> 
     for node in (1, 2):
         assert f'coordinator_worker_restarts_total{{node="{node}"}} 0.0' in text
         assert f'kafka_coordinator_group_num_groups{{node="{node}",state="Stable"}} 0.0' in text
+        assert f'coordinator_ready{{node="{node}"}} 1.0' in text
+    partition = OffsetCommitRequestPartition(partition_index=0, committed_offset=1)
+    topics = [OffsetCommitRequestTopic(name=TOPIC, partitions=[partition])]
+    for port in daemon.ports[:2]:  # one of them is the group's coordinator
+        call(port, OffsetCommitRequest(group_id="shop", topics=topics), 8)
+    shown = re.compile(r'^coordinator_group_members\{group="shop",node="[12]"\} 0.0$', flags=re.MULTILINE)
+    eventually(lambda: len(shown.findall(daemon.get("/metrics")[1])) == 1, "the group is shown by its node")
     os.kill(daemon.worker_pids()[1], signal.SIGSTOP)
     try:
         assert daemon.get("/readyz") == (503, "node 2 does not answer\n")

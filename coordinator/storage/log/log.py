@@ -29,7 +29,7 @@ from coordinator.storage.log.inventory import inventory
 from coordinator.storage.log.recovery import NO_EVIDENCE, Evidence, RecoveryReport, recover, segment_bases
 from coordinator.storage.log.segment import Entry, Segment, segment_path
 from coordinator.storage.log.staging import PreparedSwap, Replaced, SwapRefusedError
-from protocol.record_batch import BatchHeader, read_header, read_records
+from protocol.record_batch import HEADER_BYTES, BatchHeader, read_header, read_records
 
 _base_offset = attrgetter("base_offset")
 
@@ -393,8 +393,13 @@ class Log:
 
     def batch_timestamp(self, offset: int) -> int:
         """Return the time of the batch with the first record from `offset` on; -1 if there is no batch or no time."""
-        batch = self.read(offset, 0)
-        return read_header(batch).earliest_timestamp if batch else -1
+        segments = self.segments
+        for number in range(max(0, bisect_right(segments, offset, key=_base_offset) - 1), len(segments)):
+            segment = segments[number]
+            header = segment.file.pread(HEADER_BYTES, segment.locate(offset))
+            if len(header) == HEADER_BYTES:
+                return read_header(header).earliest_timestamp
+        return -1
 
     def offset_for_timestamp(self, timestamp: int) -> tuple[int, int] | None:
         """Return (timestamp, offset) of the first record below the high watermark with at least this timestamp."""

@@ -226,6 +226,15 @@ def test_times_are_looked_up_within_batches_and_below_the_high_watermark() -> No
     assert log.offset_for_timestamp(51) is None
 
 
+def test_the_time_of_a_batch_is_found_by_an_offset_in_it() -> None:
+    log = in_memory()
+    append(log, [entry(0, count=3, timestamp=50)])
+    append(log, [entry(3, timestamp=-1)])
+    log.roll()
+    append(log, [entry(4, timestamp=90)])
+    assert [log.batch_timestamp(offset) for offset in range(6)] == [50, 50, 50, -1, 90, -1]
+
+
 def test_a_log_without_timestamps_has_no_record_of_highest_timestamp() -> None:
     log = in_memory()
     assert log.max_timestamp_offset() is None
