@@ -223,15 +223,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         runtime = self._runtime
         now_ms = self.last_activity_ms = runtime.now_ms()
-        parked_heartbeat = self._parked_heartbeat
-        if parked_heartbeat is not None:  # the client has gone on, or will when it has its answer
-            self._parked_heartbeat = None
-            runtime.release(parked_heartbeat, now_ms)
-        parked = self._parked
-        if parked is not None:
-            parked.may_be_held = False
-            if parked.held is not None:
-                runtime.release(parked.held, now_ms)
+        if self._slots:
+            self._release(now_ms)
         heartbeat = self._heartbeat
         transport = self._transport
         if (  # a repeated heartbeat, alone in its read and on its connection: neither cut nor queued
@@ -265,6 +258,17 @@ class Connection(asyncio.Protocol):
             self._queue()
             self._count_held()
         runtime.end_of_event()
+
+    def _release(self, now_ms: int) -> None:
+        """Have the request that waits for news of its group answered: there are bytes behind it."""
+        parked_heartbeat, parked = self._parked_heartbeat, self._parked
+        if parked_heartbeat is not None:
+            self._parked_heartbeat = None
+            self._runtime.release(parked_heartbeat, now_ms)
+        if parked is not None:
+            parked.may_be_held = False
+            if parked.held is not None:
+                self._runtime.release(parked.held, now_ms)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -309,11 +313,12 @@ class Connection(asyncio.Protocol):
         if turn_ends and not self._waiting:
             slots = self._slots
             room_bytes = self._most_out_bytes - self.unsent_bytes
+            last = len(frames) if self.frame_started_ms < 0 else 0
             for frame in frames:
                 if (slots or self._writing_paused) and not self._may_run(frame):
                     break
                 ran += 1
-                ended_s = self._run(frame, now_ms, ran == len(frames) and self.frame_started_ms < 0)
+                ended_s = self._run(frame, now_ms, ran == last)
                 if (ended_s or not ran % CHECKED_EVERY) and (
                     (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
                 ):

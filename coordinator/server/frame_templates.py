@@ -70,13 +70,13 @@ class HeartbeatFrame:
 
     def answer(self, frame: bytes, now_ms: int) -> bytes | None:
         """Renew the session and return the answer to a frame of the same size; None if it must be decoded."""
-        if self.is_repeated_by(frame) and self.template.renew(now_ms):
+        if frame.endswith(self._tail) and frame.startswith(self._head) and self.template.renew(now_ms):
             return self._size + frame[4:8] + self._body
         return None
 
     def answer_to_read(self, data: bytes, now_ms: int) -> bytes | None:
         """Do as `answer` for a read of `read_size`: a frame behind its length."""
-        if self.is_repeated_by_read(data) and self.template.renew(now_ms):
+        if data.endswith(self._tail) and data.startswith(self._read_head) and self.template.renew(now_ms):
             return self._size + data[8:12] + self._body
         return None
 

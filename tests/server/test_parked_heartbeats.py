@@ -297,6 +297,14 @@ class TestHeldSyncGroup:
         peer.connection.data_received(b"\0")
         assert [(each.error_code, each.assignment) for each in peer.answers] == [(0, given())]
 
+    def test_so_it_does_behind_a_heartbeat_that_was_parked_before(self, edge: Edge, round_: FirstRound) -> None:
+        peer = java(edge)
+        peer.send(beat(round_.keeper))
+        pass_time(edge, 4)
+        peer.send(self.request(round_.newcomer))
+        peer.connection.data_received(b"\0")
+        assert codes(peer) == [ErrorCode.NONE] * 2
+
     def test_a_request_behind_it_is_answered_in_the_same_event(self, edge: Edge, round_: FirstRound) -> None:
         peer = java(edge)
         peer.send(self.request(round_.newcomer))
