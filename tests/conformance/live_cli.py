@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import Consumer
 
 from protocol.error_codes import ErrorCode
 from tests.cli.command_line import CommandLine
 from tests.conformance.kafka import Kafka, java
+from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
 from tests.support.questions import commit_offsets, committed_offsets, list_groups, produce
 from tests.support.wire import Wire
@@ -148,3 +150,46 @@ def test_topics_are_created_altered_described_and_deleted(command: CommandLine) 
     assert [(row["key"], row["value"], row["source"]) for row in rows] == [("segment.ms", "7000", "topic")]
     command("topics", "delete", "made")
     assert "there is no topic 'made'" in command("topics", "delete", "made", code=1).err
+
+
+def test_group_of_the_newer_protocol_is_described_kept_from_resets_and_its_members_kicked(
+    kafka: Kafka, command: CommandLine
+) -> None:
+    consumers = [
+        Consumer(
+            {
+                "bootstrap.servers": kafka.address,
+                "group.id": "newer",
+                "group.protocol": "consumer",
+                "client.id": name,
+                **({"group.instance.id": name} if name == "static" else {}),
+            }
+        )
+        for name in ("dynamic", "static")
+    ]
+    try:
+        for consumer in consumers:
+            consumer.subscribe(["orders"])
+
+        def each_has_a_partition() -> bool:
+            for consumer in consumers:
+                consumer.poll(0.1)
+            return all(len(consumer.assignment()) == 1 for consumer in consumers)
+
+        eventually(each_has_a_partition, "both members have a partition", within_s=60)
+        rows = command("groups", "describe", "newer", "--members", "--verbose", "--json").json
+        members = {row["client_id"]: row for row in rows}
+        assert {name: row["partitions"] for name, row in members.items()} == {"dynamic": 1, "static": 1}
+        assert members["static"]["group_instance_id"] == "static" and members["static"]["member_epoch"] > 0
+        (row,) = command("groups", "describe", "newer", "--state", "--verbose", "--json").json
+        assert (row["state"], row["type"]) == ("Stable", "Consumer")
+        assert row["group_epoch"] > 0
+        said = command("groups", "reset-offsets", "newer", "-t", "orders", "--to-latest", "--execute", code=1)
+        assert "group 'newer' is Stable with 2 members" in said.err
+        command("groups", "kick", "newer", "static")
+        command("groups", "kick", members["dynamic"]["consumer_id"][:12])
+        said = command("groups", "kick", members["dynamic"]["consumer_id"], code=1)
+        assert "no group has a member" in said.err
+    finally:
+        for consumer in consumers:
+            consumer.close()

@@ -100,7 +100,7 @@ def _remove(client: Client, group: DescribedGroup, member: DescribedMember, reas
     request = LeaveGroupRequest(
         group_id=group.group_id,
         member_id=member.member_id,  # before version 3, which has a list instead
-        members=[_identity(group, member, reason)],
+        members=[MemberIdentity(member_id=member.member_id, reason=reason)],
     )
 
     def ask() -> tuple[int, int]:
@@ -111,16 +111,8 @@ def _remove(client: Client, group: DescribedGroup, member: DescribedMember, reas
 
     code = client.patiently(f"removing member {member.member_id!r}", ask)
     if code:
-        why = "it has left, or joined again under another id"
-        if group.kind == "Consumer":
-            why = "a broker removes members of the newer protocol (KIP-848) only if they are static"
         raise CliError(
-            f"{member.member_id!r} was not removed from {group.group_id!r}: {explain(code)} Probably {why}", 1
+            f"member {member.member_id!r} was not removed: {explain(code)} Probably it has left, or joined again under "
+            "another id",
+            1,
         )
-
-
-def _identity(group: DescribedGroup, member: DescribedMember, reason: str) -> MemberIdentity:
-    """Return the member by its id, which a static member's successor does not have, where the group allows that."""
-    if group.kind == "Consumer" and member.instance_id is not None:  # Kafka takes no member id from administrators here
-        return MemberIdentity(member_id="", group_instance_id=member.instance_id, reason=reason)
-    return MemberIdentity(member_id=member.member_id, reason=reason)

@@ -9,8 +9,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
+from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
+from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse, MemberResponse
 from tests.cli.command_line import CommandLine, Said
+from tests.cli.groups.test_describe import Cluster
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
@@ -133,3 +136,24 @@ async def test_several_groups_are_described_at_once(daemon: Daemon, capsys: pyte
         said = await one.type("describe", code=2)
         assert said.err == "coordinator: name a GROUP or several, or take every group with --all-groups\n"
         await one.type("describe", one.name, "--all-groups", code=2)
+
+
+@pytest.mark.parametrize("newest", [2, 5])
+def test_member_that_has_left_meanwhile_is_reported(capsys: pytest.CaptureFixture[str], newest: int) -> None:
+    cluster = Cluster()
+
+    def leave(request: LeaveGroupRequest, version: int) -> LeaveGroupResponse:
+        if version < 3:  # one member, and its error at the top
+            assert request.member_id == "b-2"
+            return LeaveGroupResponse(error_code=ErrorCode.UNKNOWN_MEMBER_ID)
+        (identity,) = request.members
+        assert (identity.member_id, identity.reason) == ("b-2", "member was removed by an admin")
+        return LeaveGroupResponse(members=[MemberResponse("b-2", None, ErrorCode.UNKNOWN_MEMBER_ID)])
+
+    with cluster.nodes[0], cluster.nodes[1]:
+        cluster.nodes[1].script[LeaveGroupRequest] = leave
+        cluster.nodes[1].versions[ApiKey.LEAVE_GROUP] = (0, newest)
+        assert cluster.run("kick", "shop", "b-2") == 1
+    err = capsys.readouterr().err
+    assert err.startswith("coordinator: member 'b-2' was not removed: UNKNOWN_MEMBER_ID: ")
+    assert "Probably it has left, or joined again under another id" in err

@@ -7,10 +7,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsRequest, DeleteTopicsResponse
+from protocol.messages.metadata import MetadataRequest, MetadataResponse, MetadataResponseBroker
 from tests.cli.command_line import CommandLine
 from tests.support.admin import topic_metadata
 from tests.support.daemon import Daemon
 from tests.support.questions import produce
+from tests.support.scripted_broker import ScriptedBroker
 
 pytestmark = pytest.mark.integration
 
@@ -105,3 +110,29 @@ def test_wrong_call_is_one_sentence(
     said = command("topics", *(word.replace("{topic}", topic) for word in words), code=code)
     assert said.err.startswith(f"coordinator: {sentence.replace('{topic}', topic)}")
     assert (said.out, said.err.count("\n")) == ("", 1)
+
+
+def test_topics_of_an_old_broker_are_deleted_by_name(capsys: pytest.CaptureFixture[str]) -> None:
+    def delete(request: DeleteTopicsRequest, version: int) -> DeleteTopicsResponse:
+        assert (request.topic_names, request.topics) == (["orders"], [])
+        return DeleteTopicsResponse(responses=[DeletableTopicResult(name="orders", error_code=ErrorCode.NONE)])
+
+    def metadata(request: MetadataRequest, version: int) -> MetadataResponse:
+        return MetadataResponse(brokers=[MetadataResponseBroker(7, "not-resolvable.invalid", 9092)], controller_id=7)
+
+    old = ScriptedBroker({DeleteTopicsRequest: delete, MetadataRequest: metadata}, {ApiKey.DELETE_TOPICS: (0, 1)})
+    with old:
+        assert CommandLine(old.address, capsys)("topics", "delete", "orders", "-o", "csv").out == (
+            "topic,deleted\norders,True\n"
+        )
+
+
+def test_broker_without_single_settings_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Kafka before 2.3 has AlterConfigs, which would take all other settings back."""
+
+    def metadata(request: MetadataRequest, version: int) -> MetadataResponse:
+        return MetadataResponse(brokers=[MetadataResponseBroker(7, "not-resolvable.invalid", 9092)], controller_id=7)
+
+    with ScriptedBroker({MetadataRequest: metadata}) as old:
+        said = CommandLine(old.address, capsys)("topics", "alter", "orders", "--config", "retention.ms=1", code=1)
+    assert "does not offer INCREMENTAL_ALTER_CONFIGS in a version known here" in said.err
