@@ -1,6 +1,9 @@
-"""The error with which a command ends."""
+"""The error with which a command ends, or leaves out one of several things."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class CliError(Exception):
@@ -12,3 +15,14 @@ class CliError(Exception):
     def __init__(self, sentence: str, exit_code: int = 2) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code
+
+
+@contextmanager
+def noted(problems: list[str]) -> Iterator[None]:
+    """Add the sentence of a CliError to `problems`, so that what comes next gets its turn. Exit code 2 ends all."""
+    try:
+        yield
+    except CliError as error:
+        if error.exit_code != 1:
+            raise
+        problems.append(str(error))

@@ -226,7 +226,8 @@ def test_kubernetes_variables_of_a_service_named_coordinator_are_ignored() -> No
 
 
 def test_variables_that_are_read_elsewhere_are_not_settings() -> None:
-    assert load(environ={"COORDINATOR_EVENT_LOOP": "asyncio"}) == Config()
+    environ = {"COORDINATOR_EVENT_LOOP": "asyncio", "COORDINATOR_BOOTSTRAP_SERVER": "127.0.0.1:1"}
+    assert load(environ=environ) == Config()
 
 
 # Kafka's config/server.properties in its KRaft form, without the comments.

@@ -7,7 +7,7 @@ from typing import Final
 
 from coordinator.cli.arguments import add_groups, add_output, add_server
 from coordinator.cli.client import Client, explain
-from coordinator.cli.errors import CliError
+from coordinator.cli.errors import CliError, noted
 from coordinator.cli.groups.selection import groups_of, not_found
 from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
@@ -29,13 +29,9 @@ def run(arguments: argparse.Namespace) -> int:
     rows: list[Row] = []
     with Client(arguments.bootstrap_server, arguments.timeout) as client:
         for group_id in groups_of(client, arguments, problems):
-            try:
+            with noted(problems):
                 _delete(client, group_id)
                 rows.append({"GROUP": group_id, "DELETED": True})
-            except CliError as error:
-                if error.exit_code != 1:
-                    raise
-                problems.append(str(error))
     if rows or arguments.output != "table":
         print(render(arguments.output, COLUMNS, rows))
     return complain(problems)

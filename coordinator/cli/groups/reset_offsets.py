@@ -13,7 +13,7 @@ from typing import Final
 
 from coordinator.cli.arguments import add_groups, add_output, add_server
 from coordinator.cli.client import Client
-from coordinator.cli.errors import CliError
+from coordinator.cli.errors import CliError, noted
 from coordinator.cli.group_description import TopicPartition, describe_if_there
 from coordinator.cli.groups.selection import groups_of
 from coordinator.cli.groups.topic_partitions import parse_topic_partitions
@@ -85,24 +85,17 @@ def run(arguments: argparse.Namespace) -> int:
         groups = groups_of(client, arguments, problems)
         file = _from_file(arguments.from_file, groups) if kind == "from_file" else {}
         for group_id in groups:
-            try:
+            with noted(problems):
                 plans[group_id] = _plan(client, group_id, scope, kind, arguments, since, file.get(group_id, {}))
-            except CliError as error:
-                if error.exit_code != 1:
-                    raise
-                problems.append(str(error))
-        due = {group_id: steps for group_id, steps in plans.items() if targets(steps)}
-        if arguments.execute:
-            for group_id, steps in due.items():
-                execute(client, group_id, steps)
-    steps = [step for own in plans.values() for step in own]
-    _show(arguments, plans)
-    if arguments.execute:
-        for group_id, own in due.items():
-            tell(f"done: {count(len(targets(own)), 'offset')} of group {group_id} set")
-    elif steps:
-        tell(f"nothing was changed; --execute would set {count(len(targets(steps)), 'offset')}")
-    return complain(problems) or int(any(step.target is None for step in steps))
+        _show(arguments, plans)
+        due = {group_id: len(targets(steps)) for group_id, steps in plans.items() if targets(steps)}
+        for group_id in due if arguments.execute else ():
+            with noted(problems):
+                execute(client, group_id, plans[group_id])
+                tell(f"done: {count(due[group_id], 'offset')} of group {group_id} set")
+    if due and not arguments.execute:
+        tell(f"nothing was changed; --execute would set {count(sum(due.values()), 'offset')}")
+    return complain(problems) or int(any(step.target is None for own in plans.values() for step in own))
 
 
 def _scope(arguments: argparse.Namespace, kind: str) -> dict[str, set[int] | None] | None:

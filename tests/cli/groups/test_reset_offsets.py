@@ -147,6 +147,10 @@ def test_group_with_members_is_refused_by_name(command: CommandLine, daemon: Dae
                 assert said.out == ""
                 assert f"coordinator: group {group!r} is Stable with 1 member (web-7 at 127.0.0.1)" in said.err
                 assert f"until `coordinator groups describe {group} --state` says Empty" in said.err
+            words = ["reset-offsets", group, "spare", "-t", "orders:0", "--to-latest", "--execute"]
+            said = await asyncio.to_thread(command, "groups", *words, code=1)
+            assert "done: 1 offset of group spare set" in said.err and f"group {group!r} is Stable" in said.err
+            assert committed_offsets(daemon.port, "spare") == {("orders", 0): 10}
             said = await asyncio.to_thread(command, "groups", "delete", group, "other group", code=1)
             assert f"group {group!r} was not deleted: NON_EMPTY_GROUP" in said.err
             assert "there is no group 'other group'" in said.err
