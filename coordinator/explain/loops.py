@@ -47,7 +47,7 @@ def poll_interval(story: Story) -> GroupVerdict | None:
         if not told and not (cycles and all(map(_is_plausible, departures))) and not _is_at_limit(last):
             continue
         sure = "it exceeded its max.poll.interval.ms" if told else "looks like max.poll.interval.ms"
-        limit = f" ({duration(last.rebalance_timeout_ms)} now)" if last.rebalance_timeout_ms else ""
+        limit = f" ({duration(last.poll_interval_ms)} now)" if last.poll_interval_ms else ""
         advice = (
             f"{last.member.name} works for longer than that between two polls. Let it take less at once "
             f"(max.poll.records, a smaller batch, a timeout on what it calls), or raise max.poll.interval.ms{limit} "
@@ -65,15 +65,13 @@ def _may_be_a_poll_timeout(visit: Visit) -> bool:
 
 
 def _is_plausible(visit: Visit) -> bool:
-    """Return whether the client held its partitions for long enough. aiokafka, unnamed, tells another timeout."""
-    return visit.how is ChangeKind.DROPPED or (
-        visit.owned_for_ms * 2 >= visit.rebalance_timeout_ms or (not visit.member.software and visit.owned_for_ms >= 0)
-    )
+    """Return whether the client held its partitions for long enough."""
+    return visit.how is ChangeKind.DROPPED or visit.owned_for_ms >= visit.poll_interval_ms // 2
 
 
 def _is_at_limit(visit: Visit) -> bool:
     """Return whether it left just when max.poll.interval.ms, counted from its assignment, was over."""
-    limit_ms = visit.rebalance_timeout_ms
+    limit_ms = visit.poll_interval_ms
     return visit.how is ChangeKind.LEFT and 0 < limit_ms * 0.95 <= visit.owned_for_ms <= limit_ms * 1.25
 
 
@@ -90,7 +88,7 @@ def session_too_short(story: Story) -> GroupVerdict | None:
                 (at_ms - visit.ended_ms, position)
                 for position, incident in heard
                 for at_ms in (incident.at_ms, latest(incident))
-                if key_of(incident.member) == key and at_ms >= visit.ended_ms and incident.generation >= 0
+                if key_of(incident.member) == key and at_ms >= visit.ended_ms
             ]
             if after:
                 gap_ms, position = min(after)

@@ -53,7 +53,7 @@ def member_lost(story: Story) -> GroupVerdict | None:
             "at its process and its log; the others have its partitions."
         )
     else:
-        limit = f" ({duration(last.rebalance_timeout_ms)})" if last.rebalance_timeout_ms else ""
+        limit = f" ({duration(last.poll_interval_ms)})" if last.poll_interval_ms else ""
         advice = (
             f"If {last.member.name} was stopped, all is well. If it still runs, it did not poll for its "
             f"max.poll.interval.ms{limit}: its handler is busy, and it comes back when that has ended."
@@ -163,16 +163,18 @@ def idle_members(story: Story) -> GroupVerdict | None:
     idle = [each.member for each in state.members if each.partitions == 0]
     if not idle or not 0 < state.partitions < state.member_count:
         return None
+    have = "has" if len(idle) == 1 else "have"
+    are = "is" if state.partitions == 1 else "are"
     return GroupVerdict(
         code=Finding.IDLE_MEMBERS,
         sentence=(
-            f"Stable for {_stable_for(story)}, but {len(idle)} of {state.member_count} members "
-            f"{'has' if len(idle) == 1 else 'have'} nothing to do: there are only "
-            f"{count(state.partitions, 'partition')} ({and_more(idle[0].full_name, len(idle) - 1)})"
+            f"Stable for {_stable_for(story)}, but {len(idle)} of {state.member_count} members {have} nothing to do: "
+            f"there {are} only {count(state.partitions, 'partition')} "
+            f"({and_more(idle[0].full_name, len(idle) - 1)})"
         ),
         advice=(
-            f"Give the topics more partitions, or run {state.partitions} members. Idle members are only a reserve, and "
-            "each of them makes rebalances longer."
+            f"Give the topics more partitions, or run {count(state.partitions, 'member')}. Idle members are only a "
+            "reserve, and each of them makes rebalances longer."
         ),
         culprit=idle[0],
         since_ms=state.since_ms,

@@ -46,6 +46,14 @@ class Visit(msgspec.Struct, kw_only=True):
         """The time for which it had held its partitions when it went; -1: not known."""
         return self.ended_ms - self.owned_ms if self.owned_ms >= 0 and self.how is not None else -1
 
+    @property
+    def poll_interval_ms(self) -> int:
+        """The max.poll.interval.ms of the client, which most send as their rebalance timeout; 0: not known.
+
+        aiokafka, which does not name its software, sends another number.
+        """
+        return self.rebalance_timeout_ms if self.member.software else 0
+
 
 def key_of(client: ClientInfo) -> Key:
     return (client.instance_id, "") if client.instance_id else (client.client_id, client.host)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import math
 import threading
 from functools import partial
 from time import monotonic, thread_time
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from coordinator.core.cluster import Cluster, ClusterIdentity
     from coordinator.core.coordinator import GroupCoordinator
     from coordinator.core.effects import ClientSoftware, Effects, Reply, Ticket
-    from coordinator.core.events.model import AnyEvent
+    from coordinator.core.events.model import AnyEvent, Incident
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.parked_heartbeat import ParkedRequest
     from coordinator.core.topics.effects import TopicEffects
@@ -65,6 +66,12 @@ NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
 REPLIES_PER_STEP: Final = 64
+# Incidents that are worth a warning: from which number of them on, and the line. A static member may restart once.
+WARNED_FROM: Final = {IncidentKind.REBALANCE_SLOW: 1, IncidentKind.STATIC_MEMBER_REPLACED: 2}
+WARNING_LINES: Final = {
+    IncidentKind.REBALANCE_SLOW: "rebalance waits %s",
+    IncidentKind.STATIC_MEMBER_REPLACED: "fencing %s",
+}
 RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
 
 
@@ -91,6 +98,22 @@ def rebalance_fields(rebalance: Rebalance) -> dict[str, Any]:
         "client": trigger.member.client_id,
         "host": trigger.member.host,
         "ms": rebalance.took_ms if rebalance.join_ms >= 0 else None,
+    }
+
+
+def incident_fields(incident: Incident) -> dict[str, Any]:
+    """Return the fields of the log line of an incident. `ms` is how long it has lasted."""
+    member = incident.member
+    return {
+        "group": incident.group,
+        "cause": incident.what.name,
+        "member": member.member_id,
+        "client": member.client_id,
+        "host": member.host,
+        "other_client": incident.other.client_id,
+        "other_host": incident.other.host,
+        "times": incident.times,
+        "ms": incident.waited_ms if incident.waited_ms >= 0 else max(incident.last_ms - incident.at_ms, 0),
     }
 
 
@@ -329,10 +352,9 @@ class Runtime:
             LOG.info("rebalance %s", event.text(), extra={"fields": rebalance_fields(event)})
             if event.join_ms >= 0:
                 self.rebalance_times.observe(event.took_ms / 1000)
-        elif event.what is IncidentKind.REBALANCE_SLOW:
-            LOG.warning("rebalance waits %s", event.text(), extra=RARE)
-        elif event.what is IncidentKind.STATIC_MEMBER_REPLACED and event.times > 1:
-            LOG.warning("fencing %s", event.text(), extra=RARE)
+        elif event.times >= WARNED_FROM.get(event.what, math.inf):
+            line = WARNING_LINES[event.what]
+            LOG.warning(line, event.text(), extra={**rare(line, event.group), "fields": incident_fields(event)})
 
     def on_too_large(self, group_id: str, size: int) -> None:
         """Log an append that is larger than the log takes."""
