@@ -140,6 +140,14 @@ class Config:
     group_rebalance_warn_ms: int = _key(
         10_000, "A rebalance that waits for longer causes a warning that says for whom. 0: none.", ours=True, minimum=0
     )
+    group_loop_throttle_ms: int = _key(
+        0,
+        "How long a client that joined a group four times within five minutes is told to wait when it joins again "
+        "(throttle_time_ms, KIP-219). Keep it well below the session timeouts. 0: not at all.",
+        ours=True,
+        minimum=0,
+        maximum=60_000,
+    )
     group_max_events: int = _key(
         20_000, "How many past events of all groups together are kept in memory.", ours=True, minimum=100
     )

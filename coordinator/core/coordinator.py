@@ -31,6 +31,7 @@ from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
 from coordinator.core.group.live_state import live_state
 from coordinator.core.group.parked_heartbeat import ParkedRequest, Release
+from coordinator.core.group.progress import requester_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
 from coordinator.core.group.state import GroupState
@@ -56,6 +57,7 @@ from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
 from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
 
 # Timers run by one call of `advance_clock`. The rest is due at once, and other events may run in between.
 MAX_TIMERS_PER_EVENT: Final = 250
+LOOP_JOINS: Final = 4  # of one client within LOOP_WITHIN_MS, the present one included
+LOOP_WITHIN_MS: Final = 300_000
 MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
 NONE: Final = ErrorCode.NONE
@@ -344,6 +348,19 @@ class GroupCoordinator:
         if group is None and not events:
             return None
         return Story(at_ms=context.wall_ms, state=None if group is None else live_state(group, context), events=events)
+
+    def throttle_ms(self, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -> int:
+        """Return for how long a client that joins in a loop is told to wait; 0 for all others.
+
+        Only a JoinGroup without a member id is throttled, so that no rebalance waits for a throttled SyncGroup.
+        """
+        throttle_ms = self._config.group_loop_throttle_ms
+        if not throttle_ms or request.member_id:
+            return 0
+        client = requester_of(ticket, "", request.group_instance_id)
+        since_ms = now_ms + self.wall_offset_ms - LOOP_WITHIN_MS
+        gone = self.recorder.departures(shortened(request.group_id), client, since_ms)
+        return throttle_ms if gone + 1 >= LOOP_JOINS else 0
 
     def refusal(self, group_id: str) -> ErrorCode:
         """Return why this node does not answer for a group; NONE if it does."""

@@ -48,6 +48,7 @@ class Ticket:
         "held",
         "may_be_held",
         "session",
+        "throttle_ms",
         "version",
     )
 
@@ -71,6 +72,7 @@ class Ticket:
         self.client_software = client_software
         self.may_be_held = False  # a SyncGroup that its client can wait for; set by the connection
         self.held: ParkedRequest | None = None  # while it is held
+        self.throttle_ms = 0  # set by the API layer: the answer tells the client to wait for so long (KIP-219)
         self.has_append = False  # set by the runtime: the request caused an append, which is not durable yet
 
     def __repr__(self) -> str:

@@ -7,11 +7,12 @@ had been there and gone before, so that a rolling restart (each goes once and st
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import msgspec
 
 from coordinator.core.events.model import (
+    GONE,
     AnyEvent,
     Cause,
     ChangeKind,
@@ -24,7 +25,6 @@ from coordinator.core.events.model import (
 )
 
 Key: TypeAlias = tuple[str, str]
-GONE: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED, ChangeKind.DROPPED})
 
 
 class Visit(msgspec.Struct, kw_only=True):

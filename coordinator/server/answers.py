@@ -45,6 +45,7 @@ class Slot(Ticket):
         self.may_be_held = False
         self.held = None
         self.has_append = False
+        self.throttle_ms = 0
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served
         self.received_s = 0.0  # seconds of `monotonic`, if the time to the answer is measured; else 0
         self.is_long = False  # the request was long, so the answer may be
@@ -59,6 +60,8 @@ def encode(slot: Slot, response: Any) -> bytes | Iterator[bytes]:
         return _SIZE_AND_CORRELATION.pack(4 + len(body), slot.correlation_id) + body
     if isinstance(response, bytes):  # the answer to a recognised commit, which was encoded before
         return frame(slot, route, response)
+    if slot.throttle_ms:
+        response.throttle_time_ms = slot.throttle_ms
     if route.amplifies or slot.is_long:
         pieces = in_pieces(
             route.array, route.version, response, route.encode, route.shape, is_flexible=route.is_flexible

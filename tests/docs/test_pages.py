@@ -141,6 +141,7 @@ def test_every_log_line_that_is_explained_occurs_in_the_code() -> None:
     """Search the code for each fixed piece of a line; messages of the operating system are left out."""
     text = (ROOT / "docs" / "log-lines.md").read_text(encoding="utf-8")
     table = text.partition("# Log lines")[2].partition("\n## ")[0]
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "coordinator").rglob("*.py"))
     lines = [line for row in re.findall(r"^\| (`.*?`) \|", table, flags=re.MULTILINE) for line in row.split("`")[1::2]]
     assert len(lines) > 15
     for line in lines:

@@ -134,6 +134,8 @@ class Cluster:
         elif isinstance(response, bytes):
             call.answer = codec.decode_response(ticket.api_key, call.version, response, 0)
         else:
+            if ticket.throttle_ms:
+                response.throttle_time_ms = ticket.throttle_ms
             shaped = response if row.shape is None else row.shape(response, call.version)
             data = codec.encode_response(shaped, call.version)
             call.answer = codec.decode_response(ticket.api_key, call.version, data, 0)

@@ -70,9 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions, "rebalances", "list rebalances, with members that came and went and partitions that moved"
     )
     _add_limit(rebalances, "changes")
-    events = actions.add_parser(
-        "events", help="list rebalances and incidents: why, how long", allow_abbrev=False
-    )
+    events = actions.add_parser("events", help="list rebalances and incidents: why, how long", allow_abbrev=False)
     events.add_argument("group", metavar="GROUP")
     add_times(events)
     _add_limit(events, "events")

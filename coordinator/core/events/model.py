@@ -76,6 +76,9 @@ class ChangeKind(Enum):
     EXPELLED = "expelled"  # the group was full
 
 
+GONE: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED, ChangeKind.DROPPED})  # the member is no member any more
+
+
 class IncidentKind(Enum):
     """A kind of incident, during a rebalance or not."""
 

@@ -13,7 +13,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from coordinator.core.events.model import AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
+from coordinator.core.events.model import GONE, AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
 
 REPEATS_WITHIN_MS: Final = 600_000
 LOOKED_BACK: Final = 64  # events in which a repeated incident is looked for
@@ -70,6 +70,20 @@ class FlightRecorder:
         """Return the events of a group, oldest first."""
         record = self._groups.get(group_id)
         return list(record.events) if record is not None else []
+
+    def departures(self, group_id: str, client: ClientInfo, since_ms: int) -> int:
+        """Return how often a client went from a group since then, under any member id, or had its place taken."""
+        found = 0
+        for event in self._groups[group_id].events if group_id in self._groups else ():
+            if isinstance(event, Rebalance):
+                found += sum(
+                    change.kind in GONE and _is_same_client(change.member, client)
+                    for change in event.changes
+                    if event.at_ms + change.after_ms >= since_ms
+                )
+            elif event.what is IncidentKind.STATIC_MEMBER_REPLACED and (event.last_ms or event.at_ms) >= since_ms:
+                found += event.times if event.member.instance_id == client.instance_id else 0
+        return found
 
     def rebalance(self, event: Rebalance) -> None:
         """Record a rebalance that has ended."""
