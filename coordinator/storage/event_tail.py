@@ -20,7 +20,7 @@ from protocol.record_batch import iter_batches, read_records, verify
 if TYPE_CHECKING:
     from coordinator.storage.log.log import Log
 
-TAIL_BYTES: Final = 2 << 20
+TAIL_BYTES: Final = 4 << 20
 READ_BYTES: Final = 1 << 20
 
 

@@ -14,33 +14,29 @@ from pathlib import Path
 import pytest
 
 from coordinator.core.events.model import (
-    AnyEvent,
     Cause,
     ChangeKind,
     Incident,
     IncidentKind,
     Rebalance,
     RebalanceOutcome,
-    decode_event,
-    decode_story,
 )
 from coordinator.core.shard import partition_for
 from coordinator.core.topics.names import EVENTS_TOPIC
 from protocol.error_codes import ErrorCode
 from protocol.messages.describe_configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.explain_group import ExplainGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import build_batch
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
 from tests.support.faulty_disk import FaultyDisk
+from tests.support.group_events import PARTITIONS, read_topic, story
 from tests.support.group_member import GroupMember, alone_in_group
 from tests.support.wire import Wire, call
 
 pytestmark = pytest.mark.integration
 
-PARTITIONS = 8
 OVERRIDES = ("group.initial.rebalance.delay.ms=0",)
 
 
@@ -55,15 +51,6 @@ def metric(daemon: Daemon, name: str) -> int:
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
         text = answer.read().decode()
     return int(float(re.findall(rf"^{name} (\S+)$", text, re.MULTILINE)[0]))
-
-
-def story(daemon: Daemon, group: str) -> list[AnyEvent]:
-    """Return the events of a group in memory."""
-    answer = call(daemon.port, ExplainGroupRequest(group_id=group), 0)
-    if answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
-        return []
-    assert answer.error_code == ErrorCode.NONE, answer
-    return decode_story(answer.story).events
 
 
 def events_on_disk(daemon: Daemon, group: str) -> int:
@@ -85,31 +72,6 @@ async def one_rebalance_by_a_second_member(port: int, group: str) -> None:
         assert await follower.sync() is ErrorCode.NONE
 
 
-async def read_topic(address: str, at_least: int) -> list[AnyEvent]:
-    """Read all partitions with a group of its own, as any application would."""
-    from aiokafka import AIOKafkaConsumer
-
-    consumer = AIOKafkaConsumer(
-        EVENTS_TOPIC, bootstrap_servers=address, group_id="auditors", auto_offset_reset="earliest"
-    )
-    await consumer.start()
-    found: list[AnyEvent] = []
-    try:
-        async with asyncio.timeout(30):
-            while len([event for event in found if event.group != "auditors"]) < at_least:
-                message = await consumer.getone()
-                event = decode_event(message.value)
-                assert message.key == event.group.encode()
-                assert message.partition == partition_for(event.group, PARTITIONS)
-                if isinstance(event, Rebalance):
-                    assert message.timestamp == event.at_ms
-                found.append(event)
-        await consumer.commit()
-    finally:
-        await consumer.stop()
-    return found
-
-
 async def test_a_consumer_reads_what_happened_to_each_group(daemon: Daemon) -> None:
     for group in ("red", "green", "blue"):
         await one_rebalance_by_a_second_member(daemon.port, group)
@@ -121,7 +83,7 @@ async def test_a_consumer_reads_what_happened_to_each_group(daemon: Daemon) -> N
         assert (last.outcome, last.previous_generation, last.generation) == (RebalanceOutcome.STABLE, 1, 2)
         assert last.trigger.member.client_id == "web-2"
         assert [change.member.client_id for change in last.changes if change.kind is ChangeKind.JOINED] == ["web-2"]
-        in_memory = [event for event in story(daemon, group) if isinstance(event, Rebalance)]
+        in_memory = [event for event in story(daemon.port, group) if isinstance(event, Rebalance)]
         assert in_memory[: len(rebalances)] == rebalances
 
 
@@ -142,19 +104,19 @@ def test_the_topic_is_internal_and_clients_only_read_it(daemon: Daemon) -> None:
 
 async def test_events_from_before_a_kill_are_told_after_it(daemon: Daemon) -> None:
     await one_rebalance_by_a_second_member(daemon.port, "orders-app")
-    before = story(daemon, "orders-app")
+    before = story(daemon.port, "orders-app")
     assert len(before) >= 2
     eventually(lambda: events_on_disk(daemon, "orders-app") >= len(before), "the events are written")
     daemon.restart()
-    eventually(lambda: len(story(daemon, "orders-app")) > len(before), "the events are read")
-    after = story(daemon, "orders-app")
+    eventually(lambda: len(story(daemon.port, "orders-app")) > len(before), "the events are read")
+    after = story(daemon.port, "orders-app")
     assert after[: len(before)] == before
     loaded = [event for event in after[len(before) :] if isinstance(event, Incident)]
     assert [(event.what, event.generation) for event in loaded] == [(IncidentKind.GROUP_LOADED, 2)]
     eventually(lambda: events_on_disk(daemon, "orders-app") == len(before) + 1, "the load is written, once")
     daemon.restart()
-    eventually(lambda: len(story(daemon, "orders-app")) >= len(before) + 2, "the events are read")
-    assert story(daemon, "orders-app")[: len(before)] == before
+    eventually(lambda: len(story(daemon.port, "orders-app")) >= len(before) + 2, "the events are read")
+    assert story(daemon.port, "orders-app")[: len(before)] == before
 
 
 async def test_a_group_without_events_writes_none(daemon: Daemon) -> None:
@@ -185,7 +147,7 @@ async def test_groups_go_on_while_the_partition_of_their_events_fails(tmp_path: 
             for group in itertools.islice(groups, 20):
                 member = await alone_in_group(wire, group, "orders")
                 assert await member.commit({("orders", 0): 5}) is ErrorCode.NONE
-                assert len(story(daemon, group)) == 1, "in memory they are kept"
+                assert len(story(daemon.port, group)) == 1, "in memory they are kept"
             eventually(lambda: metric(daemon, "coordinator_group_events_dropped_total") == 20, "events are counted")
             assert 1 <= daemon.log_text().count("events of groups were not written") <= 5
             disk.heal()
@@ -203,7 +165,7 @@ async def test_groups_go_on_without_the_directory_of_their_events(daemon: Daemon
     async with await Wire.connect(daemon.port) as wire:
         member = await alone_in_group(wire, "g", "orders")
         assert await member.commit({("orders", 0): 5}) is ErrorCode.NONE
-    assert len(story(daemon, "g")) == 1
+    assert len(story(daemon.port, "g")) == 1
     daemon.restart()
     async with await Wire.connect(daemon.port) as wire:
         await alone_in_group(wire, "h", "orders")
@@ -214,7 +176,7 @@ def test_the_topic_can_be_switched_off(tmp_path: Path) -> None:
     overrides = (*OVERRIDES, "group.events.topic.enable=false")
     with Daemon(tmp_path / "d", overrides=overrides, topics=("orders:4",)) as daemon:
         asyncio.run(one_rebalance_by_a_second_member(daemon.port, "g"))
-        assert len(story(daemon, "g")) == 2
+        assert len(story(daemon.port, "g")) == 2
         names = {topic.name for topic in call(daemon.port, MetadataRequest(topics=None), 9).topics}
         assert EVENTS_TOPIC not in names and "orders" in names
 

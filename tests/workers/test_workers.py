@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import re
@@ -16,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.core.shard import partition_for
 from protocol.error_codes import ErrorCode
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.offset_commit import (
@@ -28,8 +30,11 @@ from tests.cluster.workload.processes import all_go_on, clients_at_work
 from tests.support.daemon import REPOSITORY
 from tests.support.eventually import eventually
 from tests.support.faulty_disk import FaultyDisk
+from tests.support.group_events import PARTITIONS as PARTITIONS_OF_EVENTS
+from tests.support.group_events import read_topic, story
+from tests.support.group_member import alone_in_group
 from tests.support.nodes import free_ports
-from tests.support.wire import call
+from tests.support.wire import Wire, call
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
@@ -128,6 +133,30 @@ def test_offsets_survive_the_death_of_a_worker_and_another_number_of_workers(dae
     print(counts)
     assert violations == []
     assert counts["records acknowledged"] > 100 and counts["takeovers"] > 10, "nothing was shown"
+
+
+async def _one_rebalance(port: int, group: str) -> None:
+    async with await Wire.connect(port) as wire:
+        member = await alone_in_group(wire, group, TOPIC)
+        assert await member.leave() is ErrorCode.NONE
+
+
+def test_the_events_of_the_groups_of_all_workers_are_in_one_topic(daemon: Daemon) -> None:
+    daemon.start(2)
+    groups = {port: [f"g{n}" for n in range(20) if partition_for(f"g{n}", PARTITIONS_OF_EVENTS) % 2 == index][:3]
+              for index, port in enumerate(daemon.ports[:2])}  # fmt: skip
+    for port, names in groups.items():
+        for name in names:
+            asyncio.run(_one_rebalance(port, name))
+    bootstrap = ",".join(f"127.0.0.1:{port}" for port in daemon.ports[:2])
+    found = asyncio.run(read_topic(bootstrap, 12))
+    told = {name: [event for event in found if event.group == name] for names in groups.values() for name in names}
+    assert {name: len(events) for name, events in told.items()} == dict.fromkeys(told, 2)
+    assert daemon.stop() == 0
+    daemon.start(1)
+    for name, events in told.items():
+        eventually(lambda name=name: len(story(daemon.ports[0], name)) >= 2, "the events are read")  # type: ignore[misc]
+        assert story(daemon.ports[0], name)[:2] == events
 
 
 def test_metadata_lists_all_workers_and_the_first_is_the_controller(daemon: Daemon) -> None:
