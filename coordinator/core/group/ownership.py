@@ -32,7 +32,7 @@ PER_STEP: Final = 5_000  # partitions in one step, a few milliseconds
 MEMBER_COST: Final = 2  # a member takes as long as so many partitions
 TOPIC_COST: Final = 4  # each topic of an assignment, too
 BYTES_COST: Final = 16  # bytes that take as long as a partition
-MOST_PARTITIONS: Final = 100_000  # of a group; more are not counted
+MOST_PARTITIONS: Final = 100_000  # assigned, or lost; more are not counted
 MOST_BYTES: Final = 16 << 20  # of all assignments of a group, before and after
 MOST_BYTES_OF_ONE: Final = 64 << 10  # of one assignment or subscription, which is decoded in one step
 MOST_TOPICS_OF_ONE: Final = 2_000  # in one assignment
@@ -141,7 +141,7 @@ def changes(
     holdings, last = taken
     count = _Count(protocol, last, now_ms)
     eager: Protocols | None = None  # subscriptions without owned partitions; most members have the same object
-    spent = size = 0
+    spent = size = kept = unowned_ms = 0
     try:
         for each in former.carried:
             spent += count.carried_on(each, holdings.get(each.key))
@@ -154,14 +154,12 @@ def changes(
                 spent += count.assigned(key, member, None, b"", given)
             else:
                 _, held, first_ms, first = holding
-                if held == given and (
-                    first is eager or first_ms == HELD or _is_eager(_metadata(first, protocol))
-                ):  # nothing moves
-                    number = count_partitions(given)
-                    count.partitions += number
+                if held == given and (first is eager or first_ms == HELD or _is_eager(_metadata(first, protocol))):
+                    number = count_partitions(given)  # nothing moves
+                    kept += number
                     if first_ms != HELD:
                         eager = first
-                        count.unowned_ms += number * (now_ms - first_ms)
+                        unowned_ms += number * (now_ms - first_ms)
                     spent += MEMBER_COST
                 else:
                     size += len(held)
@@ -169,17 +167,21 @@ def changes(
             if spent >= PER_STEP:
                 spent = 0
                 yield
-            if size > MOST_BYTES or count.partitions > MOST_PARTITIONS:
-                return None
+                if size > MOST_BYTES or max(count.partitions, count.lost) > MOST_PARTITIONS:
+                    return None
+        count.partitions += kept
+        count.unowned_ms += unowned_ms
         for key, holding in holdings.items():
             size += len(holding[1])
             spent += count.removed(key, holding)
             if spent >= PER_STEP:
                 spent = 0
                 yield
-            if size > MOST_BYTES or count.lost > MOST_PARTITIONS:
-                return None
+                if size > MOST_BYTES or max(count.partitions, count.lost) > MOST_PARTITIONS:
+                    return None
     except DecodeError:
+        return None
+    if size > MOST_BYTES or max(count.partitions, count.lost) > MOST_PARTITIONS:
         return None
     holdings.clear()
     for key, topic, partitions in count.gained:
@@ -198,10 +200,10 @@ def count_partitions(assignment: bytes) -> int:
     try:
         _, topics, length = _START(assignment)
         if topics == 1 and length >= 0:
-            (total,) = _INT32(assignment, 8 + length)
-            if total < 0 or 12 + length + 4 * total > len(assignment):
+            only: int = _INT32(assignment, 8 + length)[0]
+            if only < 0 or 12 + length + 4 * only > len(assignment):
                 raise DecodeError("an assignment that is cut short")
-            return int(total)
+            return only
         if not 0 <= topics <= MOST_TOPICS_OF_ONE:
             raise DecodeError("an assignment of too many topics to be counted")
         position = 6
