@@ -48,11 +48,10 @@ class Carried:
     `since_ms` is HELD until the member rejoins without them or is removed.
     """
 
-    __slots__ = ("key", "member", "partitions", "since_ms")
+    __slots__ = ("key", "partitions", "since_ms")
 
-    def __init__(self, key: str, member: Member, since_ms: int) -> None:
+    def __init__(self, key: str, since_ms: int) -> None:
         self.key = key
-        self.member = member
         self.since_ms = since_ms
         self.partitions: Topics = {}
 
@@ -306,7 +305,7 @@ class _Count:
         self._protocol = protocol
         self._last = last
         self._now_ms = now_ms
-        self._losses: dict[str, dict[int, tuple[int, str, Member]]] = {}  # by topic and partition: since, key, member
+        self._losses: dict[str, dict[int, tuple[int, str]]] = {}  # by topic and partition: since when, and the key
         self._shares: list[tuple[Member, int, int]] = []
         self._moved = 0
         self.unowned_ms = 0
@@ -322,10 +321,10 @@ class _Count:
         for topic, partitions in each.partitions.items():
             cost += len(partitions)
             if given_up is None:
-                self._lose(each.key, each.member, topic, each.since_ms, partitions)
+                self._lose(each.key, topic, each.since_ms, partitions)
             else:
                 for since_ms, some in given_up.times(topic, partitions):
-                    self._lose(each.key, each.member, topic, since_ms, some)
+                    self._lose(each.key, topic, since_ms, some)
         return cost
 
     def assigned(self, key: str, member: Member, holding: Holding | None, held: bytes, given: bytes) -> int:
@@ -339,7 +338,7 @@ class _Count:
             if new:
                 gained += len(new)
                 self.gained.append((key, topic, new))
-        lost = 0 if holding is None else self._given_up(key, member, holding, before, after)
+        lost = 0 if holding is None else self._given_up(key, holding, before, after)
         if lost or gained:
             self._shares.append((member, lost, gained))
         cost = MEMBER_COST + TOPIC_COST * (len(before) + len(after))
@@ -349,12 +348,12 @@ class _Count:
         """Count a member that is no longer in the group. Returns the cost."""
         member, held, _, _ = holding
         before = _assigned(held)
-        lost = self._given_up(key, member, holding, before, {})
+        lost = self._given_up(key, holding, before, {})
         if lost:
             self._shares.append((member, lost, 0))
         return MEMBER_COST + TOPIC_COST * len(before) + lost + len(held) // BYTES_COST
 
-    def _given_up(self, key: str, member: Member, holding: Holding, before: Topics, after: Topics) -> int:
+    def _given_up(self, key: str, holding: Holding, before: Topics, after: Topics) -> int:
         """Count what a member had before. Returns how many partitions it lost."""
         lost = 0
         given_up = self._times(key, holding)
@@ -366,17 +365,17 @@ class _Count:
             gone = partitions - kept
             lost += len(gone)
             for since_ms, some in given_up.times(topic, gone):
-                self._lose(key, member, topic, since_ms, some)
+                self._lose(key, topic, since_ms, some)
         self.lost += lost
         return lost
 
     def _times(self, key: str, holding: Holding) -> _GivenUp:
         return _GivenUp(holding, self._last.get(key), self._protocol)
 
-    def _lose(self, key: str, member: Member, topic: str, since_ms: int, partitions: set[int]) -> None:
+    def _lose(self, key: str, topic: str, since_ms: int, partitions: set[int]) -> None:
         if partitions:
             self._left += len(partitions)
-            self._losses.setdefault(topic, {}).update(dict.fromkeys(partitions, (since_ms, key, member)))
+            self._losses.setdefault(topic, {}).update(dict.fromkeys(partitions, (since_ms, key)))
 
     def settle(self, key: str, topic: str, partitions: set[int]) -> int:
         """Count partitions that a member has gained, with those who lost them. Returns the cost."""
@@ -386,7 +385,7 @@ class _Count:
                 loss = losses.pop(partition, None)
                 if loss is not None:
                     self._left -= 1
-                    since_ms, former, _ = loss
+                    since_ms, former = loss
                     if since_ms != HELD:
                         self.unowned_ms += self._now_ms - since_ms
                     if former != key:
@@ -404,10 +403,10 @@ class _Count:
             for topic, losses in self._losses.items():
                 if topics is not None and topic not in topics:
                     continue
-                for partition, (since_ms, key, member) in losses.items():
+                for partition, (since_ms, key) in losses.items():
                     each = carried.get((key, since_ms))
                     if each is None:
-                        each = carried[key, since_ms] = Carried(key, member, since_ms)
+                        each = carried[key, since_ms] = Carried(key, since_ms)
                     each.partitions.setdefault(topic, set()).add(partition)
             found.carried = list(carried.values())
         return found
