@@ -240,7 +240,7 @@ def test_every_kind_of_incident_has_a_sentence() -> None:
     sentences = {what: incident(what).text() for what in IncidentKind}
     assert "has been rebalancing for 3 ms; it waits for web-1-instance" in sentences[IncidentKind.REBALANCE_SLOW]
     assert "and 2 more, at most 4 ms more" in sentences[IncidentKind.REBALANCE_SLOW]
-    assert "took the place of" in sentences[IncidentKind.STATIC_MEMBER_REPLACED]
+    assert "take each other's place, 5 times" in sentences[IncidentKind.STATIC_MEMBER_REPLACED]
     assert all("web-1" in text for text in sentences.values())
 
 
