@@ -63,8 +63,8 @@ class _Write:
         self._events = events
 
     def answer(self, ticket: Ticket, response: ProduceResponse) -> None:
-        [[result]] = [topic.partition_responses for topic in response.responses]
-        self._topic.written(self._number, self._events, ErrorCode(result.error_code))
+        error = ErrorCode(response.responses[0].partition_responses[0].error_code)
+        self._topic.written(self._number, self._events, error)
 
 
 class EventTopic:

@@ -87,7 +87,7 @@ TUTORIAL: Final = Script(
         "offsets of group shop as they stood at 2026-11-22T02:18:35.0": shown(_set_back),
         ".venv/bin/coordinator undo shop --execute --data-dir tutoria": typed,
         "offsets of group shop before the reset of 2 partitions at 20": shown(_set_back, again=False),
-        ".venv/bin/coordinator history rebalances shop --data-dir tut": typed,
+        ".venv/bin/coordinator history rebalances shop --limit 5 --da": typed,
         "TIME AGO GEN WHAT MEMBERS WHO AND WHAT": shown(),
         ".venv/bin/coordinator compact --data-dir tutorial --mode sin": typed,
         "history.enable is false: what this compaction removes is los": shown(_figures, again=False),

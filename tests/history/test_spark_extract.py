@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from coordinator.cli.history import all_groups
+from coordinator.cli.history.extract import extracted
 from coordinator.cli.main import main
+from coordinator.history.events import ExtractedEvents, load_events
 from coordinator.history.extract import ExtractError, extract
 from coordinator.history.questions import Selection, rate, stalled
 from coordinator.history.rebalances import Kind, changes
@@ -20,6 +24,8 @@ from coordinator.history.tables import GroupHistory, load_group
 from coordinator.spark import spark_session
 from coordinator.storage.history_marks import NOT_EXTRACTED, mark_of, read_marks, write_marks
 from tests.compaction.logs import OFFSETS, LogWriter, Segment, seeded
+from tests.history.test_events import rebalance
+from tests.history.test_events import write as write_events
 from tests.history.test_extraction import content
 from tests.history.worlds import GROUPS, data_dir, write_segments
 
@@ -43,6 +49,21 @@ def test_spark_writes_the_same_files_as_a_run_without_it(tmp_path: Path, spark: 
     assert len(extract_with_spark(source, spark)) == len(done) > 3
     assert content(source.history_dir) == content(plain.history_dir)
     assert extract_with_spark(source, spark) == []
+
+
+def test_events_are_extracted_in_either_mode(
+    tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(all_groups, "spark_session", lambda master: nullcontext(spark))
+    found = []
+    for master in (None, "local[1]"):
+        source = data_dir(tmp_path / str(master), written(5))
+        write_events(source.data_dir, *(rebalance(n, n) for n in range(30)), segment_bytes=3000)
+        done: list[ExtractedEvents] = []
+        extracted(source, master, on_events=done.append)
+        found.append((done, content(source.history_dir), load_events(source, "g")))
+    assert found[0] == found[1]
+    assert done[0].segments > 3 and len(found[0][2]) == 30
 
 
 def test_damaged_segment_stops_its_own_partition_and_earlier_ones_are_kept(tmp_path: Path, spark: SparkSession) -> None:
