@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from statistics import median
 from typing import Final
 
 from coordinator.core.events.model import (
@@ -283,7 +282,7 @@ def _held(departures: list[Visit]) -> str:
     if not held:
         return ""
     if max(held) <= 1.5 * min(held) + 1_000:
-        return f" {duration(int(median(held)))} after it got its partitions"
+        return f" {duration(sorted(held)[len(held) // 2])} after it got its partitions"
     return f" {duration(min(held))} to {duration(max(held))} after it got its partitions"
 
 
