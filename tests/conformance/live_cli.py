@@ -193,3 +193,17 @@ def test_group_of_the_newer_protocol_is_described_kept_from_resets_and_its_membe
     finally:
         for consumer in consumers:
             consumer.close()
+
+
+def test_explain_says_that_a_kafka_records_no_reasons_and_what_describe_groups_tells(
+    kafka: Kafka, command: CommandLine
+) -> None:
+    async def play() -> None:
+        async with await Wire.connect(kafka.port, client_id="web-7") as wire:
+            await alone_in_group(wire, "explained", "orders", 2)
+            said = await asyncio.to_thread(command, "groups", "explain", "explained", code=2)
+            assert not said.out
+            assert "is not this project's coordinator" in said.err
+            assert said.err.endswith("DescribeGroups says: the group is Stable and has 1 member (web-7 on 127.0.0.1)\n")
+
+    asyncio.run(play())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -172,6 +173,27 @@ def test_a_line_is_printed_whenever_the_verdict_changes(
     assert lines[1].startswith("Waiting 9 s for slow-1")  # once, although the next second has another duration
     assert "INVALID_GROUP_ID" in lines[2]
     assert lines[3].startswith("Waiting 36 s for slow-1")
+
+
+def test_a_terminal_is_redrawn_each_second(
+    ours: Ours, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (web,) = ours.play.clients("web-1")
+    seconds = iter(range(3))
+
+    def second(_: float) -> None:
+        if next(seconds) == 2:
+            raise KeyboardInterrupt
+        ours.play.wait("3s", web)
+
+    monkeypatch.setattr(explain.time, "sleep", second)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert ours.run("explain", "g", "--watch", "--last", "0") == 130
+    pages = capsys.readouterr().out.split(explain.CLEAR)[1:]
+    assert [page.splitlines()[2] for page in pages] == [
+        f"Healthy for {seconds}: 1 member, 6 partitions" for seconds in ("0 ms", "3 s", "6 s")
+    ]
+    assert all(page.startswith("'g' at ") and "Ctrl-C ends" in page for page in pages)
 
 
 def test_what_is_no_broker_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
