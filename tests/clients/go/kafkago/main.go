@@ -94,7 +94,7 @@ func live(options map[string]string, serve func(commit func())) {
 		SessionTimeout:    talk.Milliseconds(options["session_ms"]),
 		HeartbeatInterval: talk.Milliseconds(options["heartbeat_ms"]),
 		// When its coordinator was away the library forgets its member id, and the group waits for the old member.
-		RebalanceTimeout: 10 * time.Second,
+		RebalanceTimeout: 10*time.Second + talk.Milliseconds(options["fetch_ms"]),
 		StartOffset:      kafka.FirstOffset,
 	})
 	if err != nil {
