@@ -80,6 +80,7 @@ _ROWS: Final[dict[int, Api]] = {
             is_pipelined=True,
             is_sampled=True,
             section=Section.GROUPS,
+            does="The answer may wait for news, for clients that bear it ([parked heartbeats](parked-heartbeats.md)).",
         ),
         Api(
             ApiKey.LIST_GROUPS,

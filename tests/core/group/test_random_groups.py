@@ -22,11 +22,13 @@ from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.offsets_records import GroupKey, OffsetKey
 from tests.support.call import Call
 from tests.support.cluster import Cluster, Member
+from tests.support.first_round import given, owning
 from tests.support.recognised_commits import RecognisedCommits
 
 GROUPS = ("g", "h")
 PARTITIONS = (0, 1, 2)
-RANGE, CHANGED, BOTH = [("range", b"1")], [("range", b"2")], [("range", b"1"), ("rr", b"2")]
+NEWCOMER, OWNER = owning()[0][1], owning(0)[0][1]
+RANGE, CHANGED, BOTH = [("range", NEWCOMER)], [("range", OWNER)], [("range", NEWCOMER), ("rr", OWNER)]
 
 
 @dataclass
@@ -86,7 +88,7 @@ class RandomGroups(RuleBasedStateMachine):
 
     @rule(group_id=st.sampled_from(GROUPS), syncing=st.sampled_from(["leader first", "leader last", "none"]))
     def all_rebalance(self, group_id: str, syncing: str) -> None:
-        """All members of a group join, wait, and then sync, as clients do."""
+        """All members of a group join, wait, sync, and send a heartbeat that may wait, as clients do."""
         clients = [client for client in self.clients if client.member.group_id == group_id]
         for client in clients:
             if not client.member.is_waiting:
@@ -99,7 +101,9 @@ class RandomGroups(RuleBasedStateMachine):
         answered = [client.member for client in clients if self._has_joined(client.member)]
         answered.sort(key=lambda member: member.is_leader, reverse=syncing == "leader first")
         for member in answered if syncing != "none" else ():
-            member.sync()
+            self._sync(member, gives=len(answered) % 2)
+        for member in answered if syncing != "none" else ():
+            member.park()
 
     @rule(duration=st.sampled_from(["3s", "9s", "21s"]), silent=st.integers(0, 6))
     def all_heartbeat(self, duration: str, silent: int) -> None:
@@ -121,11 +125,11 @@ class RandomGroups(RuleBasedStateMachine):
         client.member.member_id = ""
         client.joins.append(client.member.join())
 
-    @rule(number=st.integers(0, 5))
-    def sync(self, number: int) -> None:
+    @rule(number=st.integers(0, 5), gives=st.sampled_from([0, 1]))
+    def sync(self, number: int, gives: int) -> None:
         member = self.client(number).member
         if self._has_joined(member):
-            member.sync()
+            self._sync(member, gives)
 
     @rule(number=st.integers(0, 5))
     def heartbeat(self, number: int) -> None:
@@ -288,6 +292,14 @@ class RandomGroups(RuleBasedStateMachine):
         assert all(group.state in (EMPTY, STABLE) or group.members for group in cluster.core.groups.values())
 
     # -- internal ------------------------------------------------------------------------------------------------
+
+    def _sync(self, member: Member, gives: int) -> None:
+        """Send a SyncGroup that may be held. A leader gives partition 0 to one member or to none."""
+        assignments = None
+        if member.is_leader:
+            members = [each.member_id for each in member.last_join.answer.members]
+            assignments = {each: given(0) if index < gives else given() for index, each in enumerate(members)}
+        member.sync(assignments, can_wait=True)
 
     @staticmethod
     def _has_joined(member: Member) -> bool:
