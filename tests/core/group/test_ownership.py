@@ -423,6 +423,50 @@ def test_random_rebalances_agree_with_a_count_of_each_partition(seed: int) -> No
     assert carried == {p: (name, HELD if at_ms is None else at_ms) for p, (name, at_ms) in expected.items()}
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_random_stories_of_eager_members_agree_with_a_diary(cluster: Cluster, seed: int) -> None:
+    """Members come, leave and rejoin, and interrupt rebalances. The diary follows the owner of each partition."""
+    chance = random.Random(seed)
+    members = group_of(cluster, given(0, 1, 2), given(3, 4, 5), session_timeout="5m")
+    owner = {p: members[p // 3].member_id for p in range(6)}
+    given_up: dict[int, int] = {}
+
+    def gives_up(member: Member) -> None:
+        for p in owner:
+            if owner[p] == member.member_id:
+                given_up.setdefault(p, cluster.clock.now_ms)
+
+    for _ in range(12):
+        cluster.advance("1s")
+        for _ in range(chance.randint(1, 3)):  # the last one leads to the assignment
+            if len(members) < 5 and chance.random() < 0.4:
+                members.append(cluster.member(session_timeout="5m"))
+                members[-1].join()
+            if len(members) > 2 and chance.random() < 0.4:
+                gone = members.pop(chance.randrange(len(members)))
+                gives_up(gone)
+                gone.leave()
+            if cluster.state() == "Stable":
+                leader = next(member for member in members if member.member_id == cluster.group().leader_id)
+                gives_up(leader)
+                leader.join()
+            for member in chance.sample(members, len(members)):
+                if cluster.state() == "PreparingRebalance" and not member.is_waiting:
+                    gives_up(member)
+                    member.join()
+                    cluster.advance(chance.choice([0, 300, 2_000]))
+        assert cluster.state() == "CompletingRebalance"
+        plan = {p: chance.choice(members) for p in range(6)}
+        event = settle(members, [given(*(p for p in plan if plan[p] is member)) for member in members])
+        assert event.outcome is RebalanceOutcome.STABLE
+        assert event.partitions == 6
+        assert event.partitions_moved == sum(owner[p] != plan[p].member_id for p in plan)
+        assert event.unowned_partition_ms == sum(cluster.clock.now_ms - at_ms for at_ms in given_up.values())
+        owner = {p: plan[p].member_id for p in plan}
+        given_up.clear()
+        assert cluster.group().former_owners is None
+
+
 def test_large_group_is_counted_in_steps_after_the_answers(cluster: Cluster) -> None:
     members = group_of(cluster, *(given(*range(100 * number, 100 * number + 100)) for number in range(200)))
     for member in members:
