@@ -9,6 +9,7 @@ from coordinator.core.events.model import (
     Cause,
     ChangeKind,
     ClientInfo,
+    Incident,
     IncidentKind,
     Rebalance,
     RebalanceOutcome,
@@ -23,7 +24,6 @@ from coordinator.explain.visits import (
     incidents,
     is_present,
     key_of,
-    latest,
     loops,
     rebalances,
     visits,
@@ -86,7 +86,7 @@ def session_too_short(story: Story) -> GroupVerdict | None:
             after = [
                 (at_ms - visit.ended_ms, position)
                 for position, incident in heard
-                for at_ms in (incident.at_ms, latest(incident))
+                for at_ms in _heard_at(incident, visit)
                 if key_of(incident.member) == key and at_ms >= visit.ended_ms
             ]
             if after:
@@ -114,6 +114,12 @@ def session_too_short(story: Story) -> GroupVerdict | None:
             since_ms=departures[0].ended_ms,
         )
     return None
+
+
+def _heard_at(incident: Incident, visit: Visit) -> tuple[int, ...]:
+    """Return when an incident may have come from a visit. Of a repeated one the ids but the first are not known."""
+    first = (incident.at_ms,) if incident.member.member_id == visit.member.member_id else ()
+    return (*first, incident.last_ms) if incident.last_ms else first
 
 
 def crash_loop(story: Story) -> GroupVerdict | None:

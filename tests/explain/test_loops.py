@@ -138,6 +138,14 @@ def test_a_session_timeout_that_is_shorter_than_the_gaps(play: Play) -> None:
     )
 
 
+def test_a_crash_is_no_short_session_if_another_process_of_the_same_name_is_refused(play: Play) -> None:
+    web, dead = play.clients("web-1", "web-7")
+    play.wait("11s", web)
+    play.rebalance([web])
+    play.cluster.heartbeat("g", "web-7-of-another-run", 1, **dead.sender)
+    assert play.verdict().code is Finding.MEMBER_LOST
+
+
 def test_a_rolling_restart_is_none_of_these(play: Play) -> None:
     members = play.clients("web-1", "web-2", "web-3", "web-4")
     play.wait("1h", *members)
