@@ -1,4 +1,4 @@
-"""Whatever clients do, there is a verdict, and every sentence is complete."""
+"""Clients that do anything in any order: there is a verdict, and every sentence is complete."""
 
 from __future__ import annotations
 
