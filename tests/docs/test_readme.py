@@ -61,12 +61,16 @@ README = Script(
         "rebalance Group shop left generation 0 because a new member": daemon_says,
         "kill -9 %1": typed,
         "rebalance Group shop left generation 1 because a member fell": daemon_says,
+        ".venv/bin/coordinator groups explain shop": typed,
         "seq 11 20 | .venv/bin/python -m kafka.producer -b 127.0.0.1:": daemon_killed(
             "make run", the_same_consumer_goes_on
         ),
         ". .venv/bin/activate # so that `coordinator` is found": each_line_serves,
     },
     exempt={
+        "$ coordinator groups explain shop": (
+            "needs a client that does not poll; tests/clients/test_explained_incidents.py plays it"
+        ),
         "coordinator compact --watch # reduces the log to its live re": (
             "stays until it is told to end, and takes Spark; the tutorial runs these commands, in --mode single"
         ),
