@@ -166,6 +166,15 @@ class TestBound:
         cluster.advance("9s")
         assert call.answered_at_ms - began_ms == bound_ms
 
+    @pytest.mark.parametrize(("park_ms", "bound_ms"), [(4_000, 8_000), (6_000, 9_000), (0, 0)])
+    def test_a_client_that_counts_from_the_answer_waits_twice_as_long(self, park_ms: int, bound_ms: int) -> None:
+        cluster = Cluster(Config(group_heartbeat_park_ms=park_ms))
+        (a,) = cluster.stable_group(members=1, session_timeout="30s", software=ClientSoftware("kgo", "1.22"))
+        call = a.park()
+        began_ms = cluster.clock.now_ms
+        cluster.advance("9s")
+        assert call.answered_at_ms - began_ms == bound_ms
+
     @pytest.mark.parametrize(("park_ms", "session"), [(0, "30s"), (249, "30s"), (4_000, 700)])
     def test_none_is_parked_for_less_than_a_step(self, park_ms: int, session: str | int) -> None:
         cluster = Cluster(Config(group_heartbeat_park_ms=park_ms, group_min_session_timeout_ms=1))
