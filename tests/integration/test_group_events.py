@@ -88,8 +88,8 @@ async def test_a_consumer_reads_what_happened_to_each_group(daemon: Daemon) -> N
 
 
 def test_the_topic_is_internal_and_clients_only_read_it(daemon: Daemon) -> None:
-    eventually(lambda: f"{EVENTS_TOPIC}-0" in {p.name for p in daemon.data_dir.iterdir()}, "the topic exists")
     asked = MetadataRequest(topics=[MetadataRequestTopic(name=EVENTS_TOPIC)])
+    eventually(lambda: call(daemon.port, asked, 9).topics[0].error_code == 0, "the topic exists")
     [topic] = call(daemon.port, asked, 9).topics
     assert (topic.error_code, topic.is_internal, len(topic.partitions)) == (0, True, PARTITIONS)
     records = bytes(build_batch([(b"g", b"forged")], timestamp_ms=0))
@@ -159,7 +159,8 @@ async def test_groups_go_on_while_the_partition_of_their_events_fails(tmp_path: 
 
 
 async def test_groups_go_on_without_the_directory_of_their_events(daemon: Daemon) -> None:
-    eventually(lambda: (daemon.data_dir / f"{EVENTS_TOPIC}-0").is_dir(), "the topic exists")
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=EVENTS_TOPIC)])
+    eventually(lambda: call(daemon.port, asked, 9).topics[0].error_code == 0, "the topic exists")
     for path in daemon.data_dir.glob(f"{EVENTS_TOPIC}-*"):
         shutil.rmtree(path)
     async with await Wire.connect(daemon.port) as wire:
