@@ -52,6 +52,7 @@ OFF, ON, KAFKA = "ours, off", "ours, on", "Apache Kafka"
 SERVERS: Final = {"off": OFF, "on": ON, "kafka": KAFKA}
 PARTITIONS: Final = 4
 HEARTBEAT_MS: Final = 3000
+METADATA_MS: Final = 300_000  # the default of all libraries; a request for metadata would release a parked heartbeat
 CRASH_SESSION_MS: Final = 6000
 SHORTEST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 7.0
@@ -146,6 +147,7 @@ class Stage:
             session_ms=session_ms or self.client.session_ms,
             heartbeat_ms=heartbeat_ms,
             fetch_ms=self.client.fetch_ms,
+            metadata_ms=METADATA_MS,
             auto_commit="true" if auto_commit else "false",
         )
         self.members.append(TimedMember(self.program, options, self.log))

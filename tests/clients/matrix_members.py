@@ -46,6 +46,7 @@ class Options:
     session_ms: int = SESSION_MS
     heartbeat_ms: int = HEARTBEAT_MS
     fetch_ms: int = 100
+    metadata_ms: int = 5000  # for the Python libraries; the others have their default
     auto_commit: str = "false"
 
     def as_arguments(self) -> list[str]:

@@ -82,6 +82,7 @@ def main() -> None:
         heartbeat_ms=int(options["heartbeat_ms"]),
         rebalance_timeout_ms=max(20_000, int(options["session_ms"])),  # librdkafka wants it no shorter
         fetch_wait_ms=int(options["fetch_ms"]),
+        metadata_ms=int(options["metadata_ms"]),
         auto_commit=options["auto_commit"] == "true",
     )
     commands: queue.Queue[str] = queue.Queue()

@@ -41,6 +41,7 @@ class MemberOptions:
     heartbeat_ms: int = 300
     rebalance_timeout_ms: int = 20_000
     fetch_wait_ms: int = 100
+    metadata_ms: int = 5000  # how old the library's knowledge of topics may be
     auto_commit: bool = False
     assigned: tuple[TopicPartition, ...] = ()  # assigned by hand: no topics, no membership
     extra: Mapping[str, Any] = field(default_factory=dict)  # settings in the library's own words
@@ -255,7 +256,7 @@ class AioKafkaMember(ClientMember):
                 session_timeout_ms=options.session_timeout_ms,
                 rebalance_timeout_ms=options.rebalance_timeout_ms,
                 heartbeat_interval_ms=options.heartbeat_ms,
-                metadata_max_age_ms=5000,
+                metadata_max_age_ms=options.metadata_ms,
                 fetch_max_wait_ms=options.fetch_wait_ms,
                 **options.extra,
             )
@@ -366,7 +367,7 @@ class KafkaPythonMember(ClientMember):
             session_timeout_ms=options.session_timeout_ms,
             max_poll_interval_ms=options.rebalance_timeout_ms,
             heartbeat_interval_ms=options.heartbeat_ms,
-            metadata_max_age_ms=5000,
+            metadata_max_age_ms=options.metadata_ms,
             reconnect_backoff_max_ms=200,
             fetch_max_wait_ms=options.fetch_wait_ms,
             **options.extra,
@@ -429,7 +430,7 @@ class ConfluentMember(ClientMember):
             "session.timeout.ms": options.session_timeout_ms,
             "max.poll.interval.ms": options.rebalance_timeout_ms,
             "heartbeat.interval.ms": options.heartbeat_ms,
-            "topic.metadata.refresh.interval.ms": 5000,
+            "topic.metadata.refresh.interval.ms": options.metadata_ms,
             "reconnect.backoff.max.ms": 200,
             "fetch.wait.max.ms": options.fetch_wait_ms,
             "error_cb": lambda error: None,
