@@ -425,7 +425,7 @@ def known_settings(python: str) -> set[str]:
     return {each["name"] for each in json.loads(done.stdout)}
 
 
-def overrides(key: str, known: set[str]) -> list[str]:
+def overrides(key: str, known: set[str], park_ms: int | None) -> list[str]:
     """Return the settings of ours with parked heartbeats off or on."""
     chosen = {DELAY: "0"}
     if key == "off" and PARK in known:
@@ -434,6 +434,8 @@ def overrides(key: str, known: set[str]) -> list[str]:
         if PARK not in known:
             raise BenchError(f"this build has no setting {PARK}")
         chosen[PARK_CLIENT_IDS] = "aiokafka-*"
+        if park_ms is not None:
+            chosen[PARK] = str(park_ms)
     return [f"{name}={value}" for name, value in chosen.items()]
 
 
@@ -445,7 +447,7 @@ def server_of(key: str, args: argparse.Namespace, directory: Path) -> Iterator[S
             yield Server(KAFKA, running, broker.create_topic)
         return
     (http_port,) = free_ports(1)
-    chosen = overrides(key, known_settings(args.python))
+    chosen = overrides(key, known_settings(args.python), args.park_ms)
     with coordinator(directory, all_cores(), python=args.python, http_port=http_port, overrides=chosen) as running:
 
         def create_topic(name: str, partitions: int) -> None:
@@ -478,7 +480,8 @@ def about(findings: Findings, args: argparse.Namespace) -> None:
         versions[KAFKA] = f"{KAFKA} {release()}"
     findings.raw["versions"] = versions
     findings.raw["settings"] = {
-        name: getattr(args, name) for name in ("repetitions", "seconds", "longest_pause", "soak_seconds", "seed")
+        name: getattr(args, name)
+        for name in ("repetitions", "seconds", "longest_pause", "soak_seconds", "park_ms", "seed")
     }
     if args.parts:
         findings.lines += [
@@ -551,6 +554,7 @@ def arguments() -> argparse.Namespace:
     )
     made.add_argument("--soak", action="store_true", help="only this: 50 members that stay, on the first server")
     made.add_argument("--soak-seconds", type=float, default=SOAK_S, help=f"how long they stay (default {SOAK_S})")
+    made.add_argument("--park-ms", type=int, help=f"{PARK} of `on` (default: as it is by default)")
     made.add_argument("--seed", type=int, default=1, help="of the waits between repetitions")
     args = made.parse_args()
     args.clients = args.clients or list(QUICK if args.quick else list(CLIENTS)[:-3])
