@@ -64,8 +64,9 @@ async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, Con
         try:
             await serve(reader, writer)
         finally:
-            writer.close()
+            writer.transport.abort()
 
+    before = asyncio.all_tasks()
     server = await asyncio.start_server(serve_and_close, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     cluster = Cluster.of({1: Address("127.0.0.1", port), 2: Address("127.0.0.1", 1)}, 2)
@@ -76,8 +77,12 @@ async def linked(tmp_path: Path, serve: Serve) -> AsyncIterator[tuple[World, Con
         yield world, link
     finally:
         await link.stop()
+        await asyncio.sleep(0)  # the loop accepts the last connection, for which a closed server has no transport
+        await asyncio.sleep(0)
+        await eventually_async(lambda: asyncio.all_tasks() <= before, "each accepted connection was served to its end")
         server.close()
-        await asyncio.sleep(0.05)  # a connection that was just accepted is closed by its handler
+        await asyncio.sleep(0)  # sockets are closed in the next round of the loop
+        await asyncio.sleep(0)
         await world.topic_logs.close()
 
 
