@@ -153,7 +153,7 @@ class Config:
     )
 
     group_heartbeat_park_ms: int = _key(
-        4000,
+        5750,
         "How long the Heartbeat of a member in a Stable group is kept at most, so that its answer brings news of a "
         "rebalance at once; also at most a third of the session timeout. Only for the clients below. 0: never.",
         ours=True,

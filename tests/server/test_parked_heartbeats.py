@@ -25,7 +25,7 @@ from tests.support.scripted_member import Member
 from tests.support.wire import encode_frame
 
 JAVA = ClientSoftware("apache-kafka-java", "4.4.0")
-BOUND_S = 3.25  # a third of the session timeout of 10 s, in steps
+BOUND_S = 2.75  # just below a heartbeat interval: a third of the session timeout is 3.3 s
 
 waiting: list[Ticket] = []
 

@@ -39,6 +39,7 @@ SESSION_PARTS: Final = 3  # a heartbeat is parked for at most this part of the s
 # twice as long, so that this is the smaller part of the time; franz-go gives its connection up after 10 s.
 COUNTS_FROM_ANSWER: Final = frozenset({"kgo"})
 LONGEST_MS: Final = 9_000
+INTERVAL_MS: Final = 3_000  # of heartbeats, by default in all clients
 
 
 class Release(Enum):
@@ -157,8 +158,10 @@ class ParkedHeartbeats:
         asked_ms = self._config.group_heartbeat_park_ms
         if member.client_software.name in COUNTS_FROM_ANSWER:
             asked_ms = min(2 * asked_ms, LONGEST_MS)
-        longest_ms = min(asked_ms, member.session_timeout_ms // SESSION_PARTS)
-        return max(longest_ms // STEP_MS * STEP_MS, 0)
+        allowed_ms = member.session_timeout_ms // SESSION_PARTS
+        if INTERVAL_MS <= allowed_ms < asked_ms:  # then just below a multiple of the interval, as the default is
+            asked_ms = allowed_ms // INTERVAL_MS * INTERVAL_MS - STEP_MS
+        return max(min(asked_ms, allowed_ms) // STEP_MS * STEP_MS, 0)
 
     def _add(self, parked: ParkedRequest, member: Member, for_ms: int, now_ms: int) -> None:
         waiting = self._lists.get(for_ms)
