@@ -106,7 +106,7 @@ def incident_fields(incident: Incident) -> dict[str, Any]:
     member = incident.member
     return {
         "group": incident.group,
-        "cause": incident.what.name,
+        "cause": incident.what.value,
         "member": member.member_id,
         "client": member.client_id,
         "host": member.host,

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.integration
 
 RELEASED = 'coordinator_parked_heartbeats_released_total{reason="%s"}'
 HELD = 'coordinator_held_syncs_released_total{reason="%s"}'
-PARKED = 'kafka_server_delayed_operation_purgatory_num_delayed_operations{delayedOperation="ParkedHeartbeat"}'
+PARKED = 'kafka_server_delayed_operation_purgatory_num_delayed_operations{delayed_operation="ParkedHeartbeat"}'
 HEARTBEATS = 'kafka_server_requests_total{api="HEARTBEAT"}'
 SLOW: dict[str, Any] = {"heartbeat_ms": 3_000, "session_timeout_ms": 30_000, "rebalance_timeout_ms": 60_000}
 
