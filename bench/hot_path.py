@@ -51,6 +51,7 @@ from coordinator.storage.offsets_log import OffsetsLog  # noqa: E402
 from coordinator.storage.snapshot.keeper import Snapshots  # noqa: E402
 from coordinator.storage.topic_logs import TopicLogs  # noqa: E402
 from protocol.client import decode_response, encode_frame  # noqa: E402
+from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic  # noqa: E402
 from protocol.messages.heartbeat import HeartbeatRequest  # noqa: E402
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol  # noqa: E402
 from protocol.messages.offset_commit import (  # noqa: E402
@@ -63,13 +64,16 @@ from protocol.messages.offset_fetch import (  # noqa: E402
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData  # noqa: E402
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment  # noqa: E402
+from protocol.record_batch import build_batch  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TOPIC = "bench"
 JOIN_VERSION, SYNC_VERSION, HEARTBEAT_VERSION, COMMIT_VERSION, FETCH_VERSION = 5, 3, 4, 8, 8
+PRODUCE_VERSION, READ_VERSION = 9, 12
 
 
 class Loop:
@@ -225,6 +229,19 @@ class Client:
         topics = [OffsetFetchRequestTopics(name=TOPIC, partition_indexes=list(range(partitions)))]
         groups = [OffsetFetchRequestGroup(group_id=self.group, topics=topics)]
         return frame(OffsetFetchRequest(groups=groups, require_stable=True), FETCH_VERSION)
+
+    def produce_frame(self) -> bytes:
+        batch = bytes(build_batch([(None, b"x" * 1_000)], timestamp_ms=int(time.time() * 1_000)))
+        data = TopicProduceData(name=TOPIC, partition_data=[PartitionProduceData(index=self.index, records=batch)])
+        return frame(ProduceRequest(acks=-1, timeout_ms=5_000, topic_data=[data]), PRODUCE_VERSION)
+
+    def read_frame(self, offset: int) -> bytes:
+        wanted = FetchPartition(partition=self.index, fetch_offset=offset, partition_max_bytes=1 << 20)
+        asked = FetchTopic(topic=TOPIC, partitions=[wanted])
+        request = FetchRequest(
+            max_wait_ms=500, min_bytes=1, max_bytes=1 << 20, session_epoch=-1, topics=[asked], forgotten_topics_data=[]
+        )
+        return frame(request, READ_VERSION)
 
 
 class Node:
@@ -480,6 +497,29 @@ def parked(args: argparse.Namespace) -> None:
         print(f"{'heartbeat, parked: memory while it waits':<58} {(after - before) / len(clients):8.0f} bytes")
 
 
+def reads(args: argparse.Namespace) -> None:
+    """Fetches of records in memory, by one client of each partition."""
+    if args.only not in "read of 1 record, read of 10 records":
+        return
+    with node() as here:
+        clients = [Client(here, index=number) for number in range(10)]
+        for client in clients:
+            for _ in range(10):
+                client.send(client.produce_frame())
+                here.loop.run()
+            client.transport.written.clear()
+        for what, offset in (("read of 1 record", 9), ("read of 10 records", 0)):
+            if args.only in what:
+                frames = [client.read_frame(offset) for client in clients]
+                act = drive(clients, frames, here.loop, check=(1, READ_VERSION, 1))
+
+                def act_often(act: Callable[[], None] = act) -> None:
+                    for _ in range(100):
+                        act()
+
+                measure(args, what, 1_000, act_often)
+
+
 def storms(args: argparse.Namespace) -> None:
     """Rebalances in which all members join and sync."""
     for groups, size in ((1, 1000), (1000, 10), (1, 100)):
@@ -555,6 +595,7 @@ def main() -> int:
     args = parser.parse_args()
     requests(args)
     parked(args)
+    reads(args)
     if not args.rounds_only:
         storms(args)
         if args.only in "growth":
