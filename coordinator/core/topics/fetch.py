@@ -13,11 +13,13 @@ not kept: a client that asks for one gets a full response, as from Kafka when it
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.delayed_fetch import DelayedFetch
 from coordinator.core.topics.effects import Read, ReadFailure, ReadItem
 from coordinator.core.topics.partition import LEADER_EPOCH
+from coordinator.core.topics.readers import note_read
 from protocol.error_codes import ErrorCode
 from protocol.messages.fetch import (
     EpochEndOffset,
@@ -47,6 +49,7 @@ READ_COMMITTED: Final = 1
 _FULL_FETCH_EPOCHS: Final = frozenset({0, -1})  # "open a session" and "no session": both name every partition
 _UNKNOWN: Final = -1
 _ZSTD: Final = 4
+_OFFSETS: Final = Struct(">q15xi").unpack_from  # base offset and last offset delta of a batch
 # Shared by all responses: never changed, and not encoded while they have their defaults.
 _NO_DIVERGENCE: Final = EpochEndOffset()
 _NO_LEADER_HINT: Final = LeaderIdAndEpoch()
@@ -193,7 +196,8 @@ class Fetch:
             if slot.offset >= partition.high_watermark or (left <= 0 and not nothing_yet):
                 continue
             limit = min(slot.max_bytes, left)
-            if partition.tail.position_of(slot.offset) is None:
+            batches = partition.tail.read(slot.offset, limit, partition.high_watermark, at_least_one=nothing_yet)
+            if batches is None:
                 items.append(ReadItem(partition, slot.offset, limit, partition.high_watermark))
                 on_disk.append(slot)
                 slot.read_up_to = partition.high_watermark
@@ -202,9 +206,11 @@ class Fetch:
                 left -= min(limit, max(partition.size_bytes, 0))
                 nothing_yet = False
                 continue
-            batches = partition.tail.read(slot.offset, limit, partition.high_watermark, at_least_one=nothing_yet)
             if batches:
-                self._put(result, batches[0] if len(batches) == 1 else b"".join(batches))
+                last = batches[-1]
+                if self._put(result, last if len(batches) == 1 else b"".join(batches)):
+                    base_offset, last_offset_delta = _OFFSETS(last)
+                    note_read(partition, self.ticket, base_offset + last_offset_delta + 1)
                 left -= len(result.records or b"")
                 nothing_yet = False
         if items:
@@ -222,12 +228,13 @@ class Fetch:
         result.error_code = ErrorCode.NONE
         result.records = b""
 
-    def _put(self, result: PartitionData, data: bytes) -> None:
+    def _put(self, result: PartitionData, data: bytes) -> bool:
         if not self.zstd_allowed and contains_zstd(data):
             _refuse(result, ErrorCode.UNSUPPORTED_COMPRESSION_TYPE)
             self._is_final = True
-        else:
-            result.records = data
+            return False
+        result.records = data
+        return True
 
     def data_read(self, slots: Sequence[_Slot], found: Sequence[bytes | ReadFailure], out: Outbox) -> None:
         """Take the data that the executor has read from disk."""
@@ -236,8 +243,10 @@ class Fetch:
                 _refuse(slot.result, data.error)
                 self._is_final = True
                 continue
-            self._put(slot.result, data)
-            if end_offset(data) < slot.read_up_to:
+            end = end_offset(data)
+            if self._put(slot.result, data) and end >= 0 and slot.partition is not None:
+                note_read(slot.partition, self.ticket, end)
+            if end < slot.read_up_to:
                 self._is_final = True  # the next segment has more: the client should fetch it at once
             else:
                 slot.start_position = slot.read_position - len(data)
@@ -346,8 +355,10 @@ def end_offset(data: bytes) -> int:
         position += 12 + int.from_bytes(data[position + 8 : position + 12], "big")
     if end < 0:
         return -1
-    last_offset_delta = int.from_bytes(data[end + 23 : end + 27], "big")
-    return int.from_bytes(data[end : end + 8], "big") + last_offset_delta + 1
+    base_offset: int
+    last_offset_delta: int
+    base_offset, last_offset_delta = _OFFSETS(data, end)
+    return base_offset + last_offset_delta + 1
 
 
 def contains_zstd(data: bytes) -> bool:

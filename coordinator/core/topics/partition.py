@@ -22,6 +22,7 @@ from protocol.record_batch import read_header
 
 if TYPE_CHECKING:
     from coordinator.core.topics.catalogue import Topic
+    from coordinator.core.topics.readers import Reader
     from protocol.record_batch import BatchHeader
 
 LEADER_EPOCH: Final = 0  # the leader of a partition never changes
@@ -72,6 +73,7 @@ class Partition:
         "next_offset",
         "pending",
         "pending_bytes",
+        "readers",
         "sequences",
         "size_bytes",
         "tail",
@@ -103,6 +105,7 @@ class Partition:
         self.sequences = Sequences()
         self.pending: deque[PendingBatch] = deque()
         self.pending_bytes = 0
+        self.readers: list[Reader] | None = None  # never empty; the last one to read is at the end
         self.view = view
 
     @property
@@ -150,9 +153,9 @@ class Partition:
 
     def cached_time_of(self, offset: int) -> int | None:
         """Return the time of the batch with the record at `offset`, -1 if it has none. None: it is not in memory."""
-        if self.tail.position_of(offset) is None:
-            return None
         cached = self.tail.read(offset, 0, self.next_offset, at_least_one=True)
+        if cached is None:
+            return None
         return read_header(cached[0]).earliest_timestamp if cached else None
 
     def pending_at(self, base_offset: int) -> PendingBatch | None:

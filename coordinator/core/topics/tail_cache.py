@@ -78,10 +78,12 @@ class Tail:
         index = bisect_right(self._bases, offset, self._head) - 1
         return self._positions[index] if index >= self._head else None
 
-    def read(self, offset: int, max_bytes: int, up_to_offset: int, *, at_least_one: bool) -> list[bytes]:
-        """Return whole batches from the one with `offset`, which must be cached, as many as the limits allow."""
+    def read(self, offset: int, max_bytes: int, up_to_offset: int, *, at_least_one: bool) -> list[bytes] | None:
+        """Return whole batches from the one with `offset`, as many as the limits allow; None if it is not cached."""
         bases, batches = self._bases, self._batches
         index = bisect_right(bases, offset, self._head) - 1
+        if index < self._head:
+            return None
         found: list[bytes] = []
         while index < len(bases) and bases[index] < up_to_offset:
             batch = batches[index]

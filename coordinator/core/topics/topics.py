@@ -28,6 +28,7 @@ from coordinator.core.topics.not_controller import refuse_change
 from coordinator.core.topics.offsets import Offsets
 from coordinator.core.topics.produce import Producing
 from coordinator.core.topics.producer_ids import ProducerIds
+from coordinator.core.topics.readers import UNKNOWN, take_read_up_to
 from coordinator.core.topics.replicate import Replicate
 from coordinator.core.topics.retention import Policy
 from coordinator.core.topics.tail_cache import TailBudget
@@ -104,6 +105,11 @@ class Topics:
     def partition_exists(self, topic: str, partition: int) -> bool:
         """Return True if this partition exists for clients."""
         return self.catalogue.partition(topic, partition) is not None
+
+    def take_read_up_to(self, topic: str, partition: int, client_id: str, client_host: str) -> int:
+        """Return the offset up to which a client has been sent the records, -1 if unknown, and forget the client."""
+        found = self.catalogue.partition(topic, partition)
+        return UNKNOWN if found is None else take_read_up_to(found, client_id, client_host)
 
     def restore(self, stored: Document) -> list[Partition]:
         """Restore the stored catalogue at start. Return the partitions whose logs must be opened."""
