@@ -291,6 +291,7 @@ class Node:
             partitions=count,
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=topic_logs.topics.partition_exists,
+            take_read_up_to=topic_logs.topics.take_read_up_to,
             wall_offset_ms=0,
             on_event=callbacks.on_event,
         )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.counters import Counters
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member, Timer
+    from coordinator.core.group.read_twice import TakeReadUpTo
     from coordinator.core.shard import Shard
     from coordinator.core.work import Steps
 
@@ -115,6 +116,7 @@ class Context:
         "on_too_large",
         "recorder",
         "replies",
+        "take_read_up_to",
         "timers",
         "too_large",
         "wall_ms",
@@ -128,6 +130,7 @@ class Context:
         new_member_uuid: Callable[[], str],
         recorder: FlightRecorder,
         on_too_large: Callable[[str, int], None],
+        take_read_up_to: TakeReadUpTo,
     ) -> None:
         self.config = config
         self.commit_timeout_ms = config.offsets_commit_timeout_ms
@@ -136,6 +139,7 @@ class Context:
         self.new_member_uuid = new_member_uuid
         self.recorder = recorder
         self.on_too_large = on_too_large  # called with the group id and bytes of an append above message.max.bytes
+        self.take_read_up_to = take_read_up_to  # of the topics: how far a client has read a partition
         self.now_ms = 0  # monotonic clock, for timers
         self.wall_ms = 0  # since the epoch, for records
         self.deadline_ms = 0  # the last deadline of a session, shared by equal ones

@@ -69,6 +69,7 @@ from protocol.messages.txn_offset_commit import TxnOffsetCommitRequest
 if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.group.group import Group
+    from coordinator.core.group.read_twice import TakeReadUpTo
 
 # Timers run by one call of `advance_clock`. The rest is due at once, and other events may run in between.
 MAX_TIMERS_PER_EVENT: Final = 250
@@ -90,6 +91,7 @@ class GroupCoordinator:
         new_member_uuid: Callable[[], str],
         topic_partition_exists: Callable[[str, int], bool],
         wall_offset_ms: int,
+        take_read_up_to: TakeReadUpTo = lambda topic, partition, client_id, client_host: -1,
         on_event: Callable[[AnyEvent], None] = lambda event: None,
         on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
@@ -104,7 +106,9 @@ class GroupCoordinator:
         self.recorder = FlightRecorder(
             config.group_max_rebalance_history, config.group_max_events, config.max_groups, on_event
         )
-        self._context = Context(config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large)
+        self._context = Context(
+            config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large, take_read_up_to
+        )
         self._config = config
         self._topic_check = topic_partition_exists if config.offsets_commit_topic_check else None
         self._creating: dict[str, CreateGroup] = {}  # groups whose first record is not durable yet

@@ -358,6 +358,7 @@ class Server:
             partitions=config.offsets_topic_num_partitions,
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=topic_logs.topics.partition_exists,
+            take_read_up_to=topic_logs.topics.take_read_up_to,
             wall_offset_ms=wall_offset_ms(clock.now_ms),
             on_event=callbacks.on_event,
             on_too_large=callbacks.on_too_large,

@@ -91,6 +91,7 @@ class Cluster:
         self.clock = Clock()
         self.log = MemoryOffsetsLog(partitions)
         self.existing_topics: dict[str, int] | None = None  # None: any partition of any topic exists
+        self.read_up_to: dict[tuple[str, int, str, str], int] = {}  # by topic, partition, client id and host
         self.flushes_at_once = True
         self.holds_work = False  # steps of long work run only by `step`
         self.failing_with: ErrorCode | None = None
@@ -593,6 +594,7 @@ class Cluster:
             partitions=len(self.log.partitions),
             new_member_uuid=self._new_uuid,
             topic_partition_exists=self._exists,
+            take_read_up_to=lambda *reader: self.read_up_to.pop(reader, -1),
             wall_offset_ms=self.clock.wall_offset_ms,
             on_event=self.events.append,
             owns=self.cluster.owns_offsets_partition,

@@ -193,7 +193,7 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
     # Over all partitions: how long each one that had an owner was without one; -1: not known. The time of rebalances
     # that were interrupted is counted in the one that interrupts them.
     unowned_partition_ms: int = 0
-    records_read_twice: int = -1  # at most: fetched by the former owners and not committed; -1: not known
+    records_read_twice: int = -1  # at most, of lost partitions: fetched by their owners, not committed; -1: not known
     shares: list[Share] = []  # NAMED_AT_MOST members that lost or gained most
 
     @property

@@ -101,6 +101,11 @@ class Member:
         self.rebalance_timeout_ms = _shared(rebalance_timeout_ms)
         self.session_timeout_ms = _shared(session_timeout_ms)
 
+    @property
+    def run_as(self) -> tuple[str, str]:
+        """Client id and host: those of the next run of a static member, if there was one."""
+        return self.run_by or (self.client_id, self.client_host)
+
     def metadata(self, protocol_name: str | None) -> bytes:
         """Return the member's metadata for one protocol (for consumers, its subscription); empty if it lists none."""
         for name, metadata in self.protocols:

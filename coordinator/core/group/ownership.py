@@ -17,13 +17,16 @@ from struct import error as struct_error
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import NAMED_AT_MOST
+from coordinator.core.group.read_twice import COUNTED_AT_MOST
 from protocol import consumer
 from protocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from coordinator.core.group.member import Member, Protocols
+    from coordinator.core.group.read_twice import ReadTwice
 
 Topics = dict[str, set[int]]  # partitions by topic
+Owner = tuple[str, str, str]  # instance id or else member id, client id, client host
 Rejoin = tuple[int, "Protocols"]  # when it arrived, and the subscriptions in it
 Holding = tuple["Member", bytes, int, "Protocols"]  # a former assignment, and the first JoinGroup since then, or HELD
 
@@ -31,6 +34,7 @@ HELD: Final = -1  # in place of a time: not given up
 PER_STEP: Final = 5_000  # partitions in one step, a few milliseconds
 MEMBER_COST: Final = 2  # a member takes as long as so many partitions
 TOPIC_COST: Final = 4  # each topic of an assignment, too
+LOST_COST: Final = 3  # each partition whose records may be read twice, too
 BYTES_COST: Final = 16  # bytes that take as long as a partition
 MOST_PARTITIONS: Final = 100_000  # assigned, or lost; more are not counted
 MOST_BYTES: Final = 16 << 20  # of all assignments of a group, before and after
@@ -48,10 +52,10 @@ class Carried:
     `since_ms` is HELD until the member rejoins without them or is removed.
     """
 
-    __slots__ = ("key", "partitions", "since_ms")
+    __slots__ = ("owner", "partitions", "since_ms")
 
-    def __init__(self, key: str, since_ms: int) -> None:
-        self.key = key
+    def __init__(self, owner: Owner, since_ms: int) -> None:
+        self.owner = owner
         self.since_ms = since_ms
         self.partitions: Topics = {}
 
@@ -113,12 +117,13 @@ class FormerOwners:
 class OwnerChanges:
     """The changes of owners by one rebalance."""
 
-    __slots__ = ("carried", "moved", "partitions", "shares", "unowned_ms")
+    __slots__ = ("carried", "moved", "partitions", "read_twice", "shares", "unowned_ms")
 
     def __init__(self) -> None:
         self.partitions = 0  # assigned now
         self.moved = 0  # to another member than their last owner
         self.unowned_ms = 0  # over all partitions
+        self.read_twice = -1  # records of partitions that moved, or that the last member left; -1: not known
         self.shares: list[tuple[Member, int, int]] = []  # partitions lost and gained; NAMED_AT_MOST
         self.carried: list[Carried] = []
 
@@ -131,6 +136,7 @@ def changes(
     protocol: str | None,
     topics: frozenset[str] | None,
     now_ms: int,
+    read_twice: ReadTwice,
 ) -> Generator[None, None, OwnerChanges | None]:
     """Return the changes at `now_ms`, when `assignments` (by member id) became durable; None if they are not known.
 
@@ -143,7 +149,7 @@ def changes(
     spent = size = kept = unowned_ms = 0
     try:
         for each in former.carried:
-            spent += count.carried_on(each, holdings.get(each.key))
+            spent += count.carried_on(each, holdings.get(each.owner[0]))
         for member in members:
             key = member.group_instance_id or member.member_id
             holding = holdings.pop(key, None)
@@ -188,7 +194,13 @@ def changes(
         if spent >= PER_STEP:
             spent = 0
             yield
-    return count.result(topics)
+    for topic, partition, owner in count.taken_away if members else count.left_alone():
+        read_twice.lost(topic, partition, owner[1], owner[2])
+        spent += LOST_COST
+        if spent >= PER_STEP:
+            spent = 0
+            yield
+    return count.result(topics, read_twice.records)
 
 
 def count_partitions(assignment: bytes) -> int:
@@ -298,6 +310,7 @@ class _Count:
         "gained",
         "lost",
         "partitions",
+        "taken_away",
         "unowned_ms",
     )
 
@@ -305,9 +318,10 @@ class _Count:
         self._protocol = protocol
         self._last = last
         self._now_ms = now_ms
-        self._losses: dict[str, dict[int, tuple[int, str]]] = {}  # by topic and partition: since when, and the key
+        self._losses: dict[str, dict[int, tuple[int, Owner]]] = {}  # by topic and partition: since when, and whose
         self._shares: list[tuple[Member, int, int]] = []
         self._moved = 0
+        self.taken_away: list[tuple[str, int, Owner]] = []  # partitions that moved; COUNTED_AT_MOST, and the owners
         self.unowned_ms = 0
         self._left = 0  # lost, and not gained by another member yet
         self.gained: list[tuple[str, str, set[int]]] = []  # key, topic, partitions
@@ -316,15 +330,15 @@ class _Count:
 
     def carried_on(self, each: Carried, holding: Holding | None) -> int:
         """Take partitions that an earlier rebalance gave to no member. Returns the cost."""
-        given_up = None if holding is None or each.since_ms != HELD else self._times(each.key, holding)
+        given_up = None if holding is None or each.since_ms != HELD else self._times(each.owner[0], holding)
         cost = MEMBER_COST
         for topic, partitions in each.partitions.items():
             cost += len(partitions)
             if given_up is None:
-                self._lose(each.key, topic, each.since_ms, partitions)
+                self._lose(each.owner, topic, each.since_ms, partitions)
             else:
                 for since_ms, some in given_up.times(topic, partitions):
-                    self._lose(each.key, topic, since_ms, some)
+                    self._lose(each.owner, topic, since_ms, some)
         return cost
 
     def assigned(self, key: str, member: Member, holding: Holding | None, held: bytes, given: bytes) -> int:
@@ -356,6 +370,7 @@ class _Count:
     def _given_up(self, key: str, holding: Holding, before: Topics, after: Topics) -> int:
         """Count what a member had before. Returns how many partitions it lost."""
         lost = 0
+        owner = (key, *holding[0].run_as)
         given_up = self._times(key, holding)
         for topic, partitions in before.items():
             kept = partitions & after[topic] if topic in after else set()
@@ -365,17 +380,17 @@ class _Count:
             gone = partitions - kept
             lost += len(gone)
             for since_ms, some in given_up.times(topic, gone):
-                self._lose(key, topic, since_ms, some)
+                self._lose(owner, topic, since_ms, some)
         self.lost += lost
         return lost
 
     def _times(self, key: str, holding: Holding) -> _GivenUp:
         return _GivenUp(holding, self._last.get(key), self._protocol)
 
-    def _lose(self, key: str, topic: str, since_ms: int, partitions: set[int]) -> None:
+    def _lose(self, owner: Owner, topic: str, since_ms: int, partitions: set[int]) -> None:
         if partitions:
             self._left += len(partitions)
-            self._losses.setdefault(topic, {}).update(dict.fromkeys(partitions, (since_ms, key)))
+            self._losses.setdefault(topic, {}).update(dict.fromkeys(partitions, (since_ms, owner)))
 
     def settle(self, key: str, topic: str, partitions: set[int]) -> int:
         """Count partitions that a member has gained, with those who lost them. Returns the cost."""
@@ -388,25 +403,38 @@ class _Count:
                     since_ms, former = loss
                     if since_ms != HELD:
                         self.unowned_ms += self._now_ms - since_ms
-                    if former != key:
+                    if former[0] != key:
                         self._moved += 1
+                        if self._moved <= COUNTED_AT_MOST:
+                            self.taken_away.append((topic, partition, former))
         return len(partitions)
 
-    def result(self, topics: frozenset[str] | None) -> OwnerChanges:
+    def left_alone(self) -> Iterator[tuple[str, int, Owner]]:
+        """Yield the partitions that no member has gained, with their former owners; COUNTED_AT_MOST."""
+        left = COUNTED_AT_MOST
+        for topic, losses in self._losses.items():
+            for partition, (_, owner) in losses.items():
+                if left <= 0:
+                    return
+                left -= 1
+                yield topic, partition, owner
+
+    def result(self, topics: frozenset[str] | None, read_twice: int) -> OwnerChanges:
         found = OwnerChanges()
         found.partitions = self.partitions
         found.moved = self._moved
         found.unowned_ms = self.unowned_ms
+        found.read_twice = read_twice
         found.shares = nlargest(NAMED_AT_MOST, self._shares, key=lambda share: share[1] + share[2])
         if self._left <= MOST_CARRIED:
-            carried: dict[tuple[str, int], Carried] = {}
+            carried: dict[tuple[Owner, int], Carried] = {}
             for topic, losses in self._losses.items():
                 if topics is not None and topic not in topics:
                     continue
-                for partition, (since_ms, key) in losses.items():
-                    each = carried.get((key, since_ms))
+                for partition, (since_ms, owner) in losses.items():
+                    each = carried.get((owner, since_ms))
                     if each is None:
-                        each = carried[key, since_ms] = Carried(key, since_ms)
+                        each = carried[owner, since_ms] = Carried(owner, since_ms)
                     each.partitions.setdefault(topic, set()).add(partition)
             found.carried = list(carried.values())
         return found

@@ -26,6 +26,7 @@ from coordinator.core.events.model import (
 )
 from coordinator.core.group.group import CONSUMER
 from coordinator.core.group.ownership import FormerOwners, OwnerChanges, changes
+from coordinator.core.group.read_twice import ReadTwice
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -55,7 +56,7 @@ REMOVED_BEFORE: Final = {Cause.MEMBER_JOINED: -1, Cause.MEMBER_LEFT: 1, Cause.SE
 
 def client_of(member: Member) -> ClientInfo:
     """Return a member as events name it."""
-    client_id, client_host = member.run_by or (member.client_id, member.client_host)
+    client_id, client_host = member.run_as
     return ClientInfo(
         shortened(member.member_id),
         shortened(member.group_instance_id or ""),
@@ -237,7 +238,10 @@ def end_rebalance(
     if outcome is not RebalanceOutcome.INTERRUPTED:
         topics = group.subscribed_topics if group.members else frozenset()
         members = list(group.members.values())
-        counting = changes(former, former.take(), members, assignments, group.protocol_name, topics, context.now_ms)
+        read_twice = ReadTwice(group.group_id, group.shard, context.take_read_up_to, context.wall_ms)
+        counting = changes(
+            former, former.take(), members, assignments, group.protocol_name, topics, context.now_ms, read_twice
+        )
     steps = _complete(group, former, event, counting, context.recorder)
     former.counting += 1
     if former.counting > 1:
@@ -265,6 +269,7 @@ def _complete(
             former.carried = found.carried
             event.partitions, event.partitions_moved = found.partitions, found.moved
             event.unowned_partition_ms = found.unowned_ms
+            event.records_read_twice = found.read_twice
             event.shares = [Share(client_of(member), lost, gained) for member, lost, gained in found.shares]
     former.counting -= 1
     if group.rebalance is None and former.is_idle:
