@@ -37,7 +37,7 @@ def test_it_waits_until_the_owner_rejoins(cluster: Cluster, round_: FirstRound, 
 @pytest.mark.parametrize("first", [True, False])
 def test_it_is_answered_when_its_time_is_over(cluster: Cluster, round_: FirstRound, first: bool) -> None:
     call = round_.synced(first=first)
-    cluster.advance(3_249)
+    cluster.advance(2_749)
     assert call.is_parked
     cluster.advance(1)
     assert (call.error, call.answer.assignment) == (NONE, given())
