@@ -73,6 +73,10 @@ sparkbench: setup ## compaction, mode by mode beside the plain implementation (a
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)
 
+.PHONY: incidents
+incidents: setup ## play incidents with real clients; writes docs/incidents.md with the verdicts (a minute)
+	$(PY) -m tests.clients.incidents_page $(ARGS)
+
 .PHONY: kafka conformance interchange corpus
 kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache outside the repository
 	$(PY) -m tests.conformance.kafka

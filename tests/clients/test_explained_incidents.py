@@ -18,6 +18,7 @@ from coordinator.explain.rules import explain
 from coordinator.explain.verdict import Finding, GroupVerdict
 from protocol.messages.explain_group import ExplainGroupRequest
 from tests.clients.conftest import Crew
+from tests.clients.incidents_page import note
 from tests.clients.members import ClientMember
 from tests.support.daemon import Daemon
 from tests.support.eventually import eventually
@@ -38,31 +39,38 @@ def is_stable_for(crew: Crew, ms: int) -> bool:
 
 def explained(crew: Crew, code: Finding, culprit: str, within_s: float = 60.0) -> GroupVerdict:
     """Wait until the headline names this cause and this client; the incident goes on meanwhile."""
-    seen: list[GroupVerdict] = []
 
-    def found() -> GroupVerdict | None:
-        story = story_of(crew)
-        if story is None:
-            return None
-        seen[:] = explain(story)
-        headline = seen[0]
-        named = {headline.culprit.client_id, headline.culprit.instance_id}
-        return headline if headline.code is code and culprit in named else None
+    def is_named(verdicts: list[GroupVerdict]) -> GroupVerdict | None:
+        named = {verdicts[0].culprit.client_id, verdicts[0].culprit.instance_id}
+        return verdicts[0] if verdicts[0].code is code and culprit in named else None
 
-    try:
-        return eventually(found, f"{code} of {culprit}", within_s=within_s)
-    except AssertionError as failure:
-        raise AssertionError(f"{failure}; it says {seen}") from None
+    return _concluded(crew, is_named, f"{code} of {culprit}", within_s)
 
 
 def explained_any(crew: Crew, code: Finding) -> GroupVerdict:
     """Wait until one of the verdicts, headline or not, names this cause."""
+    return _concluded(
+        crew, lambda verdicts: next((each for each in verdicts if each.code is code), None), f"{code}", 60
+    )
 
-    def found() -> GroupVerdict | None:
+
+def _concluded(
+    crew: Crew, wanted: Callable[[list[GroupVerdict]], GroupVerdict | None], what: str, within_s: float
+) -> GroupVerdict:
+    seen: list[GroupVerdict] = []
+
+    def found() -> tuple[GroupVerdict, Story] | None:
         story = story_of(crew)
-        return None if story is None else next((each for each in explain(story) if each.code is code), None)
+        seen[:] = [] if story is None else explain(story)
+        verdict = wanted(seen) if seen else None
+        return None if verdict is None or story is None else (verdict, story)
 
-    return eventually(found, f"{code}")
+    try:
+        verdict, story = eventually(found, what, within_s=within_s)
+    except AssertionError as failure:
+        raise AssertionError(f"{failure}; it says {seen}") from None
+    note(verdict, story)
+    return verdict
 
 
 @contextmanager

@@ -22,6 +22,7 @@ GENERATED: Final = (
     "CHANGELOG.md",
     "clients.md",
     "configuration.md",
+    "incidents.md",
     "measurements.md",
     "measurements-more.md",
     "protocol.md",
