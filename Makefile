@@ -22,7 +22,7 @@ TOGETHER := --dist loadfile --no-loadscope-reorder
 test: setup ## run all tests; one file or name with ARGS="tests/http -k ready"
 	$(PY) -m pytest -n 4 $(TOGETHER) $(ARGS)
 
-UNITS := tests/test_architecture.py tests/test_voice.py $(addprefix tests/,config protocol core storage server metrics columnar processes)
+UNITS := tests/test_architecture.py tests/test_voice.py $(addprefix tests/,config protocol core explain storage server metrics columnar processes)
 unit: setup ## the pure core, the wheel, the protocol and the log: no processes, no sockets (seconds)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) -m "not integration" $(UNITS) $(ARGS)
 
