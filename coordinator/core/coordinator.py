@@ -287,7 +287,7 @@ class GroupCoordinator:
         return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
     def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
-        """Renew the session and park a repeated Heartbeat, to be answered later. None: it must be answered now."""
+        """Renew the session and park a repeated Heartbeat, to be answered later. None: it must be handled in full."""
         return self._timers.parked_heartbeats.park(template, ticket, now_ms)
 
     def release(self, parked: ParkedRequest, now_ms: int) -> Effects:

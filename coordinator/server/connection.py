@@ -223,29 +223,25 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         runtime = self._runtime
         now_ms = self.last_activity_ms = runtime.now_ms()
-        if self._slots:
-            self._release(now_ms)
         heartbeat = self._heartbeat
         transport = self._transport
         if (  # a repeated heartbeat, alone in its read and on its connection: neither cut nor queued
             heartbeat is not None
             and len(data) == heartbeat.read_size
             and not self._slots
+            and not self._is_dirty
             and not self._is_queued
             and not self._is_draining
             and self.frame_started_ms < 0
             and transport is not None
         ):
-            if self._parks_heartbeats:
-                if heartbeat.is_repeated_by_read(data) and self._park(heartbeat, data, 8, now_ms):
-                    runtime.end_of_event()
-                    return
-            elif not self._is_dirty:
-                answer = heartbeat.answer_to_read(data, now_ms)
-                if answer is not None:
-                    runtime.heartbeats_by_template += 1
-                    transport.write(answer)
-                    return
+            answer = heartbeat.answer_to_read(data, now_ms)
+            if answer is not None:
+                runtime.heartbeats_by_template += 1
+                transport.write(answer)
+                return
+        elif self._slots:
+            self._release(now_ms)
         if len(data) <= SMALL_READ and not self._is_queued:
             self._receive(data, now_ms, 0.0)
         elif not self._is_queued and (turn_ends := self._slices.begin()):
@@ -313,12 +309,12 @@ class Connection(asyncio.Protocol):
         if turn_ends and not self._waiting:
             slots = self._slots
             room_bytes = self._most_out_bytes - self.unsent_bytes
-            last = len(frames) if self.frame_started_ms < 0 else 0
+            last = frames[-1] if self.frame_started_ms < 0 else None
             for frame in frames:
                 if (slots or self._writing_paused) and not self._may_run(frame):
                     break
                 ran += 1
-                ended_s = self._run(frame, now_ms, ran == last)
+                ended_s = self._run(frame, now_ms, frame is last)
                 if (ended_s or not ran % CHECKED_EVERY) and (
                     (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
                 ):
@@ -410,15 +406,10 @@ class Connection(asyncio.Protocol):
         size = len(frame)
         heartbeat = self._heartbeat
         if heartbeat is not None and size == heartbeat.size:
-            if (
-                is_last
-                and self._parks_heartbeats
-                and heartbeat.is_repeated_by(frame)
-                and self._park(heartbeat, frame, 4, now_ms)
-            ):
-                return 0.0
-            answer = heartbeat.answer(frame, now_ms)
-            if answer is not None:
+            if is_last and self._parks_heartbeats:
+                if heartbeat.is_repeated_by(frame) and self._park(heartbeat, frame, now_ms):
+                    return 0.0
+            elif (answer := heartbeat.answer(frame, now_ms)) is not None:
                 self._runtime.heartbeats_by_template += 1
                 if self._slots:
                     slot = Slot(self, HEARTBEAT)
@@ -450,18 +441,20 @@ class Connection(asyncio.Protocol):
             self._undecodable(frame, route, error)
             return 0.0
         if is_last and route.key == HEARTBEAT and self._parks_heartbeats:
-            heartbeat = self._heartbeat = HeartbeatFrame.of(frame, request, route, self._runtime.core)
-            if heartbeat is not None and self._park(heartbeat, frame, 4, now_ms):
+            heartbeat = self._heartbeat = HeartbeatFrame.of(
+                frame, request, route, self._runtime.core, may_be_parked=True
+            )
+            if heartbeat is not None and self._park(heartbeat, frame, now_ms):
                 return 0.0
         return self._handle(frame, body, request, route, now_ms, is_last)
 
-    def _park(self, heartbeat: HeartbeatFrame, data: bytes, correlation_at: int, now_ms: int) -> bool:
-        """Keep a repeated heartbeat for a later answer. False: it must be answered now."""
+    def _park(self, heartbeat: HeartbeatFrame, frame: bytes, now_ms: int) -> bool:
+        """Keep a repeated heartbeat for a later answer. False: it must be handled in full."""
         slot = Slot(
             self,
             HEARTBEAT,
             heartbeat.route.version,
-            _CORRELATION.unpack_from(data, correlation_at)[0],
+            _CORRELATION.unpack_from(frame, 4)[0],
             self._client_id,
             self._host,
             self._client_software,
@@ -543,7 +536,9 @@ class Connection(asyncio.Protocol):
             else:
                 self._parked = slot
         elif route.key == HEARTBEAT:
-            self._heartbeat = HeartbeatFrame.of(frame, request, route, runtime.core)
+            self._heartbeat = HeartbeatFrame.of(
+                frame, request, route, runtime.core, may_be_parked=self._parks_heartbeats
+            )
         return ended_s
 
     def _read_header(self, frame: bytes, route: Route) -> int:

@@ -41,9 +41,9 @@ class HeartbeatFrame:
 
     __slots__ = ("_body", "_head", "_read_head", "_size", "_tail", "read_size", "route", "size", "template")
 
-    def __init__(self, frame: bytes, template: HeartbeatTemplate, route: Route) -> None:
+    def __init__(self, frame: bytes, template: HeartbeatTemplate, route: Route, *, may_be_parked: bool) -> None:
         self.size = len(frame)
-        self.read_size = 4 + len(frame)
+        self.read_size = 0 if may_be_parked else 4 + len(frame)  # 0: no read is answered as a whole
         self._head = frame[:4]
         self._tail = frame[8:]
         self._read_head = len(frame).to_bytes(4, "big") + self._head
@@ -53,20 +53,20 @@ class HeartbeatFrame:
         self._body = route.success_body
 
     @classmethod
-    def of(cls, frame: bytes, request: HeartbeatRequest, route: Route, core: GroupCoordinator) -> HeartbeatFrame | None:
+    def of(
+        cls, frame: bytes, request: HeartbeatRequest, route: Route, core: GroupCoordinator, *, may_be_parked: bool
+    ) -> HeartbeatFrame | None:
         """Return the template of a heartbeat that was answered just now; None if it cannot be recognised."""
         template = core.heartbeat_template(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
-        return None if template is None or len(frame) > MAX_KEPT_COMMIT_BYTES else cls(frame, template, route)
+        if template is None or len(frame) > MAX_KEPT_COMMIT_BYTES:
+            return None
+        return cls(frame, template, route, may_be_parked=may_be_parked)
 
     def is_repeated_by(self, frame: bytes) -> bool:
         """Return whether a frame of the same size is the same Heartbeat again."""
         return frame.endswith(self._tail) and frame.startswith(self._head)
-
-    def is_repeated_by_read(self, data: bytes) -> bool:
-        """Return whether a read of `read_size` is the same Heartbeat again."""
-        return data.endswith(self._tail) and data.startswith(self._read_head)
 
     def answer(self, frame: bytes, now_ms: int) -> bytes | None:
         """Renew the session and return the answer to a frame of the same size; None if it must be decoded."""

@@ -256,7 +256,7 @@ class Runtime:
         ticket.session.identified(software)
 
     def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
-        """Park a repeated Heartbeat. None: it must be answered now. The event must be ended in both cases."""
+        """Park a repeated Heartbeat. None: it must be handled in full. The event must be ended in both cases."""
         parked = self.core.park_heartbeat(template, ticket, now_ms)
         if parked is not None:
             self.parked_heartbeats += 1

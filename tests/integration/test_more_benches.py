@@ -60,24 +60,12 @@ def test_single_events_are_measured_in_a_process_that_has_all_a_daemon_has() -> 
 
 @pytest.mark.integration
 def test_two_members_of_a_real_client_tell_when_they_had_their_partitions(tmp_path: Path) -> None:
-    words = (
-        "--clients",
-        "librdkafka",
-        "--servers",
-        "off",
-        "--repetitions",
-        "1",
-        "--seconds",
-        "2",
-        "--longest-pause",
-        "2",
-    )
-    raw = run_bench("rebalance_speed", tmp_path, *words)
+    small = ("--repetitions", "1", "--seconds", "2", "--longest-pause", "2", "--parts", "reassignment,delays")
+    raw = run_bench("rebalance_speed", tmp_path, "--clients", "librdkafka", "--servers", "off", *small)
     found = raw["samples_ms"]["ours, off"]["librdkafka"]
     for what in ("join", "leave"):
         (ms,) = found[what]
         assert 0 < ms < 30_000
-    assert all(ms < 15_000 for ms in found["crash, from the kill"])
     assert len(found["record"]) == 20
     assert found["commit"] and all(ms > 0 for ms in found["commit"])
     assert (found["errors"], found["assignments beyond the first"]) == ([0], [0])

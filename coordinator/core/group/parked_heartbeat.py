@@ -39,6 +39,8 @@ SESSION_PARTS: Final = 3  # a heartbeat is parked for at most this part of the s
 # twice as long, so that this is the smaller part of the time; franz-go gives its connection up after 10 s.
 COUNTS_FROM_ANSWER: Final = frozenset({"kgo"})
 LONGEST_MS: Final = 9_000
+# Clients that poll without a pause once their interval has passed and the last heartbeat has no answer yet.
+WAITS_BUSILY: Final = frozenset({"kafka-python"})
 INTERVAL_MS: Final = 3_000  # of heartbeats, by default in all clients
 
 
@@ -134,7 +136,7 @@ class ParkedHeartbeats:
         return sum(each.waiting for each in list(self._lists.values()))  # a copy: the HTTP thread asks, too
 
     def park(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
-        """Renew the session and park a repetition of a Heartbeat that succeeded. None: it must be answered now."""
+        """Renew the session and park a repetition of a Heartbeat that succeeded. None: it must be handled in full."""
         group, member = template.group, template.member
         for_ms = self._time_of(member)
         if not for_ms or group.state is not STABLE or not template.renew(now_ms):
@@ -156,8 +158,11 @@ class ParkedHeartbeats:
     def _time_of(self, member: Member) -> int:
         """Return for how long requests of a member wait; 0: none does."""
         asked_ms = self._config.group_heartbeat_park_ms
-        if member.client_software.name in COUNTS_FROM_ANSWER:
+        software_name = member.client_software.name
+        if software_name in COUNTS_FROM_ANSWER:
             asked_ms = min(2 * asked_ms, LONGEST_MS)
+        elif software_name in WAITS_BUSILY:
+            asked_ms = min(asked_ms, INTERVAL_MS - STEP_MS)
         allowed_ms = member.session_timeout_ms // SESSION_PARTS
         if INTERVAL_MS <= allowed_ms < asked_ms:  # then just below a multiple of the interval, as the default is
             asked_ms = allowed_ms // INTERVAL_MS * INTERVAL_MS - STEP_MS

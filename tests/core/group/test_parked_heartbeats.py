@@ -177,6 +177,18 @@ class TestBound:
         cluster.advance("9s")
         assert call.answered_at_ms - began_ms == bound_ms
 
+    @pytest.mark.parametrize(("park_ms", "session", "bound_ms"), [(5_750, "30s", 2_750), (2_000, "30s", 2_000)])
+    def test_a_client_that_polls_without_a_pause_meanwhile_waits_for_less_than_its_interval(
+        self, park_ms: int, session: str, bound_ms: int
+    ) -> None:
+        cluster = Cluster(Config(group_heartbeat_park_ms=park_ms))
+        software = ClientSoftware("kafka-python", "3.0.12")
+        (a,) = cluster.stable_group(members=1, session_timeout=session, software=software)
+        call = a.park()
+        began_ms = cluster.clock.now_ms
+        cluster.advance("9s")
+        assert call.answered_at_ms - began_ms == bound_ms
+
     @pytest.mark.parametrize(("park_ms", "session"), [(0, "30s"), (249, "30s"), (4_000, 700)])
     def test_none_is_parked_for_less_than_a_step(self, park_ms: int, session: str | int) -> None:
         cluster = Cluster(Config(group_heartbeat_park_ms=park_ms, group_min_session_timeout_ms=1))
