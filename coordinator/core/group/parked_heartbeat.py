@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.member import Member
 
-STEP_MS: Final = 250  # the times are multiples of it, so that the lists are few
+STEP_MS: Final = 250  # the times are multiples of it (WITHIN_INTERVAL_MS is the exception), so that the lists are few
 SESSION_PARTS: Final = 3  # a heartbeat is parked for at most this part of the session timeout
 # Clients that count their interval from the answer have nothing parked for one interval after it (franz-go). They wait
 # twice as long, so that this is the smaller part of the time; franz-go gives its connection up after 10 s.
@@ -42,6 +42,7 @@ LONGEST_MS: Final = 9_000
 # Clients that poll without a pause once their interval has passed and the last heartbeat has no answer yet.
 WAITS_BUSILY: Final = frozenset({"kafka-python"})
 INTERVAL_MS: Final = 3_000  # of heartbeats, by default in all clients
+WITHIN_INTERVAL_MS: Final = 2_900
 
 
 class Release(Enum):
@@ -161,12 +162,11 @@ class ParkedHeartbeats:
         software_name = member.client_software.name
         if software_name in COUNTS_FROM_ANSWER:
             asked_ms = min(2 * asked_ms, LONGEST_MS)
-        elif software_name in WAITS_BUSILY:
-            asked_ms = min(asked_ms, INTERVAL_MS - STEP_MS)
         allowed_ms = member.session_timeout_ms // SESSION_PARTS
         if INTERVAL_MS <= allowed_ms < asked_ms:  # then just below a multiple of the interval, as the default is
             asked_ms = allowed_ms // INTERVAL_MS * INTERVAL_MS - STEP_MS
-        return max(min(asked_ms, allowed_ms) // STEP_MS * STEP_MS, 0)
+        for_ms = max(min(asked_ms, allowed_ms) // STEP_MS * STEP_MS, 0)
+        return min(for_ms, WITHIN_INTERVAL_MS) if software_name in WAITS_BUSILY else for_ms
 
     def _add(self, parked: ParkedRequest, member: Member, for_ms: int, now_ms: int) -> None:
         waiting = self._lists.get(for_ms)
