@@ -23,7 +23,7 @@ from protocol.api_keys import ApiKey
 from protocol.client import ClientConnection, common_versions
 from protocol.codec import api_key_of
 from protocol.error_codes import ErrorCode
-from protocol.errors import ProtocolError, ResponseMismatchError
+from protocol.errors import EncodeError, ProtocolError, ResponseMismatchError
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -52,9 +52,9 @@ class NodeConnection:
         self._first_bytes = b""
         try:
             self._socket = socket.create_connection(address, timeout=timeout_s)
-        except OSError as error:
+        except (OSError, UnicodeError) as error:  # UnicodeError: no name of a host may be written so
             raise UnreachableError(
-                f"cannot connect to {address} ({error.strerror or error}); "
+                f"cannot connect to {address} ({getattr(error, 'strerror', None) or error}); "
                 "start it with `coordinator serve`, or name another with --bootstrap-server host:port"
             ) from None
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -100,7 +100,10 @@ class NodeConnection:
         return common_versions(key, self._versions.get(key, range(0)))
 
     def _exchange(self, request: Message, version: int, response: type[R]) -> R:
-        frame = self._protocol.send(request, version)
+        try:
+            frame = self._protocol.send(request, version)
+        except EncodeError as error:
+            raise CliError(f"the request does not fit Kafka's protocol: {error}") from None
         try:
             self._socket.sendall(frame)
             answer = self._receive()

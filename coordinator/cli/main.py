@@ -21,6 +21,7 @@ from typing import Final
 from coordinator.cli.arguments import join_negative
 from coordinator.cli.errors import CliError
 from coordinator.cli.parser import Command, Parser, parser_of_verbs
+from coordinator.cli.table import escaped
 from coordinator.config.values import ConfigError
 
 INTERRUPTED: Final = 128 + signal.SIGINT
@@ -79,7 +80,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"coordinator: {sentence}", file=sys.stderr)
+    print(escaped(f"coordinator: {sentence}"), file=sys.stderr)
     return code
 
 

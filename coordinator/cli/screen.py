@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from coordinator.cli.errors import CliError
+from coordinator.cli.table import escaped
 
 _NEEDED: Final = ("numpy", "pyarrow")
 
@@ -26,7 +27,7 @@ def need_extra(*more: str, extra: str = "history") -> None:
 
 def tell(sentence: str) -> None:
     """Print a remark about the answer to stderr, so that stdout has the answer alone."""
-    print(sentence, file=sys.stderr)
+    print(escaped(sentence), file=sys.stderr)
 
 
 def complain(problems: Iterable[str]) -> int:

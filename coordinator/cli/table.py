@@ -21,7 +21,8 @@ Value: TypeAlias = int | str | bool | list["Value"] | dict[str, "Value"] | None
 Row: TypeAlias = Mapping[str, Value]
 
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "cyan": 36}  # ANSI
-_COLOUR: Final = re.compile(r"\x1b\[\d+m")
+_NO_COLOUR: Final = 39
+_COLOUR: Final = re.compile(rf"\x1b\[(?:{'|'.join(map(str, (*_COLOURS.values(), _NO_COLOUR)))})m")
 _CONTROL: Final = re.compile(rf"{_COLOUR.pattern}|[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
@@ -53,7 +54,7 @@ def as_yaml(columns: Sequence[str], rows: Sequence[Row]) -> str:
     lines = []
     for row in rows:
         texts = {column: json.dumps(row.get(column), ensure_ascii=False) for column in columns}
-        values = [f"{_json_name(column)}: {_CONTROL.sub(_escaped, text)}" for column, text in texts.items()]
+        values = [f"{_json_name(column)}: {escaped(text)}" for column, text in texts.items()]
         lines.append("- " + "\n  ".join(values))
     return "\n".join(lines) or "[]"
 
@@ -79,31 +80,41 @@ FORMATS: Final[Mapping[str, Callable[[Sequence[str], Sequence[Row]], str]]] = {
 def render(
     form: str, columns: Sequence[str], rows: Sequence[Row], colours: Mapping[str, Mapping[str, str]] | None = None
 ) -> str:
-    """Return the rows in one of the FORMATS. `colours` is for tables: the colour of each value, by column."""
-    if form == "table" and colours:
+    """Return the rows in one of the FORMATS. `colours` is for tables: the colour of each value, by column.
+
+    A row of a table is one line: line ends in the ids of clients are escaped, too.
+    """
+    if form == "table":
+        by_column = colours or {}
         rows = [
-            {
-                column: coloured(str(value), colours[column].get(str(value), ""))
-                if column in colours and value
-                else value
-                for column, value in row.items()
-            }
-            for row in rows
+            {column: _in_one_line(value, by_column.get(column, {})) for column, value in row.items()} for row in rows
         ]
     return FORMATS[form](columns, rows)
+
+
+def _in_one_line(value: Value, colours: Mapping[str, str]) -> Value:
+    if value is None or isinstance(value, int) or not value:
+        return value
+    text = _text(value).replace("\n", r"\x0a")
+    return coloured(text, colours.get(text, ""))
 
 
 def coloured(text: str, colour: str) -> str:
     """Return the text in this colour ("" is none) if standard output is a terminal and NO_COLOR is not set."""
     if not colour or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
         return text
-    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[39m"
+    return f"\x1b[{_COLOURS[colour]}m{text}\x1b[{_NO_COLOUR}m"
+
+
+def escaped(text: str) -> str:
+    """Return the text with escapes for its control characters, but for line ends and the colours used here."""
+    return _CONTROL.sub(_escaped, text)
 
 
 def _cell(value: Value) -> str:
     if value is None or value == "" or value == {} or value == []:
         return "-"
-    return _CONTROL.sub(_escaped, _text(value))
+    return escaped(_text(value))
 
 
 def _text(value: Value) -> str:

@@ -34,7 +34,7 @@ from coordinator.core.group.parked_heartbeat import ParkedRequest, Release
 from coordinator.core.group.progress import requester_of
 from coordinator.core.group.records import empty_group_record
 from coordinator.core.group.responses import join_error, sync_error
-from coordinator.core.group.state import GroupState
+from coordinator.core.group.state import STABLE, GroupState
 from coordinator.core.group.sync import sync
 from coordinator.core.loading import LoadedState, start_sessions
 from coordinator.core.offsets.commit import (
@@ -356,11 +356,16 @@ class GroupCoordinator:
     def throttle_ms(self, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -> int:
         """Return for how long a client that joins in a loop is told to wait; 0 for all others.
 
-        Only a JoinGroup without a member id is throttled, so that no rebalance waits for a throttled SyncGroup.
+        Only a JoinGroup is throttled that gets its member id (from version 4 on), or that takes the place of a static
+        member of a Stable group: so no rebalance waits for a throttled SyncGroup.
         """
         throttle_ms = self._config.group_loop_throttle_ms
         if not throttle_ms or request.member_id:
             return 0
+        if request.group_instance_id is not None:
+            group = self._groups.get(request.group_id)
+            if group is None or group.state is not STABLE or request.group_instance_id not in group.static_members:
+                return 0
         client = requester_of(ticket, "", request.group_instance_id)
         since_ms = now_ms + self.wall_offset_ms - LOOP_WITHIN_MS
         gone = self.recorder.departures(shortened(request.group_id), client, since_ms)

@@ -2,7 +2,7 @@
 
 `LoadedState` is built in the thread that reads the log, so that the event loop only has to install it. The sessions of
 many members start a few hundred at a time, while the groups are served: a member whose request comes first has its
-session already. Of the first EVENTS_PER_LOAD groups, the load is recorded as an event.
+session already. Of the first groups, the load is recorded as an event (LOADS_PART).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from coordinator.core.timers import GroupTimers
 
 SESSIONS_PER_EVENT: Final = 500  # members
-EVENTS_PER_LOAD: Final = 1000  # groups
+LOADS_PART: Final = 8  # the loads of all partitions take this part of group.max.events: the rest is for older events
 
 
 @dataclass(slots=True)
@@ -61,6 +61,7 @@ def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], conte
 def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[bool]:
     """Start sessions, yielding after each SESSIONS_PER_EVENT members."""
     left = SESSIONS_PER_EVENT
+    recorded = max(context.config.group_max_events // LOADS_PART // context.config.offsets_topic_num_partitions, 1)
     for number, group in enumerate(groups):
         for member in list(group.members.values()):
             if member.session is None and not member.is_gone and shard.groups.get(group.group_id) is group:
@@ -70,7 +71,7 @@ def _sessions(shard: Shard, groups: list[Group], context: Context) -> Iterator[b
                 yield True
                 left = SESSIONS_PER_EVENT
         is_there = shard.groups.get(group.group_id) is group
-        if is_there and number < EVENTS_PER_LOAD:
+        if is_there and number < recorded:
             record_load(group, context)
         if is_there and group.state is STABLE and len(group.members) > context.config.group_max_size:
             prepare_rebalance(group, Trigger(Cause.OVER_FULL), context)

@@ -35,6 +35,7 @@ POLL_TIMEOUT: Final = "poll timeout"  # in Java's reason for leaving: "consumer 
 DEPLOY_WITHIN_MS: Final = 180_000  # a deploy is over if there was no change for so long
 FLAPS: Final = 3
 SOON_MS: Final = 1_000
+LONGEST_PERIOD_MS: Final = 3_600_000  # what happens less often is no loop: deploys come once a day, or in an hour
 
 
 def poll_interval(story: Story) -> GroupVerdict | None:
@@ -43,7 +44,8 @@ def poll_interval(story: Story) -> GroupVerdict | None:
         last = departures[-1]
         told = POLL_TIMEOUT in last.reason
         cycles = loops(its, departures)
-        if not told and not (cycles and all(map(_is_plausible, departures))) and not _is_at_limit(last):
+        at_limit = _is_at_limit(last) and not _others_left(story, key)
+        if not told and not (cycles and all(map(_is_plausible, departures))) and not at_limit:
             continue
         sure = "it exceeded its max.poll.interval.ms" if told else "looks like max.poll.interval.ms"
         limit = f" ({duration(last.poll_interval_ms)} now)" if last.poll_interval_ms else ""
@@ -71,7 +73,16 @@ def _is_plausible(visit: Visit) -> bool:
 def _is_at_limit(visit: Visit) -> bool:
     """Return whether it left just when max.poll.interval.ms, counted from its assignment, was over."""
     limit_ms = visit.poll_interval_ms
-    return visit.how is ChangeKind.LEFT and 0 < limit_ms * 0.95 <= visit.owned_for_ms <= limit_ms * 1.25
+    return visit.how is ChangeKind.LEFT and 0 < limit_ms * 0.99 <= visit.owned_for_ms <= limit_ms * 1.05
+
+
+def _others_left(story: Story, key: Key) -> bool:
+    """Return whether another client left lately, so that all may have been stopped in good order."""
+    return any(
+        visit.how is ChangeKind.LEFT and story.at_ms - visit.ended_ms <= LONGEST_PERIOD_MS
+        for visit in visits(story)
+        if key_of(visit.member) != key
+    )
 
 
 def session_too_short(story: Story) -> GroupVerdict | None:
@@ -159,7 +170,7 @@ def restart_loop(story: Story) -> GroupVerdict | None:
             continue
         return _verdict(
             Finding.RESTART_LOOP,
-            f"{_repeatedly(story, key, departures)}, and joined again{_whereabouts(story, key, its)}",
+            f"{_repeatedly(story, key, departures)}{_whereabouts(story, key, its)}",
             (
                 "It leaves of its own accord: a job that is started again and again, a supervisor that restarts it, or "
                 "a consumer that is opened for each piece of work. Keep one consumer open, or give it a "
@@ -265,12 +276,22 @@ def _named(software: set[str]) -> str:
 def _departures(story: Story, wanted: Callable[[Visit], bool]) -> Iterator[tuple[Key, list[Visit], list[Visit]]]:
     """Yield each client with its visits and its departures of this kind, if they go on; those with most come first."""
     for key, its in sorted(by_client(story).items(), key=lambda item: -len(item[1])):
-        departures = sorted(filter(wanted, its), key=lambda visit: visit.ended_ms)
+        departures = _last_in_a_row(sorted(filter(wanted, its), key=lambda visit: visit.ended_ms))
         if not departures:
             continue
         last_ms = max(max(visit.joined_ms, visit.ended_ms) for visit in its)
-        if story.at_ms - last_ms <= max(RECENT_MS, 3 * _period_ms(departures)):
+        if story.at_ms - last_ms <= min(max(RECENT_MS, 3 * _period_ms(departures)), LONGEST_PERIOD_MS):
             yield key, its, departures
+
+
+def _last_in_a_row(departures: list[Visit]) -> list[Visit]:
+    """Return the newest departures between which less than LONGEST_PERIOD_MS passed."""
+    first = len(departures)
+    while first > 0 and (
+        first == len(departures) or departures[first].ended_ms - departures[first - 1].ended_ms <= LONGEST_PERIOD_MS
+    ):
+        first -= 1
+    return departures[first:]
 
 
 def _period_ms(departures: list[Visit]) -> int:
@@ -302,8 +323,8 @@ def _repeatedly(story: Story, key: Key, departures: list[Visit]) -> str:
     caused = sum(key_of(event.trigger.member) == key for event in events)
     share = "each time" if caused == len(events) else f"{times(caused)} of them"
     return (
-        f"Rebalanced {times(len(events))} {since(first.ended_ms, story)}, {share} because {last.member.full_name} left"
-        f"{held}, every {duration(_period_ms(departures))}"
+        f"Rebalanced {times(len(events))} {since(first.ended_ms, story)}, {share} because {last.member.full_name} left "
+        f"or came back; it left {times(len(departures))}{held and ','}{held}, every {duration(_period_ms(departures))}"
     )
 
 

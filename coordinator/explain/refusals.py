@@ -7,7 +7,7 @@ from typing import Final
 from coordinator.core.events.model import ClientInfo, Incident, IncidentKind, LiveGroup, Story
 from coordinator.core.events.words import duration
 from coordinator.explain.verdict import Finding, GroupVerdict
-from coordinator.explain.visits import incidents, latest
+from coordinator.explain.visits import incidents, key_of, latest, visits
 from coordinator.explain.waiting import RECENT_MS
 from coordinator.explain.words import clock_time, condition, since, times
 
@@ -23,9 +23,9 @@ def shared_instance_id(story: Story) -> GroupVerdict | None:
     for position, event in incidents(story, IncidentKind.STATIC_MEMBER_REPLACED, within_ms=RECENT_MS):
         instance_id = event.member.instance_id
         proofs = [number for number, each in fenced if each.member.instance_id == instance_id]
-        if event.times < WAR and not proofs:
-            continue
         one, other = _place(event.other), _place(event.member)
+        if not proofs and (event.times < WAR or one == other):
+            continue
         both = f"{one} and {other}" if one != other else f"both {one}"
         often = f", which replaced each other {times(event.times)}" if event.times > 1 else ""
         within = f" within {duration(latest(event) - event.at_ms)}" if event.last_ms else ""
@@ -38,6 +38,29 @@ def shared_instance_id(story: Story) -> GroupVerdict | None:
             ),
             culprit=event.member,
             evidence=sorted([position, *proofs]),
+            since_ms=event.at_ms,
+        )
+    return None
+
+
+def static_restarts(story: Story) -> GroupVerdict | None:
+    """Recognise a static member whose process starts again and again in one place, while none of its runs is fenced."""
+    for position, event in incidents(story, IncidentKind.STATIC_MEMBER_REPLACED, within_ms=RECENT_MS):
+        if event.times < WAR or _place(event.other) != _place(event.member):
+            continue
+        within = f" within {duration(latest(event) - event.at_ms)}" if event.last_ms else ""
+        return GroupVerdict(
+            code=Finding.RESTART_LOOP,
+            sentence=(
+                f"{event.member.full_name} was started again {times(event.times)}{within}; it keeps its partitions, "
+                "because it has a group.instance.id"
+            ),
+            advice=(
+                "Look at its own log and exit code: it crashes, or a supervisor restarts it. If it runs without a "
+                "pause, two processes have this group.instance.id: give each one of its own."
+            ),
+            culprit=event.member,
+            evidence=[position],
             since_ms=event.at_ms,
         )
     return None
@@ -79,6 +102,8 @@ def group_full(story: Story) -> GroupVerdict | None:
     if found is None:
         return None
     position, event = found
+    if any(visit.ended_ms > latest(event) for visit in visits(story)):
+        return None  # there is room again
     members = story.state.member_count if story.state is not None else 0
     return GroupVerdict(
         code=Finding.GROUP_FULL,
@@ -125,17 +150,23 @@ def stale_commits(story: Story) -> GroupVerdict | None:
     for position, event in incidents(story, IncidentKind.COMMIT_REFUSED, within_ms=RECENT_MS):
         if event.error not in STALE:
             continue
-        return GroupVerdict(
-            code=Finding.STALE_COMMITS,
-            sentence=(
-                f"{_group_is(story)}; {event.member.full_name} committed {times(event.times)} after its partitions "
-                f"were given to others ({event.error}), last at {clock_time(latest(event), story.at_ms)}: those "
-                "records are read twice"
-            ),
-            advice=(
+        last_at = clock_time(latest(event), story.at_ms)
+        if event.generation < 0 and not event.member.member_id:
+            did = f"commits without being a member: {event.error} {times(event.times)}, last at {last_at}"
+            advice = "A consumer that assigns partitions by itself needs a group.id that no subscribed consumer uses."
+        else:
+            did = (
+                f"committed {times(event.times)} after its partitions were given to others ({event.error}), last at "
+                f"{last_at}: those records are read twice"
+            )
+            advice = (
                 "Let it commit before it gives partitions up (in the callback for revoked partitions), and work on "
                 "less between two commits."
-            ),
+            )
+        return GroupVerdict(
+            code=Finding.STALE_COMMITS,
+            sentence=f"{_group_is(story)}; {event.member.full_name} {did}",
+            advice=advice,
             culprit=event.member,
             evidence=[position],
             since_ms=event.at_ms,
@@ -144,8 +175,12 @@ def stale_commits(story: Story) -> GroupVerdict | None:
 
 
 def _refused(story: Story, kind: IncidentKind, error: str) -> tuple[int, Incident] | None:
-    found = (pair for pair in incidents(story, kind, within_ms=RECENT_MS) if pair[1].error == error)
-    return next(found, None)
+    """Return the newest refusal of this kind of a client that has not joined since."""
+    joined = {key_of(visit.member): visit.joined_ms for visit in visits(story)}
+    for position, event in incidents(story, kind, within_ms=RECENT_MS):
+        if event.error == error and joined.get(key_of(event.member), -1) <= latest(event):
+            return position, event
+    return None
 
 
 def _group_is(story: Story) -> str:

@@ -29,6 +29,7 @@ RULES: Final = (
     Rule(2, loops.session_too_short),
     Rule(2, loops.crash_loop),
     Rule(2, loops.restart_loop),
+    Rule(2, refusals.static_restarts),
     Rule(2, loops.subscription_flapping),
     Rule(2, loops.leader_rejoins),
     Rule(2, refusals.assignors_disjoint),

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from coordinator.core.events.model import BECAUSE, Cause, ClientInfo, LiveGroup, LiveMember, Rebalance, Story, Wait
+from coordinator.core.events.model import (
+    BECAUSE,
+    Cause,
+    ClientInfo,
+    LiveGroup,
+    LiveMember,
+    Rebalance,
+    RebalanceOutcome,
+    Story,
+    Wait,
+)
 from coordinator.core.events.words import duration
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import rebalances
@@ -14,6 +24,8 @@ SLOW_MS: Final = 5_000  # members learn of a rebalance by their heartbeats, one 
 HEARTBEAT_MS: Final = 3_500
 SLOW_DISK_MS: Final = 1_000
 RECENT_MS: Final = 600_000
+HEARD_MS: Final = 10_000  # a member that is not parked sends a heartbeat each 3 s by default
+ENDED: Final = frozenset({RebalanceOutcome.STABLE, RebalanceOutcome.EMPTY})
 
 
 def disk(story: Story) -> GroupVerdict | None:
@@ -23,6 +35,8 @@ def disk(story: Story) -> GroupVerdict | None:
         for position, event in rebalances(story)
         if event.trigger.cause is Cause.APPEND_FAILED and story.at_ms - event.at_ms <= RECENT_MS
     ]
+    if evidence and any(event.outcome in ENDED for position, event in rebalances(story) if position >= evidence[-1]):
+        evidence = []  # it could, later
     waits_ms = _waits_for_disk_ms(state) if state is not None else -1
     if waits_ms < SLOW_DISK_MS and not evidence:
         return None
@@ -72,6 +86,13 @@ def slow_joiner(story: Story) -> GroupVerdict | None:
         advice = (
             f"{member.name} sends no heartbeats: it was killed, is frozen, or has lost its network. The group goes on "
             f"without it in {duration(ends_ms)}; a shorter session.timeout.ms shortens this wait."
+        )
+    elif live.silent_ms > HEARD_MS:
+        ends_ms = max(live.session_timeout_ms - live.silent_ms, 0)
+        sentence += f"; it was last heard {duration(live.silent_ms)} ago"
+        advice = (
+            f"If {member.name} is dead, its session ends in {duration(ends_ms)}, and the group goes on without it. If "
+            "it lives, its handler is busy and it does not poll: restart it to end this wait."
         )
     else:
         advice = (

@@ -122,6 +122,12 @@ def test_errors_of_the_user_are_one_sentence_and_exit_code_2(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize("host", ["foo..bar", "x" * 64 + ".example"])
+def test_a_host_that_can_be_no_name_is_one_sentence(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["groups", "list", "-b", f"{host}:9092"]) == 2
+    assert capsys.readouterr().err.startswith(f"coordinator: cannot connect to {host}:9092 (")
+
+
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "x.properties"
     file.write_bytes(b"a=\xff\xfe")

@@ -81,6 +81,15 @@ def test_control_characters_of_clients_do_not_reach_the_terminal() -> None:
     assert as_columns(("A",), [{"A": "\x1b[2J\x07\r\x9b1m\x7f"}]).splitlines() == ["A", r"\x1b[2J\x07\x0d\x9b1m\x7f"]
 
 
+def test_other_codes_of_the_terminal_do_not_pass_as_colours() -> None:
+    assert table([{"A": "a\x1b[8mb"}]).splitlines() == ["A", r"a\x1b[8mb"]
+
+
+def test_a_row_is_one_line_whatever_a_client_is_called() -> None:
+    rows = [{"GROUP": "x\nfake  Stable", "MEMBERS": ["a\nb"]}]
+    assert render("table", ("GROUP", "MEMBERS"), rows).splitlines()[1] == r"x\x0afake  Stable  a\x0ab"
+
+
 def test_values_are_coloured_in_tables_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -27,8 +27,9 @@ def test_a_poll_interval_that_is_exceeded_is_concluded_from_the_cycle(play: Play
     verdict = play.verdict()
     assert verdict.code is Finding.POLL_INTERVAL and verdict.culprit.client_id == "web-7"
     assert verdict.sentence == (
-        "Rebalanced 13 times since 22:13, each time because web-7 (pod-web-7, librdkafka 2.16) left 8 s after it got "
-        "its partitions, every 22 s; looks like max.poll.interval.ms; it has been away for 4 s"
+        "Rebalanced 13 times since 22:13, each time because web-7 (pod-web-7, librdkafka 2.16) left or came back; it "
+        "left 7 times, 8 s after it got its partitions, every 22 s; looks like max.poll.interval.ms; it has been away "
+        "for 4 s"
     )
     assert "(8 s now)" in verdict.advice
     assert len(verdict.evidence) == 7
@@ -165,6 +166,33 @@ def test_a_rolling_restart_is_none_of_these(play: Play) -> None:
     )
     play.wait("5m", *members)
     assert play.codes() == [Finding.HEALTHY]
+
+
+def roll(play: Play, members: list[Member], pause: str) -> None:
+    """Replace one client after another, each away for 8 s."""
+    for member in members:
+        others = [each for each in members if each is not member]
+        member.leave()
+        play.rebalance(others)
+        play.wait("8s", *others)
+        play.returns(member, others)
+        play.wait(pause, *members)
+
+
+def test_deploys_a_few_hours_apart_are_no_loop(play: Play) -> None:
+    members = play.clients("web-1", "web-2", "web-3", software=JAVA)
+    for _ in range(3):
+        play.wait("3h", *members)
+        roll(play, members, "10s")
+    play.wait("1h", *members)
+    assert play.codes() == [Finding.HEALTHY]
+
+
+def test_a_deploy_at_the_pace_of_the_poll_interval_is_none(play: Play) -> None:
+    members = play.clients("web-1", "web-2", "web-3", rebalance_timeout="5m")
+    play.wait("1h", *members)
+    roll(play, members, "5m")
+    assert Finding.POLL_INTERVAL not in play.codes()
 
 
 def test_a_job_that_is_started_again_and_again(play: Play) -> None:

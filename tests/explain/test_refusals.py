@@ -58,6 +58,21 @@ def test_a_static_member_that_restarts_once_is_well(play: Play) -> None:
     assert play.codes() == [Finding.HEALTHY]
 
 
+def test_a_static_member_that_restarts_in_its_place_is_one_process(play: Play) -> None:
+    (one,) = play.clients("shop", instance_id="shop-1")
+    for _ in range(3):
+        play.wait("2m", one)
+        one.member_id = ""
+        one.join()
+        one.sync()
+    verdict = play.verdict()
+    assert verdict.code is Finding.RESTART_LOOP and verdict.culprit.client_id == "shop"
+    assert verdict.sentence == (
+        "shop-1 (pod-shop, librdkafka 2.16) was started again 3 times within 4 m; it keeps its partitions, because it "
+        "has a group.instance.id"
+    )
+
+
 def test_disjoint_assignors(play: Play) -> None:
     play.clients("web-1", "web-2", protocols=protocols("orders", names=["cooperative-sticky"]))
     play.client("web-9", protocols=protocols("orders", names=["range", "roundrobin"])).join()
@@ -79,6 +94,37 @@ def test_a_full_group() -> None:
     assert verdict.sentence == (
         "Full: web-3 (pod-web-3, librdkafka 2.16) was refused 3 times since 22:13, because the group has its 2 members "
         "already (group.max.size)"
+    )
+
+
+def test_a_group_that_has_room_again_is_not_full() -> None:
+    play = Play(Config(group_max_size=2))
+    web, other = play.clients("web-1", "web-2")
+    play.client("web-3").join()
+    play.wait("1s", web, other)
+    other.leave()
+    play.rebalance([web])
+    assert Finding.GROUP_FULL not in play.codes()
+
+
+def test_a_client_that_was_refused_and_is_a_member_now_is_well(play: Play) -> None:
+    web, other = play.clients("web-1", "web-2")
+    mended = play.client("web-9", protocols=protocols("orders", names=["roundrobin"]))
+    mended.join()
+    play.wait("1s", web, other)
+    mended.protocols = protocols("orders")
+    play.rebalance([web, other, mended])
+    assert play.codes() == [Finding.HEALTHY]
+
+
+def test_commits_of_a_client_that_is_no_member(play: Play) -> None:
+    play.clients("web-1")
+    play.cluster.commit("g", {("orders", 1): 5}, generation=-1, **play.client("batch").sender)
+    verdict = play.verdict()
+    assert verdict.code is Finding.STALE_COMMITS and verdict.culprit.client_id == "batch"
+    assert verdict.sentence == (
+        "The group is stable; batch (pod-batch, librdkafka 2.16) commits without being a member: UNKNOWN_MEMBER_ID "
+        "once, last at 22:13"
     )
 
 

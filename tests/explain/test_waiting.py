@@ -56,13 +56,26 @@ def test_a_disk_that_takes_no_assignments_is_named_and_no_client(play: Play) -> 
         assert verdict.code is Finding.DISK and not verdict.culprit.is_known
         assert verdict.sentence.startswith("Waiting 3 s for the coordinator's own disk")
         play.cluster.fail_appends()
-    play.rebalance([first, second])
-    play.wait("1m", first, second)
     verdict = play.verdict()
     assert verdict.code is Finding.DISK
     assert verdict.sentence.startswith(
         "The coordinator could not write the group's assignments to its disk, last at 22:13"
     )
+    play.rebalance([first, second])
+    play.wait("1m", first, second)
+    assert play.codes() == [Finding.HEALTHY], "it could, later"
+
+
+def test_a_member_without_heartbeats_is_not_called_alive(play: Play) -> None:
+    first, second = play.clients("web-1", "web-2", session_timeout="45s", rebalance_timeout="5m")
+    first.join()
+    play.wait("17s")
+    verdict = play.verdict()
+    assert verdict.code is Finding.SLOW_JOINER and verdict.culprit.client_id == "web-2"
+    assert verdict.sentence.endswith("; it was last heard 17 s ago")
+    assert verdict.advice.startswith("If web-2 is dead, its session ends in 28 s")
+    second.heartbeat()
+    assert "is alive, because it sends heartbeats" in play.verdict().advice
 
 
 def test_the_initial_delay_is_no_fault(play: Play) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 
 from coordinator.cli.errors import CliError
@@ -81,7 +81,7 @@ def parse_datetime(text: str) -> int:
         if "T" not in text:
             raise ValueError(text)
         moment = datetime.fromisoformat(f"{text}+00:00" if _NO_ZONE.search(text) else text)
-        return int((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+        return (moment - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
     except (ValueError, OverflowError):
         raise CliError(
             f"--to-datetime {text!r} is not a time; write 2026-11-20T14:05:00.000 (UTC), or with a zone as in "

@@ -42,7 +42,17 @@ def is_newcomer(group: Group, member: Member, ticket: Ticket) -> bool:
 
 
 def others_will_rejoin(group: Group) -> bool:
-    """Return whether members own partitions that none is given, so that they give them up and rejoin."""
+    """Return whether members own partitions that none is given, so that they give them up and rejoin.
+
+    Decided once for each generation.
+    """
+    decided = group.second_round
+    if decided is None or decided[0] != group.generation:
+        decided = group.second_round = (group.generation, _others_will_rejoin(group))
+    return decided[1]
+
+
+def _others_will_rejoin(group: Group) -> bool:
     members = group.members.values()
     subscriptions = [member.metadata(group.protocol_name) for member in members]
     if sum(map(len, subscriptions)) + sum(len(member.assignment) for member in members) > MOST_BYTES:

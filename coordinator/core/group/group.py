@@ -66,6 +66,7 @@ class Group:
         "protocol_type",
         "rebalance",
         "record_offset",
+        "second_round",
         "shard",
         "state",
         "state_timestamp_ms",
@@ -99,6 +100,8 @@ class Group:
         self.record_offset = -1  # log offset of its newest durable record; -1: it has none
         self.rebalance: RebalanceProgress | None = None  # the current one
         self.former_owners: FormerOwners | None = None  # while it rebalances, or partitions are left without an owner
+
+        self.second_round: tuple[int, bool] | None = None  # a generation, and whether members rejoin after it
 
     # -- predicates ----------------------------------------------------------------------------------------------
 

@@ -80,9 +80,17 @@ class FormerOwners:
             self.holdings[key] = (member, member.assignment, now_ms, member.protocols)
 
     def removed(self, member: Member, now_ms: int) -> None:
-        """Record the removal of a member, as a JoinGroup that lists nothing."""
+        """Record the removal of a member, as a JoinGroup that lists nothing.
+
+        A member that owned nothing is forgotten, because rebalances that are interrupted again and again would keep
+        each of them.
+        """
         key = member.group_instance_id or member.member_id
-        if key in self.holdings:
+        assignment = self.holdings[key][1] if key in self.holdings else member.assignment
+        if not assignment:
+            self.holdings.pop(key, None)
+            self.last.pop(key, None)
+        elif key in self.holdings:
             self._again(key, now_ms, ())
         else:
             self.holdings[key] = (member, member.assignment, now_ms, ())

@@ -139,11 +139,11 @@ class ParkedHeartbeats:
     def park(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
         """Renew the session and park a repetition of a Heartbeat that succeeded. None: it must be handled in full."""
         group, member = template.group, template.member
+        if member.client_software is UNKNOWN_SOFTWARE:  # after a start, because the log does not know it
+            member.client_software = ticket.client_software
         for_ms = self._time_of(member)
         if not for_ms or group.state is not STABLE or not template.renew(now_ms):
             return None
-        if member.client_software is UNKNOWN_SOFTWARE:
-            member.client_software = ticket.client_software
         parked = ParkedRequest(group, member, template.group_instance_id, template.generation, ticket)
         self._add(parked, member, for_ms, now_ms)
         return parked

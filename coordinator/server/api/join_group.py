@@ -28,7 +28,8 @@ def handle(node: Node, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -
     version = ticket.version
     if version < FIRST_WITH_REBALANCE_TIMEOUT:
         request.rebalance_timeout_ms = request.session_timeout_ms
-    ticket.throttle_ms = node.core.throttle_ms(request, ticket, now_ms)
+    if version >= FIRST_WITH_MEMBER_ID_REQUIRED:
+        ticket.throttle_ms = node.core.throttle_ms(request, ticket, now_ms)
     command = JoinGroup(request, version >= FIRST_WITH_MEMBER_ID_REQUIRED, version >= FIRST_WITH_SKIP_ASSIGNMENT)
     node.execute(node.core.handle(command, ticket, now_ms))
 

@@ -136,3 +136,8 @@ def test_broker_without_single_settings_is_named(capsys: pytest.CaptureFixture[s
     with ScriptedBroker({MetadataRequest: metadata}) as old:
         said = CommandLine(old.address, capsys)("topics", "alter", "orders", "--config", "retention.ms=1", code=1)
     assert "does not offer INCREMENTAL_ALTER_CONFIGS in a version known here" in said.err
+
+
+def test_what_does_not_fit_the_protocol_is_one_sentence(command: CommandLine) -> None:
+    said = command("topics", "create", "-t", "large", "--partitions", "3000000000", code=2)
+    assert "does not fit Kafka's protocol" in said.err and said.err.count("\n") == 1

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
 from coordinator.config.config import Config
-from coordinator.core import loading
 from coordinator.core.events.model import Incident, IncidentKind
 from coordinator.core.events.recorder import FlightRecorder
 from tests.support.cluster import Cluster
@@ -66,10 +63,9 @@ def test_the_load_of_each_group_with_members_is_an_event(cluster: Cluster) -> No
     assert [(event.group, event.what, event.generation) for event in loaded] == [("g", IncidentKind.GROUP_LOADED, 1)]
 
 
-@pytest.mark.plain("a constant of the compiled build cannot be replaced")
-def test_a_bounded_number_of_loads_is_recorded_for_one_partition(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "EVENTS_PER_LOAD", 3)
-    cluster = Cluster(Config(group_initial_rebalance_delay_ms=0), partitions=1)
+def test_loads_take_an_eighth_of_the_recorder_at_most() -> None:
+    config = Config(group_initial_rebalance_delay_ms=0, group_max_events=24, offsets_topic_num_partitions=1)
+    cluster = Cluster(config, partitions=1)
     for number in range(5):
         cluster.stable_group(f"g{number}", members=1)
     before = len(cluster.events)

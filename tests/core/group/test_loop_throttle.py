@@ -70,6 +70,25 @@ def test_joining_with_a_member_id_is_not_throttled(cluster: Cluster, web: Member
     assert looping.last_join.answer.throttle_time_ms == 0
 
 
+def test_nor_is_a_join_without_one_that_succeeds(cluster: Cluster, web: Member) -> None:
+    """A client before version 4 joins without a member id, and its SyncGroup follows."""
+    looping = cluster.member(client_id="web-7")
+    loop(cluster, looping, web, 5)
+    call = cluster.join(client_id="web-7", version=3)
+    web.join()
+    cluster.advance("1s")
+    assert call.error is ErrorCode.NONE and call.answer.throttle_time_ms == 0
+
+
+def test_nor_a_static_member_for_whose_sync_a_rebalance_would_wait(cluster: Cluster) -> None:
+    cluster.stable_group(members=1, instance_ids=["S0"])
+    for turn in range(5):
+        cluster.join(instance_id="S0", client_id=("two", "one")[turn % 2])
+    cluster.member(client_id="new").join()
+    assert cluster.state() == "PreparingRebalance"
+    assert cluster.join(instance_id="S0", client_id="two").answer.throttle_time_ms == 0
+
+
 def test_client_that_stays_for_long_is_not_in_a_loop(cluster: Cluster, web: Member) -> None:
     looping = cluster.member(client_id="web-7")
     loop(cluster, looping, web, 6, pause="170s")

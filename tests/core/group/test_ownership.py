@@ -510,3 +510,16 @@ def test_partitions_are_counted_as_the_decoder_does() -> None:
     ):
         with pytest.raises(DecodeError):
             count_partitions(data)
+
+
+def test_members_that_never_owned_anything_are_forgotten_when_they_go(cluster: Cluster) -> None:
+    """A leader that never assigns: the others come and go, and no rebalance ends."""
+    (stays,) = cluster.stable_group(members=1)
+    for _ in range(50):
+        comes = cluster.member()
+        comes.join()
+        stays.join()
+        comes.take_id()
+        comes.leave()
+    former_owners = cluster.group().former_owners
+    assert former_owners is not None and len(former_owners.holdings) <= 2

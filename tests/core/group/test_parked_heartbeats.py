@@ -189,6 +189,16 @@ class TestBound:
         cluster.advance("9s")
         assert call.answered_at_ms - began_ms == bound_ms
 
+    def test_the_software_is_known_at_the_first_heartbeat_after_a_start(self) -> None:
+        cluster = Cluster(Config())
+        software = ClientSoftware("kafka-python", "3.0.12")
+        (a,) = cluster.stable_group(members=1, session_timeout="30s", software=software)
+        cluster.crash_and_recover()
+        call = a.park()
+        began_ms = cluster.clock.now_ms
+        cluster.advance("9s")
+        assert call.answered_at_ms - began_ms == 2_900
+
     @pytest.mark.parametrize(("park_ms", "session"), [(0, "30s"), (249, "30s"), (4_000, 700)])
     def test_none_is_parked_for_less_than_a_step(self, park_ms: int, session: str | int) -> None:
         cluster = Cluster(Config(group_heartbeat_park_ms=park_ms, group_min_session_timeout_ms=1))
