@@ -197,8 +197,9 @@ class Side:
             _sort(found, "members", "member_id")
         elif api == "ListGroups":
             _sort(found, "groups", "group_id")
-            if "groups" in found:  # other scripts run at the same time
-                found["groups"] = [each for each in found["groups"] if each.get("group_id", "").startswith("$")]
+            # Other scripts run at the same time. `plain` leaves an empty list out, so without this an answer that has
+            # groups of other scripts alone would differ from one that has none.
+            found["groups"] = [each for each in found.get("groups", []) if each.get("group_id", "").startswith("$")]
         elif api == "DescribeGroups":
             for group in found.get("groups", []):
                 _sort(group, "members", "member_id")
