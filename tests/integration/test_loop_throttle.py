@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol
+from protocol.messages.sync_group import SyncGroupRequest
 from tests.support.daemon import Daemon
 from tests.support.wire import Wire
 
@@ -30,4 +31,13 @@ async def test_processes_that_take_each_others_place_are_told_to_wait(tmp_path: 
                 answer = await wire.request(request, 9)
                 assert answer.error_code == 0
                 told.append(answer.throttle_time_ms)
+                sync = SyncGroupRequest(
+                    group_id="g",
+                    generation_id=answer.generation_id,
+                    member_id=answer.member_id,
+                    group_instance_id="S0",
+                    protocol_type="consumer",
+                    protocol_name="range",
+                )
+                assert (await wire.request(sync, 5)).error_code == 0
     assert told == [0, 0, 0, 0, 2_000]
