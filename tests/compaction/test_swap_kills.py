@@ -25,11 +25,11 @@ from coordinator.compaction.swap_protocol import STEPS
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.swap import SwapStep
 from tests.compaction.swap_protocol_world import build, files_of, state_of
+from tests.support.profile import DEEP
 
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).resolve().parents[2]
-DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 SECOND_KILLS = (0, 2, 5)  # steps of the life that follows: in the redo, the sweeping, the next plan
 RUNNERS = 2
 FS = RealFileSystem()

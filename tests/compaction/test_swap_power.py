@@ -8,7 +8,6 @@ of it: its outputs and its manifest may be lost too.
 from __future__ import annotations
 
 import errno
-import os
 import random
 from collections.abc import Callable
 from contextlib import suppress
@@ -27,8 +26,8 @@ from coordinator.storage.log.staging import SwapRefusedError
 from tests.compaction.swap_protocol_world import NOW_MS, build, compact, files_of, state_of
 from tests.storage.log.test_swap import DATA, ignoring, list_of_segments_not_synced
 from tests.support.lossy_fs import LossyFileSystem, MachineOffError
+from tests.support.profile import DEEP
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 DATA_DIR = DATA / "logs"
 
 
@@ -101,7 +100,7 @@ def test_a_power_cut_at_any_operation_does_not_change_the_end_state(
     cases = [
         (operation, seed)
         for operation in range(machine.operations)
-        for seed in range(12 if DEEP else 3)
+        for seed in range(6 if DEEP else 3)
         if DEEP or (operation >= dense and (seed or operation % 2)) or operation % 7 == seed
     ]
     found = [one for operation, seed in cases if (one := machine.broken(operation, seed))]

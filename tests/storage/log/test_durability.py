@@ -6,7 +6,6 @@ precaution; the same runs must catch it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -16,8 +15,8 @@ from coordinator.storage.log.flusher import Flusher, _Lane, _Outcome, _Round
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry, Segment
 from tests.storage.log.crash_world import BrokenPromiseError, run_world
+from tests.support.profile import DEEP
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 RUNS = 1500 if DEEP else 80
 MUTANT_RUNS = 600  # a run that catches the mutant ends the search
 

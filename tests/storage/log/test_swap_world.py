@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import os
 import random
 import threading
 from dataclasses import dataclass
@@ -27,8 +26,8 @@ from tests.storage.log.batches import bytes_of, fill
 from tests.storage.log.crash_world import DATA, NAMES, STEPS, BrokenPromiseError, CrashWorld, _end
 from tests.support.lossy_fs import MachineOffError
 from tests.support.manual_loop import settle
+from tests.support.profile import DEEP
 
-DEEP = os.environ.get("HYPOTHESIS_PROFILE", "quick") != "quick"
 RUNS = 1500 if DEEP else 80
 
 
