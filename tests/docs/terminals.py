@@ -19,8 +19,9 @@ ANSWER_S = 30.0
 
 
 def _as_on_a_screen() -> None:
-    """Reset SIGINT, so that Ctrl-C ends programs also when the tests run in the background and ignore it."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    """Reset the signals of the keyboard, which programs ignore whose tests run in the background of a shell."""
+    for each in (signal.SIGINT, signal.SIGQUIT):
+        signal.signal(each, signal.SIG_DFL)
 
 
 class Terminal:
