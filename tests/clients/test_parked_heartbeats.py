@@ -97,9 +97,15 @@ def test_a_newcomer_of_a_cooperative_group_hears_of_the_second_round_at_once(
     crew.settles(first)
     await_parked(figures, 1)
     held = figures[HELD % "rebalance"]
-    second = crew.join(library, "parked-b", assignor="cooperative-sticky", **SLOW)
-    assert sorted(map(len, crew.settles(first, second).values())) == [2, 2]
-    assert figures[HELD % "rebalance"] == held + 1, "its SyncGroup of the first round waited for the second"
+    for _ in range(5):  # a SyncGroup that comes after the owner's JoinGroup is refused at once, and need not wait
+        second = crew.join(library, "parked-b", assignor="cooperative-sticky", **SLOW)
+        assert sorted(map(len, crew.settles(first, second).values())) == [2, 2]
+        if figures[HELD % "rebalance"] > held:
+            break
+        crew.leave(second)
+        crew.settles(first)
+    else:
+        pytest.fail("no SyncGroup of a first round waited for the second round")
     crew.produce(topic, {index: [b"%d" % index] for index in range(4)})
     eventually(lambda: len(first.received) + len(second.received) >= 4, "everything is read")
     crew.leave(second)
