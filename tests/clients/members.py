@@ -62,6 +62,7 @@ class Ownership(NamedTuple):
     member_id: str
     partitions: frozenset[TopicPartition]
     at_s: float = 0.0  # wall clock, when the library told it
+    received_before: int = 0  # number of records that the member had received until then
 
 
 class Told(NamedTuple):
@@ -70,6 +71,10 @@ class Told(NamedTuple):
     event: str  # joining, assigned, revoked or leaving
     at_ns: int  # monotonic clock
     partitions: frozenset[TopicPartition]
+
+
+class StaleOffsetsError(Exception):
+    """The offsets to commit are those of an earlier assignment."""
 
 
 class ClientMember(ABC):
@@ -116,9 +121,23 @@ class ClientMember(ABC):
     def values(self) -> list[bytes]:
         return [each.value for each in self.received]
 
-    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit and wait for the answer; raises what the library raises."""
-        self.do(lambda: self._commit(offsets))
+    def commit(self, offsets: Mapping[TopicPartition, int], *, ownerships: int | None = None) -> None:
+        """Commit and wait for the answer.
+
+        With `ownerships`, the number of assignments that the caller has seen, nothing is committed when there is one
+        more: the offsets belong to an assignment that is over.
+
+        Raises:
+            StaleOffsetsError: the member was assigned partitions anew
+            Exception: what the library raises
+        """
+
+        def commit_if_current() -> None:
+            if ownerships is not None and len(self.ownerships) != ownerships:
+                raise StaleOffsetsError(f"{self.options.name} has been assigned partitions anew")
+            self._commit(offsets)
+
+        self.do(commit_if_current)
 
     def committed(self, partition: TopicPartition) -> int | None:
         """The committed offset as the library reads it; None where there is none."""
@@ -178,7 +197,7 @@ class ClientMember(ABC):
     def _was_given(self, partitions: Iterable[Any]) -> None:
         given = frozenset((each.topic, each.partition) for each in partitions)
         self._tell("assigned", given)
-        self.ownerships.append(Ownership(*self._identity(), given, time.time()))
+        self.ownerships.append(Ownership(*self._identity(), given, time.time(), len(self._received)))
 
     def _gave_up(self, partitions: frozenset[TopicPartition]) -> None:
         self._tell("revoked", partitions)

@@ -26,6 +26,9 @@ class Diary:
         self._file.write(json.dumps({"at": round(time.time(), 3), "what": what, **facts}) + "\n")
         self._file.flush()
 
+    def close(self) -> None:
+        self._file.close()
+
 
 def read_diary(path: Path) -> Iterator[dict[str, Any]]:
     """The lines of a diary; a last line that was cut off by a kill does not count."""

@@ -36,7 +36,9 @@ class WorkingMember:
 
     def work(self) -> None:
         member = self._member
+        received = len(member.received)  # read first: what was received until now belongs to the assignments read next
         for owned in member.ownerships[self._seen_ownerships :]:
+            self._note_received(owned.received_before)
             self._seen_ownerships += 1
             self._positions, self._committed = {}, {}  # the next record of a partition says where it was taken up
             partitions = sorted(owned.partitions)
@@ -47,16 +49,16 @@ class WorkingMember:
                 member=owned.member_id,
                 partitions=partitions,
             )
-        self._note_received()
+        self._note_received(received)
         owned_now = member.assignment()
         offsets = {
             each: offset
             for each, offset in self._positions.items()
             if each in owned_now and self._committed.get(each) != offset
         }
-        if offsets and len(member.ownerships) == self._seen_ownerships:  # else they are another assignment's
+        if offsets:
             try:
-                member.commit(offsets)
+                member.commit(offsets, ownerships=self._seen_ownerships)
             except Exception as error:
                 self._diary.note("not committed", why=repr(error)[:200])
             else:
@@ -66,9 +68,13 @@ class WorkingMember:
             self._seen_errors += 1
             self._diary.note("error", why=repr(failure)[:200])
 
-    def _note_received(self) -> None:
-        """Runs of consecutive records, one line for all of them: [topic, partition, first, last]."""
-        received = self._member.received[self._seen_received :]  # the polling thread may add to it at any moment
+    def _note_received(self, until: int) -> None:
+        """Note the records up to that number as one line of runs of consecutive ones: [topic, partition, first, last].
+
+        The polling thread may add records and assignments at any moment. A record is noted under the assignment under
+        which it was received: a check takes the first one after an assignment for the place where the member began.
+        """
+        received = self._member.received[self._seen_received : until]
         runs: list[list[object]] = []
         for record in received:
             partition = (record.topic, record.partition)

@@ -25,7 +25,6 @@ from tests.cluster.workload.diary import read_diary
 
 ANSWER_S = 30.0
 STABLE_S = 60.0  # how long a group may take that a member has just left
-SETTLED_S = 1.0  # a member that was given partitions twice in a second may have noted its records under the second
 Partition = tuple[str, int]
 
 
@@ -97,29 +96,31 @@ def commits_of(promised: Promised, group: str) -> Iterator[tuple[float, Member, 
 
 def check_takeovers(promised: Promised, group: str) -> int:
     """A member given a partition begins at the last acknowledged commit or behind it. Returns how many it checked."""
-    commits: dict[Partition, list[tuple[float, int]]] = defaultdict(list)
-    for at, _, partition, offset in commits_of(promised, group):
-        commits[partition].append((at, offset))
+    commits: dict[Partition, list[tuple[int, float, str]]] = defaultdict(list)
+    for at, by, partition, offset in commits_of(promised, group):
+        commits[partition].append((offset, at, by.name))
     looked_at = 0
     for member in promised.members:
         if member.group != group:
             continue
-        assigned_at, awaited, before = 0.0, set[Partition](), 0.0
+        assigned_at, awaited = 0.0, set[Partition]()
         for note in member.notes:
             if note["what"] == "assigned":
-                before, assigned_at = assigned_at, note["given_at"]
+                assigned_at = note["given_at"]
                 awaited = {(topic, partition) for topic, partition in note["partitions"]}
             elif note["what"] == "received":
                 for topic, partition, first, _ in note["runs"]:
                     where = (topic, partition)
-                    if where not in awaited or assigned_at - before < SETTLED_S:
+                    if where not in awaited:
                         continue
                     awaited.discard(where)
                     looked_at += 1
-                    committed = max((offset for at, offset in commits[where] if at < assigned_at), default=0)
+                    earlier = (each for each in commits[where] if each[1] < assigned_at)
+                    committed, at, name = max(earlier, default=(0, 0.0, ""))
                     if first < committed:
                         promised.violations.append(
-                            f"{group} {where}: {member.name} began at {first}, but {committed} had been acknowledged"
+                            f"{group} {where}: {member.name}, assigned at {assigned_at:.3f}, began at {first}, "
+                            f"but {committed} had been acknowledged to {name} at {at:.3f}"
                         )
     return looked_at
 
