@@ -373,6 +373,7 @@ class KafkaPythonMember(ClientMember):
                 member._gave_up(frozenset((each.topic, each.partition) for each in revoked))
 
             def on_partitions_assigned(self, assigned: Any) -> None:
+                member._forget_positions(assigned)
                 member._was_given(assigned)
 
         self._consumer = KafkaConsumer(
@@ -395,6 +396,17 @@ class KafkaPythonMember(ClientMember):
             self._consumer.subscribe(list(options.topics), listener=Listener())
         else:
             self._consumer.assign([LibraryPartition(*each) for each in options.assigned])
+
+    def _forget_positions(self, assigned: Any) -> None:
+        """Have the consumer begin at the committed offsets, as the eager protocol asks of it.
+
+        Version 3.0.12 keeps the position of a partition that it had before the rebalance. If it missed a generation in
+        which another member had the partition, it reads again what that member committed.
+        """
+        from kafka.consumer.subscription_state import TopicPartitionState
+
+        if self.options.assignor != "cooperative-sticky":
+            self._consumer._subscription.assignment.update({each: TopicPartitionState() for each in assigned})
 
     def _poll(self) -> None:
         # Version 3.0.12 forgets a join that news of topics caused, and is silent from then on, when a poll ends while
