@@ -1,4 +1,4 @@
-"""What the cluster test's members note, and what its check makes of it: no false alarm, and no loss missed."""
+"""The notes of the cluster test's members and their check: a loss is reported, and nothing else."""
 
 from __future__ import annotations
 
