@@ -16,6 +16,7 @@ from typing import Final
 
 from coordinator.cli.errors import CliError
 from coordinator.config.config import Config
+from coordinator.config.profiles import PROFILES
 from coordinator.config.sources import load
 from coordinator.server.log_format import write_log_to_stderr
 
@@ -47,12 +48,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--advertised", metavar="HOST:PORT", help="the address given to clients, if it differs (NAT, containers)")
     add("--data-dir", metavar="DIR", help="the directory for all data; created if missing")
     add("--topic", metavar="NAME:PARTITIONS", action="append", default=[], help="create this topic; repeatable")
+    add(
+        "--profile",
+        choices=tuple(PROFILES),
+        default="",
+        help="settings for a purpose: `coordinator config --profile test`",
+    )
     add("--config", metavar="FILE", type=Path, help="settings in the syntax of Kafka's server.properties")
     add("--override", metavar="KEY=VALUE", action="append", default=[], help="one setting; repeatable")
     add("--http", metavar="HOST:PORT", help="the address of /healthz, /readyz and /metrics, or `off`")
     add("--workers", metavar="N", help="serve with N processes on consecutive ports, to use more than one core")
     add("--worker-ports", metavar="PORT,...", help="the ports of the workers, if not consecutive")
     add("--port-file", metavar="FILE", type=Path, help="write the bound port to this file once ready")
+    add("--http-port-file", metavar="FILE", type=Path, help="write the bound HTTP port to this file once ready")
     add("--log-level", choices=("debug", "info", "warning", "error"), default="info", help="default: info")
     add("--log-format", choices=("text", "json"), help="lines to read, or JSON with fields; default: text")
 
@@ -63,26 +71,34 @@ def run(arguments: argparse.Namespace) -> int:
     write_log_to_stderr(arguments.log_level, config.log_format)
     for warning in warnings:
         LOG.warning("%s", warning)
-    port_file: Path | None = arguments.port_file
-    if port_file is not None:
-        if port_file.is_dir():
-            raise CliError(f"--port-file {port_file} is a directory; give the path of a file")
-        if not port_file.parent.is_dir():
-            raise CliError(f"--port-file {port_file}: the directory {port_file.parent} does not exist; create it first")
+    for flag, path in (("--port-file", arguments.port_file), ("--http-port-file", arguments.http_port_file)):
+        if path is not None:
+            check_port_file(flag, path)
 
     # Imported here, so that a mistake in the settings is reported without waiting for the server's imports.
     from coordinator.server import server
 
+    files = server.PortFiles(arguments.port_file, arguments.http_port_file)
     try:
         if config.workers > 1:
             from coordinator.workers import supervisor
 
-            return supervisor.run(
-                config, port_file, arguments.log_level, lambda addresses: announce(config, *addresses)
-            )
-        return server.run(config, port_file, ready=lambda address: announce(config, address))
+            return supervisor.run(config, files, arguments.log_level, lambda addresses: announce(config, *addresses))
+        if config.test_verbs_enable or config.test_verbs_token:
+            from coordinator.testing import daemon
+
+            return daemon.run(config, files, ready=lambda address: announce(config, address))
+        return server.run(config, files, ready=lambda address: announce(config, address))
     except server.StartupError as error:
         raise CliError(str(error), error.exit_code) from error
+
+
+def check_port_file(flag: str, path: Path) -> None:
+    """Raise CliError if no file can be at this path."""
+    if path.is_dir():
+        raise CliError(f"{flag} {path} is a directory; give the path of a file")
+    if not path.parent.is_dir():
+        raise CliError(f"{flag} {path}: the directory {path.parent} does not exist; create it first")
 
 
 def announce(config: Config, address: str, *others: str) -> None:
@@ -117,6 +133,7 @@ def config_from(
         environ,
         file_name=str(arguments.config),
         flags=flags,
+        profile=arguments.profile,
         warn=warn,
     )
 

@@ -283,15 +283,29 @@ class Config:
         minimum=1024,
     )
 
+    # --- verbs for tests ---
+    test_verbs_enable: bool = _key(
+        False,
+        "Serve the verbs that make things go wrong on purpose, as POST /test/... on the HTTP port. Not for production.",
+        ours=True,
+    )
+    test_verbs_token: str = _key(
+        "", "The token that a verb must send as `Authorization: Bearer`. With a token, the verbs are served.", ours=True
+    )
+
     # --- durability and segments ---
     log_flush_policy: str = _key(
         "sync",
-        "When a commit is acknowledged: `sync`, once it is on disk; `interval`, once the kernel has it.",
+        "When a commit is acknowledged: `sync`, once it is on disk; `interval` and `never`, once the kernel has it. "
+        "With `never`, nothing at all is forced to disk.",
         ours=True,
-        choices=("sync", "interval"),
+        choices=("sync", "interval", "never"),
     )
     topic_flush_policy: str = _key(
-        "interval", "The same for records produced to embedded topics.", ours=True, choices=("sync", "interval")
+        "interval",
+        "The same for records produced to embedded topics.",
+        ours=True,
+        choices=("sync", "interval", "never"),
     )
     log_flush_interval_ms: int = _key(
         1000, "With the policy `interval`: how often what was written is forced to disk.", long=True, minimum=1

@@ -16,6 +16,7 @@ from typing import Any
 from coordinator.config.config import OTHER_NAMES, WHOLE_NUMBER, Config, keys
 from coordinator.config.environment import setting_variables
 from coordinator.config.kafka_keys import KAFKA_KEYS, KAFKA_PREFIXES
+from coordinator.config.profiles import profile_values
 from coordinator.config.properties import PropertiesError, parse_properties
 from coordinator.config.values import ConfigError
 
@@ -27,9 +28,12 @@ def load(
     *,
     file_name: str = "server.properties",
     flags: Mapping[str, str] | None = None,
+    profile: str = "",
     warn: Callable[[str], None] | None = None,
 ) -> Config:
-    """Make a Config from, in rising precedence, `file_text`, `environ`, `overrides` ("key=value") and `flags` by key.
+    """Make a Config from, in rising precedence, `profile` (a name), `file_text`, `environ`, `overrides`, `flags`.
+
+    `overrides` are "key=value", `flags` are values by key.
 
     `warn` gets at most one sentence about ignored keys of Kafka's, and one about ignored variables.
     """
@@ -49,6 +53,8 @@ def load(
         values.update({attribute: value for attribute, (_, value) in converted.items()})
         values.update(exact)
 
+    if profile:
+        take((name, text, f"profile {profile}") for name, text in profile_values(profile).items())
     if file_text is not None:
         try:
             entries = parse_properties(file_text)

@@ -25,11 +25,12 @@ class LoopTime(Protocol):
 class Clock:
     """Milliseconds since an arbitrary moment, without the lost time."""
 
-    __slots__ = ("_loop_s", "_lost_ms", "_now_ms", "_stops_ms", "_time")
+    __slots__ = ("_loop_s", "_lost_ms", "_now_ms", "_stops_ms", "_time", "skipped_ms")
 
     def __init__(self, loop: LoopTime) -> None:
         self._time = loop.time
         self._lost_ms = 0
+        self.skipped_ms = 0  # so far, by `skip`: the wall clock of the core goes forward as well
         self._stops_ms = _NEVER  # where the clock stops unless the housekeeping runs before
         self._loop_s = -1.0  # the loop's time at the last call,
         self._now_ms = 0  # and the result; uvloop's time is the same for many requests
@@ -53,6 +54,14 @@ class Clock:
         self._stops_ms = int((next_due + LATE_S) * 1000) - self._lost_ms
         self._loop_s = -1.0
         return lost_ms
+
+    def skip(self, ms: int) -> None:
+        """Go forward by some time that does not pass."""
+        self._lost_ms -= ms
+        self.skipped_ms += ms
+        if self._stops_ms != _NEVER:
+            self._stops_ms += ms
+        self._loop_s = -1.0
 
     def run_on(self) -> None:
         """Disable stopping, because the housekeeping has ended."""

@@ -26,6 +26,7 @@ from coordinator.core.group.checks import check_session_timeout, check_strings
 from coordinator.core.group.counters import Counters
 from coordinator.core.group.creation import CreateGroup
 from coordinator.core.group.describe import DescribeGroups, describe_error, describe_groups, list_groups
+from coordinator.core.group.forced import ExpireMember, ForceRebalance, expire_member, force_rebalance
 from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
 from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
@@ -472,6 +473,16 @@ class GroupCoordinator:
             leave_unknown_group(request) if error is NONE else LeaveGroupResponse(error_code=int(error)),
         )
 
+    def _force(self, command: ForceRebalance | ExpireMember, ticket: Ticket, context: Context) -> None:
+        group = self._groups.get(command.group_id)
+        if group is None:
+            error = self._refusal(command.group_id)
+            context.reply(ticket, error if error is not NONE else ErrorCode.GROUP_ID_NOT_FOUND)
+        elif isinstance(command, ForceRebalance):
+            context.reply(ticket, force_rebalance(group, command, context))
+        else:
+            context.reply(ticket, expire_member(group, command, context))
+
     def _refusal(self, group_id: str) -> ErrorCode:
         """Return the error for a group that is not in memory, in requests where the empty id is invalid."""
         if self._registry.is_down:
@@ -663,6 +674,8 @@ _REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
         ListGroupsRequest: _RequestRow(
             lambda core: core._list_groups, _no_group, lambda _, error: ListGroupsResponse(error_code=int(error))
         ),
+        ForceRebalance: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),
+        ExpireMember: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),
         DescribeGroups: _RequestRow(
             lambda core: core._describe_groups,
             _no_group,

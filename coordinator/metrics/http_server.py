@@ -3,6 +3,8 @@
 One thread with a selector reads requests and writes responses, so a connection that sends nothing, or does not read,
 delays no other, and a scrape costs the event loop only what `status` reads. GET and HEAD, one request per connection.
 
+A POST is a command: it may take long, so a thread of its own runs it (`Commands`), MAX_COMMANDS at a time.
+
 Bounds: `MAX_CONNECTIONS` at a time, of which a new one replaces the oldest; `LIFETIME_S` for each; `MAX_HEAD_BYTES` of
 a request. Requests are answered one after another, /metrics after all others.
 
@@ -33,6 +35,7 @@ LOG: Final = logging.getLogger("coordinator.http")
 
 MAX_CONNECTIONS: Final = 64
 LIFETIME_S: Final = 10.0
+MAX_COMMANDS: Final = 16
 BACKLOG: Final = 64
 SWEEP_S: Final = 0.25  # between looks for connections past their deadline; also the longest time that close() takes
 COSTLY: Final = b"/metrics"  # takes tens of ms, so probes are answered first
@@ -53,13 +56,19 @@ class Responder(Protocol):
     def __call__(self, status: Status, accept: str) -> tuple[HTTPStatus, str, bytes]: ...
 
 
+# (path, query, Authorization header) to status and JSON; called in a thread of its own, and may block
+Commands = Callable[[str, str, str], tuple[HTTPStatus, bytes]]
+
+
 class HttpServer:
     """`start` binds and serves in the background, `close` ends it. `status` is called from the serving thread."""
 
-    def __init__(self, listen: str, status: Status) -> None:
+    def __init__(self, listen: str, status: Status, commands: Commands | None = None) -> None:
         self._address = parse_address(listen)
         self.bound = ""  # host:port, once it serves
         self._status = status
+        self._commands = commands
+        self._commanding = threading.Semaphore(MAX_COMMANDS)
         self._listening: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
@@ -116,12 +125,16 @@ class HttpServer:
             elif not connection.read():
                 self._hang_up(connection)
             elif connection.is_asked:
-                self._asked.append(connection)
                 self._selector.unregister(connection.socket)
+                if connection.head.startswith(b"POST ") and self._commanding.acquire(blocking=False):
+                    del self._open[connection]
+                    threading.Thread(target=self._command, args=(connection,), name="http-command", daemon=True).start()
+                else:
+                    self._asked.append(connection)
         self._asked.sort(key=lambda connection: COSTLY in connection.head[:64])
         while self._asked:
             connection = self._asked.pop(0)
-            if not connection.answer(_answer(connection, self._status)):
+            if not connection.answer(_answer(connection, self._status, None)):
                 self._hang_up(connection)
             else:
                 self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
@@ -130,6 +143,17 @@ class HttpServer:
         now = time.monotonic()
         for connection in [each for each in self._open if each.deadline <= now]:
             self._hang_up(connection)
+
+    def _command(self, connection: HttpConnection) -> None:
+        """Run a command to its end and answer it, in a thread of its own."""
+        try:
+            connection.socket.settimeout(LIFETIME_S)
+            connection.socket.sendall(_answer(connection, self._status, self._commands))
+        except OSError as error:
+            LOG.debug("%s did not take its answer: %s", connection.address, error)
+        finally:
+            connection.close()
+            self._commanding.release()
 
     def _accept(self) -> None:
         """Accept the waiting connections; at the limit, each replaces the oldest one."""
@@ -156,12 +180,12 @@ class HttpServer:
         connection.close()
 
 
-def open_http(config: Config, status: Status) -> HttpServer | None:
+def open_http(config: Config, status: Status, commands: Commands | None = None) -> HttpServer | None:
     """Serve at `http.listen`. None if that is `off`, or if it is the default and another process has the port."""
     address = config.http_address
     if address is None:
         return None
-    server = HttpServer(config.http_listen, status)
+    server = HttpServer(config.http_listen, status, commands)
     try:
         host, port = server.start()
     except OSError as error:
@@ -180,11 +204,11 @@ def open_http(config: Config, status: Status) -> HttpServer | None:
     return server
 
 
-def _answer(connection: HttpConnection, status: Status) -> bytes:
+def _answer(connection: HttpConnection, status: Status, commands: Commands | None) -> bytes:
     """Return the whole response to the request of a connection."""
     out = BytesIO()
     try:
-        _Handler(connection.head, out, connection.address, status)
+        _Handler(connection.head, out, connection.address, status, commands)
     except Exception:
         LOG.exception("an HTTP request from %s failed", connection.address)
     return out.getvalue()
@@ -196,11 +220,12 @@ class _Handler(BaseHTTPRequestHandler):
     server_version = "coordinator"
     sys_version = ""
 
-    def __init__(self, head: bytes, out: BytesIO, address: str, status: Status) -> None:
+    def __init__(self, head: bytes, out: BytesIO, address: str, status: Status, commands: Commands | None) -> None:
         self.rfile = BytesIO(head)
         self.wfile = out
         self.client_address = (address, 0)
         self._status = status
+        self._commands = commands
         self.close_connection = True
         self.handle_one_request()
 
@@ -209,6 +234,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_HEAD(self) -> None:
         self._respond(with_body=False)
+
+    def do_POST(self) -> None:
+        path, _, query = self.path.partition("?")
+        if self._commands is None:
+            code, body = HTTPStatus.NOT_FOUND, b'{"error":"no commands are served here, or too many run"}'
+        else:
+            code, body = self._commands(path, query, self.headers.get("Authorization", ""))
+        self._send(code, "application/json", body + b"\n", with_body=True)
 
     def _respond(self, *, with_body: bool) -> None:
         answer = ANSWERS.get(self.path.partition("?")[0])
@@ -220,6 +253,9 @@ class _Handler(BaseHTTPRequestHandler):
             except Exception as error:
                 LOG.exception("the status of the daemon could not be read")
                 code, kind, body = HTTPStatus.INTERNAL_SERVER_ERROR, TEXT, f"status unknown: {error}\n".encode()
+        self._send(code, kind, body, with_body=with_body)
+
+    def _send(self, code: HTTPStatus, kind: str, body: bytes, *, with_body: bool) -> None:
         self.send_response(code)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))

@@ -440,7 +440,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if is_last and route.key == HEARTBEAT and self._parks_heartbeats:
+        if is_last and route.key == HEARTBEAT and self._parks_heartbeats and not route.is_intercepted:
             heartbeat = self._heartbeat = HeartbeatFrame.of(
                 frame, request, route, self._runtime.core, may_be_parked=True
             )
@@ -531,11 +531,11 @@ class Connection(asyncio.Protocol):
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
                 slot.may_be_held = False  # requests behind it may run
-                if route.key == OFFSET_COMMIT:
+                if route.key == OFFSET_COMMIT and not route.is_intercepted:
                     self._remember_commit(frame, body, request, route)
             else:
                 self._parked = slot
-        elif route.key == HEARTBEAT:
+        elif route.key == HEARTBEAT and not route.is_intercepted:
             self._heartbeat = HeartbeatFrame.of(
                 frame, request, route, runtime.core, may_be_parked=self._parks_heartbeats
             )
@@ -587,6 +587,11 @@ class Connection(asyncio.Protocol):
             commits.used()
         elif commits.is_worth_a_template(len(frame)):
             self._commit = CommitFrame.of(frame, body, request, route, self._runtime.core)
+
+    def forget_templates(self) -> None:
+        """Recognise no request by its bytes any more, and answer the heartbeat that waits: an interceptor sees all."""
+        self._heartbeat = self._commit = None
+        self._release(self._runtime.now_ms())
 
     def identified(self, software: ClientSoftware) -> None:
         """Remember the client's software for the requests to come."""
@@ -682,6 +687,11 @@ class Connection(asyncio.Protocol):
                 transport.resume_reading()
 
     # -- bounds --------------------------------------------------------------------------------------------------
+
+    @property
+    def client_id(self) -> str:
+        """The client id of the last request; empty before the first."""
+        return self._client_id
 
     @property
     def is_closed(self) -> bool:

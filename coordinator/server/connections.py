@@ -34,6 +34,10 @@ class Session(Protocol):
     unsent_bytes: int
 
     @property
+    def client_id(self) -> str:
+        """The client id of the last request."""
+
+    @property
     def is_closed(self) -> bool:
         """True when nothing more is read, handled or answered."""
 
@@ -42,6 +46,9 @@ class Session(Protocol):
 
     def answer(self, ticket: Any, response: Any) -> None:
         """Encode and send the answer to one of its requests."""
+
+    def forget_templates(self) -> None:
+        """Recognise no request by its bytes any more."""
 
     def flush(self) -> None:
         """Run requests that may run now, and write the answers."""

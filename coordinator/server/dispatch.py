@@ -7,14 +7,17 @@ a client uses a dozen of them, and the generated code of an API is loaded with i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
+from typing import Any, Final
 
 from coordinator.metrics.histogram import LATENCY_BOUNDS_S, Histogram
-from coordinator.server.api.handler import Api
+from coordinator.server.api.handler import Api, Handle
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.messages.heartbeat import HeartbeatResponse
+
+Layer = Callable[[Handle, Any, Any, Any, int], None]  # (handle, node, request, ticket, now_ms)
 
 SAMPLED: Final = 16  # of requests of a sampled API, one in so many is timed and counts for all of them; a power of two
 
@@ -30,6 +33,7 @@ class Route:
         "encode",
         "handle",
         "is_flexible",
+        "is_intercepted",
         "is_size_limited",
         "key",
         "latency",
@@ -58,6 +62,7 @@ class Route:
         self.array = api.array_of(version)  # at which a long answer is cut
         self.amplifies = api.amplifies
         self.handle = api.handle
+        self.is_intercepted = False  # a layer before the handler must see each request
         self.shape = api.shape
         self.requests = 0  # decoded and handled so far
         self.sample_mask = SAMPLED - 1 if api.is_sampled else 0  # a request is timed if these bits of `requests` are 0
@@ -78,6 +83,7 @@ class Routes(dict[bytes, Route]):
     def __init__(self, handlers: Mapping[int, Api]) -> None:
         super().__init__()
         self._handlers = handlers
+        self._layers: dict[Layer, Collection[int] | None] = {}
         self.pipelined = frozenset(key for key, api in handlers.items() if api.is_pipelined)
         self.latency: dict[str, Histogram] = {}  # by the API's name
 
@@ -88,4 +94,31 @@ class Routes(dict[bytes, Route]):
             raise KeyError(head)
         latency = self.latency.setdefault(ApiKey(api.key).name, Histogram(LATENCY_BOUNDS_S))
         route = self[head] = Route(api, version, latency)
+        self._wrap(route)
         return route
+
+    def add_layer(self, layer: Layer, apis: Collection[int] | None = None) -> None:
+        """Have requests go through a layer before their handler. The layer that was added last comes first.
+
+        `apis`: those whose requests it must see, all of them; None: it sees the requests of all APIs, but no heartbeat
+        or commit that is recognised by its bytes.
+        """
+        self._layers[layer] = apis
+        self._wrap_all()
+
+    def remove_layer(self, layer: Layer) -> None:
+        """Take a layer away. Nothing happens if it is not there."""
+        self._layers.pop(layer, None)
+        self._wrap_all()
+
+    def _wrap_all(self) -> None:
+        for route in self.values():
+            self._wrap(route)
+
+    def _wrap(self, route: Route) -> None:
+        route.handle = self._handlers[route.key].handle
+        route.is_intercepted = False
+        for layer, apis in self._layers.items():
+            if apis is None or route.key in apis:
+                route.handle = partial(layer, route.handle)
+                route.is_intercepted = route.is_intercepted or apis is not None

@@ -41,7 +41,7 @@ from coordinator.server.time_slices import TimeSlices
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from coordinator.config.config import Config
     from coordinator.core.clock import Clock
@@ -271,6 +271,21 @@ class Runtime:
         """Take the steps that answer a ticket between other events, until its connection is closed."""
         self.time_slices.add(_until_closed(ticket.session, steps))
 
+    def forget_templates(self) -> None:
+        """Have no connection recognise a request by its bytes, and answer the heartbeats that wait."""
+        for connection in self.connections.all():
+            connection.forget_templates()
+        self.end_of_event()
+
+    def call_later(self, delay_ms: int, callback: Callable[[], None]) -> None:
+        """Call back after some time, as an event of its own."""
+
+        def event() -> None:
+            callback()
+            self.end_of_event()
+
+        self._loop.call_later(delay_ms / 1000, event)
+
     def disconnect(self, ticket: Ticket, reason: str) -> None:
         """Close the connection of a ticket."""
         ticket.session.close(reason)
@@ -379,6 +394,22 @@ class Runtime:
         self.end_of_event()
         self._notable("timers", started)
 
+    def skip(self, ms: int) -> None:
+        """Go forward in time by `ms`, from deadline to deadline: each timer fires at the time for which it was set."""
+        until_ms = self.now_ms() + ms
+        while (left_ms := until_ms - self.now_ms()) > 0:
+            due_ms = min(self._next_deadline_ms() or until_ms, until_ms)
+            self.clock.skip(min(max(due_ms - self.now_ms(), 0), left_ms))
+            self.execute(self.core.advance_clock(self.now_ms()))
+            self.execute_topics(self.topics.advance_clock(self.now_ms()))
+            self.end_of_event()
+            if due_ms >= until_ms:
+                break
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._arm()
+
     def _notable(self, what: str, started: float) -> None:
         """Record work that began at `started` as the cause of a stall, if it took long."""
         if (took := monotonic() - started) > NOTABLE_S:
@@ -419,13 +450,17 @@ class Runtime:
             self._reloads.add(task)
             task.add_done_callback(self._reloads.discard)
 
-    def _arm(self) -> None:
-        if self._is_stopped:
-            return
+    def _next_deadline_ms(self) -> int | None:
         deadline_ms = self.core.next_deadline_ms()
         topics_deadline_ms = self.topics.next_deadline_ms()
         if deadline_ms is None or (topics_deadline_ms is not None and topics_deadline_ms < deadline_ms):
-            deadline_ms = topics_deadline_ms
+            return topics_deadline_ms
+        return deadline_ms
+
+    def _arm(self) -> None:
+        if self._is_stopped:
+            return
+        deadline_ms = self._next_deadline_ms()
         if deadline_ms is None or (self._timer is not None and self._timer_ms <= deadline_ms):
             return  # a timer that fires too early is harmless: it finds nothing due and is armed again
         if self._timer is not None:
@@ -475,7 +510,7 @@ class Runtime:
 
     def _refresh_wall_clock(self) -> None:
         """Follow adjustments of the system clock: the core computes wall time from its monotonic `now_ms`."""
-        self.core.wall_offset_ms = wall_offset_ms(self.now_ms)
+        self.core.wall_offset_ms = wall_offset_ms(self.now_ms) + self.clock.skipped_ms
 
     async def load_all(self) -> None:
         """Load the offsets log into the core. Meanwhile requests are answered COORDINATOR_LOAD_IN_PROGRESS."""
@@ -525,8 +560,13 @@ class Runtime:
     async def _reload(self, partition: int) -> None:
         """Forget the state of a partition with a broken invariant and load it from the log again."""
         LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
+        await self.load_again(partition)
+
+    async def load_again(self, partition: int, loading_s: float = 0.0) -> None:
+        """Load a partition from the log, which takes `loading_s` at least."""
         await self.offsets_log.drained(partition)
         self.core.load_begin(partition)
+        await asyncio.sleep(loading_s)
         await self._load(partition, use_snapshot=False)
 
     def stop_timers(self) -> None:

@@ -27,7 +27,7 @@ import uuid
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.core.clock import Clock
 from coordinator.core.cluster import Cluster, ClusterIdentity
@@ -43,7 +43,9 @@ from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import LogError
-from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.log.flusher import FlushPolicy
+from coordinator.storage.log.fs import FileSystem, RealFileSystem, UnsyncedFileSystem
+from coordinator.storage.memory_fs import IN_MEMORY, MemoryFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.ownership_check import foreign_logs
 from coordinator.storage.snapshot.file import evidence
@@ -88,17 +90,34 @@ class StartupError(Exception):
         return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
 
-def run(config: Config, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+class PortFiles(NamedTuple):
+    """Where a daemon writes its ports once it is ready. None: nowhere."""
+
+    kafka: Path | None = None
+    http: Path | None = None
+
+    def write(self, port: int, http_address: str) -> None:
+        """Write the ports; that of HTTP first, because a reader waits for the other. Raises StartupError."""
+        if self.http is not None:
+            write_port_file(self.http, int(http_address.rpartition(":")[2] or 0))
+        if self.kafka is not None:
+            write_port_file(self.kafka, port)
+
+
+NO_FILES: Final = PortFiles()
+
+
+def run(config: Config, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP and return the exit code. `ready` gets the address when all is ready."""
-    return run_node(Server(config), port_path, ready=ready)
+    return run_node(Server(config), files, ready=ready)
 
 
-def run_node(server: Server, port_path: Path | None = None, *, ready: Callable[[str], None] | None = None) -> int:
+def run_node(server: Server, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
     """Run a server as `run` does."""
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_S)
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(server, port_path, ready))
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(_serve(server, files, ready))
 
 
 def _raise_file_limit() -> None:
@@ -108,7 +127,14 @@ def _raise_file_limit() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def file_system(config: Config) -> FileSystem:
+    """Return the file system for the data directory."""
+    if config.log_dirs == IN_MEMORY:
+        return MemoryFileSystem()
+    return UnsyncedFileSystem() if config.log_flush_policy == FlushPolicy.NEVER else RealFileSystem()
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """Return uvloop's factory if it is installed; None, the standard loop, with COORDINATOR_EVENT_LOOP=asyncio."""
     if os.environ.get("COORDINATOR_EVENT_LOOP") == "asyncio":
         return None
@@ -120,7 +146,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], None] | None) -> int:
+async def _serve(server: Server, files: PortFiles, ready: Callable[[str], None] | None) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in STOP_SIGNALS:
@@ -128,8 +154,7 @@ async def _serve(server: Server, port_path: Path | None, ready: Callable[[str], 
     try:
         if not await _started(server, stop):
             return 0
-        if port_path is not None:
-            write_port_file(port_path, server.port)
+        files.write(server.port, server.runtime.http_address)
         if ready is not None:
             ready(f"{server.host}:{server.port}")
         await stop.wait()
@@ -168,9 +193,9 @@ def write_port_file(path: Path, port: int) -> None:
         ) from None
 
 
-def _was_compacted(fs: RealFileSystem, path: Path) -> bool:
+def _was_compacted(fs: FileSystem, path: Path) -> bool:
     """Return True if a compaction may have left work: its own directory, or new segments beside those of a log."""
-    if (path / COMPACTION_DIR).exists():
+    if fs.exists(path / COMPACTION_DIR):
         return True
     return any(
         name.startswith(f"{OFFSETS_TOPIC}-") and fs.is_dir(path / name) and redo.is_needed(fs.listdir(path / name))
@@ -201,12 +226,21 @@ def bind(address: Address) -> socket.socket:
 
 
 class Server:
-    """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor."""
+    """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor.
+
+    `fs`: the file system that holds the data directory. In one that other processes cannot read, nothing is compacted.
+    """
 
     def __init__(
-        self, config: Config, listening: socket.socket | None = None, supervisor_http_address: str = ""
+        self,
+        config: Config,
+        listening: socket.socket | None = None,
+        supervisor_http_address: str = "",
+        *,
+        fs: FileSystem | None = None,
     ) -> None:
         self.config = config
+        self._fs = fs or file_system(config)
         self._bound = listening
         self._supervisor_http_address = supervisor_http_address
         self.host = ""
@@ -229,7 +263,7 @@ class Server:
         """Start all parts. Raises StartupError with a sentence for the user."""
         loop = asyncio.get_running_loop()
         try:
-            self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config)
+            self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config, self._fs)
             self._bring_partitions_home(data_dir)
         except DataDirError as error:
             raise StartupError.of(error) from None
@@ -256,13 +290,15 @@ class Server:
         runtime.start_housekeeping()
         runtime.event_topic.start()
         compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
-        compactor.start()
+        if compactor is not None:
+            compactor.start()
         await self._start_http()
         await runtime.load_all()
         if link is not None:  # again, because two nodes that start at the same time could not answer before
             await _agreed(link.check_facts(cluster.others()))
             link.start()
-        compactor.loaded()
+        if compactor is not None:
+            compactor.loaded()
         runtime.snapshots.start(loop)
         runtime.gc_policy.loaded()
         self._ready = True
@@ -282,10 +318,10 @@ class Server:
 
     def _bring_partitions_home(self, data_dir: DataDir) -> None:
         """Move partitions back that were in the directories of several workers."""
-        if (data_dir.path / WORKERS_DIR).is_dir():
+        if self._fs.is_dir(data_dir.path / WORKERS_DIR):
             from coordinator.storage.worker_dirs import arrange  # late: rarely needed
 
-            if moved := arrange(RealFileSystem(), data_dir.path, [self.config.node_id]):
+            if moved := arrange(self._fs, data_dir.path, [self.config.node_id]):
                 LOG.info("moved partitions=%d workers=1", moved)
 
     def _cluster(self) -> Cluster:
@@ -319,7 +355,7 @@ class Server:
         identity: ClusterIdentity,
     ) -> Runtime:
         """Open the logs, and build the runtime with all its parts."""
-        config, fs = self.config, RealFileSystem()
+        config, fs = self.config, self._fs
         clock, callbacks = Clock(loop), Callbacks()
         try:
             self._recover(fs, path)
@@ -379,7 +415,7 @@ class Server:
             link=self._link,
         )
 
-    def _recover(self, fs: RealFileSystem, path: Path) -> None:
+    def _recover(self, fs: FileSystem, path: Path) -> None:
         """Finish or undo the swaps of a compaction that a crash interrupted."""
         if _was_compacted(fs, path):
             from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
@@ -387,13 +423,16 @@ class Server:
             for message in recover(fs, path, epoch=self._epoch, now_ms=wall_ms()):
                 LOG.warning("recovered %s", message)
 
-    async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor:
+    async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor | None:
+        """Return the daemon's side of compaction. Its processes open the log by name: None if they cannot."""
+        if not isinstance(self._fs, RealFileSystem):
+            return None
         module = await later("coordinator.compaction.daemon.compactor")
         compactor: Compactor = module.Compactor(
             loop,
             path,
             self.config,
-            RealFileSystem(),
+            self._fs,
             runtime.offsets_log,
             runtime.core.committed_rows,
             epoch=self._epoch,
@@ -428,16 +467,27 @@ class Server:
             started_at=self._started_at,
         )
 
+    @property
+    def runtime(self) -> Runtime:
+        """The running node. Raises RuntimeError before the start."""
+        if self._runtime is None:
+            raise RuntimeError("the server has not been started")
+        return self._runtime
+
     # -- stop ----------------------------------------------------------------------------------------------------
+
+    def close_listener(self) -> None:
+        """Accept no connection any more."""
+        if self._server is not None:
+            self._server.close()
+        elif self._socket is not None:
+            self._socket.close()
 
     async def stop(self) -> None:
         """Drain and close everything that was opened. A start that failed half-way can be stopped, too."""
         self._stopping = True
         runtime = self._runtime
-        if self._server is not None:
-            self._server.close()
-        elif self._socket is not None:
-            self._socket.close()
+        self.close_listener()
         if self._link is not None:
             await self._link.stop()
         if runtime is not None:

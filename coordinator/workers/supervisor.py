@@ -28,7 +28,7 @@ from typing import IO, Final
 from coordinator.config.config import Config
 from coordinator.config.values import Address, parse_address
 from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
-from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, StartupError, bind, told_host, write_port_file
+from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, PortFiles, StartupError, bind, told_host
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.worker_dirs import arrange, worker_dir
@@ -273,7 +273,7 @@ class Supervisor:
         return ServerStatus(not waiting, waiting[0] if waiting else f"{len(found)} workers are ready", metrics)
 
 
-def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[[Sequence[str]], None]) -> int:
+def run(config: Config, files: PortFiles, log_level: str, ready: Callable[[Sequence[str]], None]) -> int:
     """Serve with `config.workers` processes until told to end. Raises StartupError with a sentence for the user."""
     try:
         data_dir = DataDir.open(Path(config.log_dirs), config)
@@ -295,8 +295,7 @@ def run(config: Config, port_file: Path | None, log_level: str, ready: Callable[
                 worker.order = replace(worker.order, http_address=http.bound)
 
         def announce(addresses: Sequence[str]) -> None:
-            if port_file is not None:
-                write_port_file(port_file, parse_address(addresses[0]).port)
+            files.write(parse_address(addresses[0]).port, "" if http is None else http.bound)
             ready(addresses)
 
         return supervisor.run(announce)

@@ -41,6 +41,7 @@ class Cause(Enum):
     NO_SYNC = "no_sync"
     APPEND_FAILED = "append_failed"
     OVER_FULL = "over_full"
+    FORCED = "forced"
 
 
 # Each completes the sentence "because ...".
@@ -54,6 +55,7 @@ BECAUSE: Final = {
     Cause.NO_SYNC: "a member sent no SyncGroup within the rebalance timeout",
     Cause.APPEND_FAILED: "the assignments could not be written to the log",
     Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
+    Cause.FORCED: "it was asked for",
 }
 
 

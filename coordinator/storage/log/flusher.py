@@ -35,10 +35,11 @@ LAST_RETRY_S: Final = 5.0  # after a full disk has room again, appends are accep
 
 
 class FlushPolicy(StrEnum):
-    """Meaning of an acknowledgement: on the device, or in the kernel and synced within the interval."""
+    """Meaning of an acknowledgement: on the device; in the kernel and synced within the interval; in the kernel."""
 
     SYNC = "sync"
     INTERVAL = "interval"
+    NEVER = "never"
 
 
 class EventLoop(Protocol):

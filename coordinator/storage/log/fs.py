@@ -138,9 +138,11 @@ class RealFile:
 class RealFileSystem:
     """`FileSystem` of the operating system."""
 
+    file_type = RealFile
+
     def open(self, path: Path, *, create: bool = False) -> File:
         flags = os.O_RDWR | os.O_CLOEXEC | (os.O_CREAT if create else 0)
-        return RealFile(os.open(path, flags, 0o644))
+        return self.file_type(os.open(path, flags, 0o644))
 
     def exists(self, path: Path) -> bool:
         return path.exists()
@@ -182,13 +184,34 @@ class RealFileSystem:
         return facts.f_blocks * facts.f_frsize
 
     def lock(self, path: Path) -> File:
-        file = RealFile(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
+        file = self.file_type(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
         try:
             fcntl.flock(file._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             file.close()
             raise
         return file
+
+
+class UnsyncedFile(RealFile):
+    """A file that is never forced to disk."""
+
+    __slots__ = ()
+
+    def fdatasync(self) -> None:
+        pass
+
+    def fsync(self) -> None:
+        pass
+
+
+class UnsyncedFileSystem(RealFileSystem):
+    """`FileSystem` of the operating system, which writes to the disk when it likes."""
+
+    file_type = UnsyncedFile
+
+    def fsync_dir(self, path: Path) -> None:
+        pass
 
 
 def _fsync(fd: int) -> None:

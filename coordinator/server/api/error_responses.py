@@ -1,0 +1,201 @@
+"""The response to a request that only contains one error, at the level where the API has a field for it.
+
+Counterpart of Kafka's `AbstractRequest.getErrorResponse`. Used to answer a request that was not handled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from coordinator.core.group.describe import describe_error
+from coordinator.core.group.responses import join_error, sync_error
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.api_versions import ApiVersionsResponse
+from protocol.messages.create_topics import CreatableTopicResult, CreateTopicsResponse
+from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
+from protocol.messages.delete_topics import DeletableTopicResult, DeleteTopicsResponse
+from protocol.messages.describe_groups import DescribeGroupsResponse
+from protocol.messages.fetch import FetchableTopicResponse, FetchResponse, PartitionData
+from protocol.messages.find_coordinator import Coordinator, FindCoordinatorResponse
+from protocol.messages.heartbeat import HeartbeatResponse
+from protocol.messages.init_producer_id import InitProducerIdResponse
+from protocol.messages.leave_group import LeaveGroupResponse
+from protocol.messages.list_groups import ListGroupsResponse
+from protocol.messages.list_offsets import (
+    ListOffsetsPartitionResponse,
+    ListOffsetsResponse,
+    ListOffsetsTopicResponse,
+)
+from protocol.messages.metadata import MetadataResponse, MetadataResponseTopic
+from protocol.messages.offset_commit import (
+    OffsetCommitResponse,
+    OffsetCommitResponsePartition,
+    OffsetCommitResponseTopic,
+)
+from protocol.messages.offset_fetch import (
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
+)
+from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
+
+ErrorResponse = Callable[[Any, ErrorCode], Any]
+
+
+def _find_coordinator(request: Any, error: ErrorCode) -> FindCoordinatorResponse:
+    keys = request.coordinator_keys or [request.key]
+    return FindCoordinatorResponse(
+        coordinators=[
+            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=None) for key in keys
+        ]
+    )
+
+
+def _metadata(request: Any, error: ErrorCode) -> MetadataResponse:
+    topics = [
+        MetadataResponseTopic(error_code=error, name=topic.name, topic_id=topic.topic_id, partitions=[])
+        for topic in request.topics or ()
+    ]
+    return MetadataResponse(brokers=[], topics=topics, error_code=error)
+
+
+def _fetch(request: Any, error: ErrorCode) -> FetchResponse:
+    responses = [
+        FetchableTopicResponse(
+            topic=topic.topic,
+            topic_id=topic.topic_id,
+            partitions=[
+                PartitionData(partition_index=each.partition, error_code=error, high_watermark=-1, records=None)
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.topics
+    ]
+    return FetchResponse(responses=responses)
+
+
+def _produce(request: Any, error: ErrorCode) -> ProduceResponse | None:
+    if not request.acks:
+        return None  # nothing is answered, whatever happens
+    return ProduceResponse(
+        responses=[
+            TopicProduceResponse(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partition_responses=[
+                    PartitionProduceResponse(index=each.index, error_code=error, base_offset=-1)
+                    for each in topic.partition_data
+                ],
+            )
+            for topic in request.topic_data
+        ]
+    )
+
+
+def _list_offsets(request: Any, error: ErrorCode) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=[
+            ListOffsetsTopicResponse(
+                name=topic.name,
+                partitions=[
+                    ListOffsetsPartitionResponse(partition_index=each.partition_index, error_code=error)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _offset_commit(request: Any, error: ErrorCode) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=[
+            OffsetCommitResponseTopic(
+                name=topic.name,
+                topic_id=topic.topic_id,
+                partitions=[
+                    OffsetCommitResponsePartition(partition_index=each.partition_index, error_code=error)
+                    for each in topic.partitions
+                ],
+            )
+            for topic in request.topics
+        ]
+    )
+
+
+def _offset_fetch(request: Any, error: ErrorCode) -> OffsetFetchResponse:
+    """Put the error at both levels; the shape of a version takes the one that it has. Before 8 there is one group."""
+    groups = [(group.group_id, group.topics) for group in request.groups] or [(request.group_id, request.topics)]
+    return OffsetFetchResponse(
+        groups=[
+            OffsetFetchResponseGroup(
+                group_id=group_id,
+                topics=[
+                    OffsetFetchResponseTopics(
+                        name=topic.name,
+                        partitions=[
+                            OffsetFetchResponsePartitions(
+                                partition_index=index, committed_offset=-1, metadata="", error_code=error
+                            )
+                            for index in topic.partition_indexes
+                        ],
+                    )
+                    for topic in topics or ()
+                ],
+                error_code=error,
+            )
+            for group_id, topics in groups
+        ]
+    )
+
+
+def _create_topics(request: Any, error: ErrorCode) -> CreateTopicsResponse:
+    return CreateTopicsResponse(
+        topics=[CreatableTopicResult(name=topic.name, error_code=error) for topic in request.topics]
+    )
+
+
+def _delete_topics(request: Any, error: ErrorCode) -> DeleteTopicsResponse:
+    topics = [(topic.name, topic.topic_id) for topic in request.topics] or [
+        (name, bytes(16)) for name in request.topic_names
+    ]
+    return DeleteTopicsResponse(
+        responses=[
+            DeletableTopicResult(name=name, topic_id=topic_id, error_code=error, error_message=None)
+            for name, topic_id in topics
+        ]
+    )
+
+
+ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
+    {
+        ApiKey.PRODUCE: _produce,
+        ApiKey.FETCH: _fetch,
+        ApiKey.LIST_OFFSETS: _list_offsets,
+        ApiKey.METADATA: _metadata,
+        ApiKey.OFFSET_COMMIT: _offset_commit,
+        ApiKey.OFFSET_FETCH: _offset_fetch,
+        ApiKey.FIND_COORDINATOR: _find_coordinator,
+        ApiKey.JOIN_GROUP: lambda request, error: join_error(error, request.member_id),
+        ApiKey.HEARTBEAT: lambda _, error: HeartbeatResponse(error_code=error),
+        ApiKey.LEAVE_GROUP: lambda _, error: LeaveGroupResponse(error_code=error),
+        ApiKey.SYNC_GROUP: lambda _, error: sync_error(error),
+        ApiKey.DESCRIBE_GROUPS: lambda request, error: DescribeGroupsResponse(
+            groups=[describe_error(group_id, error) for group_id in request.groups]
+        ),
+        ApiKey.LIST_GROUPS: lambda _, error: ListGroupsResponse(error_code=error),
+        ApiKey.API_VERSIONS: lambda _, error: ApiVersionsResponse(error_code=error, api_keys=[]),
+        ApiKey.CREATE_TOPICS: _create_topics,
+        ApiKey.DELETE_TOPICS: _delete_topics,
+        ApiKey.INIT_PRODUCER_ID: lambda _, error: InitProducerIdResponse(
+            error_code=error, producer_id=-1, producer_epoch=-1
+        ),
+        ApiKey.DELETE_GROUPS: lambda request, error: DeleteGroupsResponse(
+            results=[DeletableGroupResult(group_id=name, error_code=error) for name in request.groups_names]
+        ),
+    }
+)

@@ -1,0 +1,195 @@
+"""Faults on purpose: requests that are refused, delayed, dropped or left without an answer, for tests.
+
+A fault stands between dispatch and handler, and nowhere else. While there is none for an API, its rows of the table
+(`Routes`) hold the handler itself, so that no request pays for it. While there is one, they hold a layer that
+looks for a fault that fits the request.
+
+Nothing here is random: a fault fires for the next requests that fit, in their order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.server.api.error_responses import ERROR_RESPONSES
+from coordinator.server.session_wrapper import SessionWrapper
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.handler import Handle
+    from coordinator.server.runtime import Runtime
+
+MAX_FAULTS: Final = 1000
+FOR_EVER: Final = 0  # times
+ANY: Final = "*"
+
+
+class Action(StrEnum):
+    """What happens to a request instead of, or after, its handling."""
+
+    FAIL = "fail"  # it is not handled, and answered with an error
+    DELAY = "delay"  # it is handled later
+    DROP = "drop"  # it is not handled, and its connection is closed
+    LOSE_REPLY = "lose_reply"  # it is handled, and its connection is closed instead of the answer
+
+
+@dataclass(slots=True)
+class Fault:
+    """One fault. `times`: of how many requests; FOR_EVER: until it is removed. `client` and `group` are patterns."""
+
+    action: Action
+    api: ApiKey
+    times: int = 1
+    client: str = ANY
+    group: str = ANY
+    error: ErrorCode = ErrorCode.NONE  # FAIL
+    delay_ms: int = 0  # DELAY
+    number: int = 0  # of this server, from 1
+    fired: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        """True when it fires no more."""
+        return self.times != FOR_EVER and self.fired >= self.times
+
+    def fits(self, request: Any, ticket: Ticket) -> bool:
+        """Return True if this request is one that the fault is for."""
+        if self.client != ANY and not fnmatchcase(ticket.client_id, self.client):
+            return False
+        return self.group == ANY or any(fnmatchcase(group, self.group) for group in groups_of(request))
+
+    def text(self) -> str:
+        """Say the fault in words."""
+        what = {
+            Action.FAIL: f"answered {self.error.name}",
+            Action.DELAY: f"delayed by {self.delay_ms} ms",
+            Action.DROP: "dropped with its connection",
+            Action.LOSE_REPLY: "handled and not answered",
+        }[self.action]
+        who = "".join(
+            f" of {kind} {pattern}"
+            for kind, pattern in (("client", self.client), ("group", self.group))
+            if pattern != ANY
+        )
+        times = "each" if self.times == FOR_EVER else "the next" if self.times == 1 else f"the next {self.times}"
+        return f"{times} {self.api.name}{who}: {what}"
+
+
+def groups_of(request: Any) -> Iterable[str]:
+    """Return the groups that a request names."""
+    if group_id := getattr(request, "group_id", ""):
+        return (group_id,)
+    if (groups := getattr(request, "groups", None)) is not None:
+        return [getattr(each, "group_id", each) for each in groups]
+    if (keys := getattr(request, "coordinator_keys", None)) is not None:
+        return keys or (request.key,)
+    return getattr(request, "groups_names", ())
+
+
+class Faults:
+    """The faults of one node, and the handlers that apply them."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._faults: list[Fault] = []
+        self._made = 0
+
+    def add(self, fault: Fault) -> Fault:
+        """Add a fault. It fires for requests that arrive from now on.
+
+        Raises:
+            ValueError: the sentence says what is wrong with it.
+        """
+        if fault.action is Action.FAIL and fault.api not in ERROR_RESPONSES:
+            known = ", ".join(sorted(ApiKey(key).name for key in ERROR_RESPONSES))
+            raise ValueError(f"{fault.api.name} cannot be failed; these can: {known}")
+        if len(self._faults) >= MAX_FAULTS:
+            raise ValueError(f"there are {MAX_FAULTS} faults already; remove some first")
+        self._made += 1
+        fault.number = self._made
+        self._faults.append(fault)
+        self._apply()
+        return fault
+
+    def remove(self, fault: Fault) -> None:
+        """Remove a fault. Nothing happens if it is not there."""
+        if fault in self._faults:
+            self._faults.remove(fault)
+            self._apply()
+
+    def clear(self) -> None:
+        """Remove all faults."""
+        self._faults.clear()
+        self._apply()
+
+    def all(self) -> list[Fault]:
+        """Return the faults that were not removed, those that are over among them."""
+        return list(self._faults)
+
+    def _apply(self) -> None:
+        """Have each row of the table look for a fault exactly if there is one for its API."""
+        active = {fault.api for fault in self._faults if not fault.is_over}
+        self._runtime.routes.remove_layer(self._intercept)
+        if active:
+            self._runtime.routes.add_layer(self._intercept, active)
+            self._runtime.forget_templates()
+
+    def _intercept(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
+        for fault in self._faults:
+            if fault.api == ticket.api_key and not fault.is_over and fault.fits(request, ticket):
+                fault.fired += 1
+                if fault.fired == fault.times:
+                    self._runtime.call_later(0, self._apply)
+                _ACTIONS[fault.action](self._runtime, fault, handle, request, ticket, now_ms)
+                return
+        handle(node, request, ticket, now_ms)
+
+
+def _fail(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
+    runtime.reply(ticket, ERROR_RESPONSES[fault.api](request, fault.error))
+
+
+def _delay(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
+    def handle_now() -> None:
+        if not ticket.session.is_closed:
+            handle(runtime, request, ticket, runtime.now_ms())
+
+    runtime.call_later(fault.delay_ms, handle_now)
+
+
+def _drop(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
+    ticket.session.close(f"fault {fault.number}: {fault.text()}")
+
+
+def _lose_reply(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
+    ticket.session = SilentSession(ticket.session, f"fault {fault.number}: {fault.text()}")
+    handle(runtime, request, ticket, now_ms)
+
+
+_ACTIONS: Final[dict[Action, Callable[[Runtime, Fault, Handle, Any, Ticket, int], None]]] = {
+    Action.FAIL: _fail,
+    Action.DELAY: _delay,
+    Action.DROP: _drop,
+    Action.LOSE_REPLY: _lose_reply,
+}
+
+
+class SilentSession(SessionWrapper):
+    """The connection of a ticket whose answer is lost: it closes instead of answering."""
+
+    __slots__ = ("_reason",)
+
+    def __init__(self, session: Any, reason: str) -> None:
+        super().__init__(session)
+        self._reason = reason
+
+    def answer(self, ticket: Ticket, response: Any) -> None:
+        """Close the connection."""
+        self.close(self._reason)
