@@ -1,0 +1,112 @@
+"""A second address of the same server, to which the coordinator of a group can move.
+
+Clients see two nodes in Metadata. A group that was moved is answered NOT_COORDINATOR at the node that it left, and
+FindCoordinator names the other one. Both addresses lead to the same groups, so a move keeps members and offsets, as
+the loading of the group by another node would.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.server.api.error_responses import ERROR_RESPONSES
+from coordinator.server.connection import Connection
+from coordinator.server.faults import groups_of
+from coordinator.server.session_wrapper import SessionWrapper
+from protocol.api_keys import ApiKey
+from protocol.error_codes import ErrorCode
+from protocol.messages.metadata import MetadataResponseBroker
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.handler import Handle
+    from coordinator.server.runtime import Runtime
+
+GROUP_APIS: Final = frozenset(
+    {
+        ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.DELETE_GROUPS,
+    }
+)
+APIS: Final = GROUP_APIS | {ApiKey.FIND_COORDINATOR, ApiKey.METADATA}
+
+
+class SecondConnection(Connection):
+    """A connection to the second address."""
+
+    __slots__ = ()
+    is_second = True
+
+
+class SecondNode:
+    """The second address of a server, and the groups that are there."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._server: asyncio.Server | None = None
+        self._moved: set[str] = set()
+        me = runtime.cluster.me
+        self._node = MetadataResponseBroker(node_id=me.id + 1, host=me.host, port=0)
+
+    async def move(self, group: str) -> int:
+        """Move the coordinator of a group to the other node. Returns the id of the node."""
+        if self._server is None:
+            self._server = await asyncio.get_running_loop().create_server(
+                lambda: SecondConnection(self._runtime), self._node.host, 0
+            )
+            self._node.port = self._server.sockets[0].getsockname()[1]
+            self._runtime.routes.add_layer(self._intercept, APIS)
+            self._runtime.forget_templates()
+        if group in self._moved:
+            self._moved.remove(group)
+            return self._runtime.cluster.me.id
+        self._moved.add(group)
+        return self._node.node_id
+
+    def close(self) -> None:
+        """Close the second address."""
+        if self._server is not None:
+            self._server.close()
+
+    def _intercept(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
+        api = ApiKey(ticket.api_key)
+        if api in GROUP_APIS:
+            is_second = getattr(ticket.session, "is_second", False)
+            if any((group in self._moved) is not is_second for group in groups_of(request)):
+                node.reply(ticket, ERROR_RESPONSES[api](request, ErrorCode.NOT_COORDINATOR))
+                return
+        else:
+            rewrite = self._add_node if api is ApiKey.METADATA else self._name_coordinator
+            ticket.session = _Rewriting(ticket.session, rewrite)
+        handle(node, request, ticket, now_ms)
+
+    def _add_node(self, response: Any) -> None:
+        response.brokers.append(self._node)
+
+    def _name_coordinator(self, response: Any) -> None:
+        for found in response.coordinators:
+            if found.key in self._moved and not found.error_code:
+                found.node_id, found.host, found.port = self._node.node_id, self._node.host, self._node.port
+
+
+class _Rewriting(SessionWrapper):
+    """The connection of a ticket whose answer is changed on its way."""
+
+    __slots__ = ("_rewrite",)
+
+    def __init__(self, session: Any, rewrite: Callable[[Any], None]) -> None:
+        super().__init__(session)
+        self._rewrite = rewrite
+
+    def answer(self, ticket: Ticket, response: Any) -> None:
+        """Change the answer and send it."""
+        self._rewrite(response)
+        super().answer(ticket, response)

@@ -1,0 +1,248 @@
+"""`Coordinator`: a server for tests, in this process, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import Future
+from functools import update_wrapper
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+
+from coordinator.config.sources import load
+from coordinator.server.faults import Fault
+from coordinator.storage.memory_fs import IN_MEMORY
+from coordinator.testing.errors import FaultNotFiredError, ServerEndedError
+from coordinator.testing.host import ServerHost
+from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
+from coordinator.testing.verbs import Verbs
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Verb = Callable[Concatenate[Verbs, P], Coroutine[Any, Any, T]]
+
+ANY_PORT: Final = "127.0.0.1:0"
+
+
+class _Blocking(Generic[P, T]):
+    """A verb as a method that returns when it is done."""
+
+    def __init__(self, verb: Verb[P, T]) -> None:
+        self._verb = verb
+        self.__doc__ = verb.__doc__
+
+    def __get__(self, coordinator: Coordinator, owner: type | None = None) -> Callable[P, T]:
+        def method(*args: P.args, **kwargs: P.kwargs) -> T:
+            return coordinator.run(self._verb(coordinator.verbs, *args, **kwargs))
+
+        return update_wrapper(method, self._verb)
+
+
+class _Awaitable(Generic[P, T]):
+    """A verb as a method to be awaited, from any event loop."""
+
+    def __init__(self, verb: Verb[P, T]) -> None:
+        self._verb = verb
+        self.__doc__ = verb.__doc__
+
+    def __get__(self, coordinator: AsyncCoordinator, owner: type | None = None) -> Callable[P, Awaitable[T]]:
+        def method(*args: P.args, **kwargs: P.kwargs) -> Awaitable[T]:
+            blocking = coordinator.blocking
+            return asyncio.wrap_future(blocking.submit(self._verb(blocking.verbs, *args, **kwargs)))
+
+        return update_wrapper(method, self._verb)
+
+
+class Coordinator:
+    """A Kafka-compatible server in this process, for tests.
+
+        with Coordinator(topics={"orders": 6}) as coordinator:
+            consumer = KafkaConsumer("orders", bootstrap_servers=coordinator.bootstrap_servers, group_id="g")
+            ...
+
+    `topics`: the topics to create, with their numbers of partitions. `data_dir`: a directory for the data; without it,
+    everything is kept in memory. `profile`: `coordinator config --profile test` shows what it sets. All other settings
+    are keywords: `group_max_size=3` is group.max.size.
+
+    Raises StartupError if the address is in use, and ConfigError for a wrong setting.
+    """
+
+    def __init__(
+        self,
+        *,
+        topics: Mapping[str, int] | None = None,
+        data_dir: Path | str | None = None,
+        listen: str = ANY_PORT,
+        profile: str = "test",
+        **settings: object,
+    ) -> None:
+        flags = {name.replace("_", "."): setting_text(value) for name, value in settings.items()}
+        flags["listeners"] = listen
+        flags["log.dirs"] = IN_MEMORY if data_dir is None else str(data_dir)
+        flags["http.listen"] = "off"
+        if topics:
+            flags["topics.preload"] = ",".join(f"{name}:{count}" for name, count in topics.items())
+        self._config = load(flags=flags, profile=profile)
+        self._loop_thread: LoopThread = shared_loop_thread()
+        self._host: ServerHost | None = None
+
+    # -- life ----------------------------------------------------------------------------------------------------
+
+    def start(self) -> Self:
+        """Start. Returns when clients can use it."""
+        if self._host is None:
+            host = ServerHost(self._config)
+            self._loop_thread.run(host.start())
+            self._host = host
+        return self
+
+    def stop(self) -> None:
+        """Stop. Nothing happens if it does not run."""
+        host, self._host = self._host, None
+        if host is not None:
+            self._loop_thread.run(host.close())
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.check_faults()
+        finally:
+            self.stop()
+
+    async def __aenter__(self) -> AsyncCoordinator:
+        await asyncio.to_thread(self.start)
+        return AsyncCoordinator(self)
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.to_thread(self.__exit__, kind, error, trace)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The address for clients, host:port. It stays the same over `restart` and `crash`."""
+        return self._running().bootstrap_servers
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The faults so far, with how often each has fired."""
+        return self._running().faults.all()
+
+    def requests(self) -> list[str]:
+        """Return the last requests with their outcomes, oldest first, a line each."""
+        return self._running().requests.lines()
+
+    def check_faults(self) -> None:
+        """Raise FaultNotFiredError if a fault was asked for that no request has met."""
+        unfired = [fault for fault in self.faults if not fault.fired]
+        if unfired:
+            raise FaultNotFiredError(
+                f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
+                "another one, or had the client no reason to send it? remove_fault() takes one back"
+            )
+
+    def report(self, requests: int) -> list[tuple[str, str]]:
+        """Return the story of each group and the last requests, as (title, text), for the report of a failed test."""
+        if self._host is None:
+            return []
+        sections = [(f"coordinator: group {group}", self.explain(group)) for group in self.groups()]
+        lines = self._host.requests.lines(requests)
+        return [*sections, ("coordinator: last requests", "\n".join(lines) or "none")]
+
+    # -- verbs ---------------------------------------------------------------------------------------------------
+
+    create_topics = _Blocking(Verbs.create_topics)
+    produce = _Blocking(Verbs.produce)
+    committed = _Blocking(Verbs.committed)
+    groups = _Blocking(Verbs.groups)
+    describe = _Blocking(Verbs.describe)
+    explain = _Blocking(Verbs.explain)
+    rebalance = _Blocking(Verbs.rebalance)
+    kick = _Blocking(Verbs.kick)
+    expire = _Blocking(Verbs.expire)
+    fence = _Blocking(Verbs.fence)
+    fail_next = _Blocking(Verbs.fail_next)
+    delay = _Blocking(Verbs.delay)
+    lose_reply = _Blocking(Verbs.lose_reply)
+    drop_connection = _Blocking(Verbs.drop_connection)
+    remove_fault = _Blocking(Verbs.remove_fault)
+    loading = _Blocking(Verbs.loading)
+    move_coordinator = _Blocking(Verbs.move_coordinator)
+    pause = _Blocking(Verbs.pause)
+    advance = _Blocking(Verbs.advance)
+    restart = _Blocking(Verbs.restart)
+    crash = _Blocking(Verbs.crash)
+    wait_stable = _Blocking(Verbs.wait_stable)
+    wait_committed = _Blocking(Verbs.wait_committed)
+
+    # -- for the verbs -------------------------------------------------------------------------------------------
+
+    @property
+    def verbs(self) -> Verbs:
+        """The verbs, as coroutines for the thread of the server."""
+        return Verbs(self._running())
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine on the thread of the server."""
+        return self._loop_thread.submit(coroutine)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the thread of the server and return its result."""
+        return self._loop_thread.run(coroutine)
+
+    def _running(self) -> ServerHost:
+        if self._host is None:
+            raise ServerEndedError("this server does not run: call start(), or use it as a context manager")
+        return self._host
+
+
+def setting_text(value: object) -> str:
+    """Return the text of a setting, as it stands in a file."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class AsyncCoordinator:
+    """A running `Coordinator`, with verbs to be awaited. `async with Coordinator() as ...` gives one."""
+
+    def __init__(self, coordinator: Coordinator) -> None:
+        self.blocking = coordinator
+        self.bootstrap_servers = coordinator.bootstrap_servers
+
+    @property
+    def faults(self) -> list[Fault]:
+        """The faults so far, with how often each has fired."""
+        return self.blocking.faults
+
+    def requests(self) -> list[str]:
+        """Return the last requests with their outcomes, oldest first, a line each."""
+        return self.blocking.requests()
+
+    create_topics = _Awaitable(Verbs.create_topics)
+    produce = _Awaitable(Verbs.produce)
+    committed = _Awaitable(Verbs.committed)
+    groups = _Awaitable(Verbs.groups)
+    describe = _Awaitable(Verbs.describe)
+    explain = _Awaitable(Verbs.explain)
+    rebalance = _Awaitable(Verbs.rebalance)
+    kick = _Awaitable(Verbs.kick)
+    expire = _Awaitable(Verbs.expire)
+    fence = _Awaitable(Verbs.fence)
+    fail_next = _Awaitable(Verbs.fail_next)
+    delay = _Awaitable(Verbs.delay)
+    lose_reply = _Awaitable(Verbs.lose_reply)
+    drop_connection = _Awaitable(Verbs.drop_connection)
+    remove_fault = _Awaitable(Verbs.remove_fault)
+    loading = _Awaitable(Verbs.loading)
+    move_coordinator = _Awaitable(Verbs.move_coordinator)
+    pause = _Awaitable(Verbs.pause)
+    advance = _Awaitable(Verbs.advance)
+    restart = _Awaitable(Verbs.restart)
+    crash = _Awaitable(Verbs.crash)
+    wait_stable = _Awaitable(Verbs.wait_stable)
+    wait_committed = _Awaitable(Verbs.wait_committed)

@@ -1,0 +1,376 @@
+"""Plays one schedule: a server of its own, copies of the application, the steps, and the verdict."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.core.group.state import STABLE
+from coordinator.testing.errors import CoordinatorTestingError
+from coordinator.testing.host import ServerHost
+from coordinator.testing.verbs import Verbs
+from coordinator.torture.copies import Copy
+from coordinator.torture.schedule import Schedule, Step
+from coordinator.torture.verdict import Failure, Finding, Verdict
+from coordinator.torture.watch import Watch
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+
+TOPIC: Final = "torture-input"
+OUTPUT: Final = "torture-output"
+GROUP: Final = "torture"
+LOOK_S: Final = 0.02
+TRICKLE_S: Final = 0.1  # between records that arrive during the steps
+QUIET_S: Final = 0.5  # without a rebalance, before the first step and at the end
+FAULTS_MET_S: Final = 3.0  # after the last step, until its faults are given up
+LOOPS: Final = 8  # rebalances after the last step that are too many
+
+
+class AppError(Exception):
+    """The application cannot be tortured: it does not start, or consumes nothing. The message has its last lines."""
+
+
+class NotBegunError(Exception):
+    """The copies did not join or commit in time. `args`: what is missing, and their last lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What all schedules of a run have in common."""
+
+    command: tuple[str, ...]
+    config: Config
+    directory: Path
+    copies: int = 2
+    partitions: int = 4
+    records: int = 20  # in each partition at the start
+    has_output: bool = False
+    startup_s: float = 30.0
+    patience_s: float = 12.0  # without a commit, while records wait
+    watch_s: float = 3.0  # after the last step: longer than a session, so that a silent member shows
+    session_timeout_ms: int = 2500
+    heartbeat_interval_ms: int = 200
+
+
+class Play:
+    """One schedule being played."""
+
+    def __init__(self, plan: Plan, schedule: Schedule, directory: Path) -> None:
+        self._plan = plan
+        self._schedule = schedule
+        self._host = ServerHost(plan.config)
+        self._verbs = Verbs(self._host)
+        self._directory = directory
+        self._copies: dict[int, Copy] = {}
+        self._watch: Watch
+        self._ends = dict.fromkeys(((TOPIC, number) for number in range(plan.partitions)), 0)
+        self._produced = 0
+        self._standstill_s = 0.0
+
+    async def run(self) -> Verdict:
+        """Play it to its end. Raises AppError if the application did not even begin."""
+        started_s = time.monotonic()
+        self._directory.mkdir(parents=True, exist_ok=True)
+        await self._host.start()
+        try:
+            self._watch = Watch(self._host.runtime, GROUP)
+            self._watch.attach()
+            await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
+            await self._produce(self._plan.records)
+            await self._start_copies()
+            try:
+                await self._begin()
+            except NotBegunError as error:
+                verdict = Verdict(has_begun=False, last_lines={"all copies": error.args[1]})
+                sentence = f"within {self._plan.startup_s:g} s, before the first step, {error.args[0]}"
+                verdict.failures.append(Failure(Finding.STUCK, sentence))
+            else:
+                await self._take_steps()
+                await self._produce(5)
+                verdict = await self._settle()
+                await self._judge(verdict)
+            verdict.took_s = round(time.monotonic() - started_s, 3)
+            return verdict
+        finally:
+            await asyncio.gather(*(copy.kill() for copy in self._copies.values()))
+            await self._host.close()
+
+    # -- the parts, in their order -------------------------------------------------------------------------------
+
+    async def _start_copies(self) -> None:
+        for number in range(1, self._plan.copies + 1):
+            facts = {
+                "bootstrap_servers": self._host.bootstrap_servers,
+                "topic": TOPIC,
+                "group_id": GROUP,
+                "client_id": f"copy-{number}",
+                "output_topic": OUTPUT,
+                "session_timeout_ms": str(self._plan.session_timeout_ms),
+                "heartbeat_interval_ms": str(self._plan.heartbeat_interval_ms),
+            }
+            copy = self._copies[number] = Copy(number, self._plan.command, facts, self._directory)
+            try:
+                await copy.start()
+            except OSError as error:
+                raise AppError(
+                    f"{self._plan.command[0]} cannot be started ({error.strerror}); is it on the PATH?"
+                ) from None
+
+    async def _begin(self) -> None:
+        """Wait until every copy is a member, all that was there is committed, and the group has been Stable a while."""
+        deadline = time.monotonic() + self._plan.startup_s
+        generation, since_s = -1, 0.0
+        while True:
+            if self._watch.generation != generation or not self._is_stable():
+                generation, since_s = self._watch.generation, time.monotonic()
+            if self._all_joined() and self._all_committed() and time.monotonic() - since_s > QUIET_S:
+                return
+            for copy in self._copies.values():
+                if copy.has_ended_unasked:
+                    raise AppError(
+                        f"copy {copy.number} ended at its start with exit code {copy.exit_code}; its last lines:\n"
+                        f"{copy.log_tail()}"
+                    )
+            if time.monotonic() > deadline:
+                raise NotBegunError(self._missing(), "\n".join(copy.log_tail() for copy in self._copies.values()))
+            await asyncio.sleep(LOOK_S)
+
+    def _missing(self) -> str:
+        if not self._all_joined():
+            group = self._host.runtime.core.groups.get(GROUP)
+            return f"only {0 if group is None else len(group.members)} of {self._plan.copies} copies became members"
+        return f"only {self._watch.total_committed()} of {sum(self._ends.values())} records were committed"
+
+    async def _take_steps(self) -> None:
+        trickle = asyncio.create_task(self._trickle())
+        try:
+            for step in self._schedule.steps:
+                await asyncio.sleep(step.after_ms / 1000)
+                with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
+                    await DO[step.do](self, step)
+            await self._watch_on()
+        finally:
+            trickle.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await trickle
+
+    async def _watch_on(self) -> None:
+        """Give the faults time to be met, and then the application time to show what they did to it."""
+        deadline = time.monotonic() + FAULTS_MET_S
+        while any(not fault.is_over for fault in self._host.faults.all()):
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(LOOK_S)
+        await asyncio.sleep(self._plan.watch_s)
+
+    async def _trickle(self) -> None:
+        while True:
+            await asyncio.sleep(TRICKLE_S)
+            await self._produce(1)
+
+    async def _settle(self) -> Verdict:
+        """Wait until all is committed and the group is quiet, or until patience ends."""
+        verdict = Verdict()
+        generation = self._watch.generation
+        seen_generation, quiet_since_s = generation, time.monotonic()
+        waiting_since_s = time.monotonic()
+        while True:
+            now_s = time.monotonic()
+            if self._watch.generation != seen_generation:
+                seen_generation, quiet_since_s = self._watch.generation, now_s
+            exited = [copy for copy in self._copies.values() if copy.has_ended_unasked]
+            for copy in exited:
+                copy.is_wanted = False
+                verdict.failures.append(
+                    Failure(Finding.EXITED, f"copy {copy.number} ended by itself with exit code {copy.exit_code}")
+                )
+                verdict.last_lines[copy.client_id] = copy.log_tail()
+            still_s = now_s - max(self._watch.last_progress_s, waiting_since_s)
+            self._standstill_s = max(self._standstill_s, still_s)
+            if self._watch.generation - generation > LOOPS:
+                count = self._watch.generation - generation
+                verdict.failures.append(
+                    Failure(
+                        Finding.LOOPING, f"{count} rebalances in {now_s - waiting_since_s:.1f} s after the last step"
+                    )
+                )
+                break
+            if self._all_committed() and now_s - quiet_since_s > QUIET_S and not self._strays():
+                break
+            if still_s > self._plan.patience_s:
+                verdict.failures.append(Failure(Finding.STUCK, await self._stuck(still_s)))
+                break
+            if verdict.failures and not any(copy.is_running for copy in self._copies.values()):
+                break
+            await asyncio.sleep(LOOK_S)
+        verdict.rebalances = self._watch.generation
+        verdict.longest_standstill_s = round(self._standstill_s, 3)
+        return verdict
+
+    async def _stuck(self, still_s: float) -> str:
+        left = sum(self._ends.values()) - self._watch.total_committed()
+        if not left:
+            return f"copy {self._strays()[0]} runs, and is no member of the group any more since {still_s:.1f} s"
+        with contextlib.suppress(CoordinatorTestingError):
+            why = (await self._verbs.explain(GROUP)).split("\n", 1)[0]
+            return f"nothing committed for {still_s:.1f} s, and {left} records wait. {why}"
+        return f"nothing committed for {still_s:.1f} s, and {left} records wait; the group is gone"
+
+    async def _judge(self, verdict: Verdict) -> None:
+        verdict.records = sum(self._ends.values())
+        if lost := self._watch.unsent(self._watch.committed):
+            partition, offsets = next(iter(lost.items()))
+            count = sum(map(len, lost.values()))
+            verdict.failures.append(
+                Failure(
+                    Finding.LOST,
+                    f"{count} records were committed past and sent to no copy, the first is "
+                    f"{partition[0]}-{partition[1]} offset {offsets[0]}",
+                )
+            )
+        for commit in self._watch.commits:
+            where = f"{commit.partition[0]}-{commit.partition[1]}"
+            if commit.offset < commit.before:
+                verdict.failures.append(
+                    Failure(
+                        Finding.WENT_BACK,
+                        f"{commit.client} committed {where} at {commit.offset}, where {commit.before} was committed",
+                    )
+                )
+                break
+            if not commit.is_owner:
+                verdict.failures.append(
+                    Failure(Finding.NOT_OWNER, f"{commit.client} committed {where}, which it does not have any more")
+                )
+                break
+
+    # -- helpers -------------------------------------------------------------------------------------------------
+
+    async def _produce(self, count: int) -> None:
+        for topic, partition in self._ends:
+            with contextlib.suppress(CoordinatorTestingError):  # while the server is down
+                values = [str(self._produced + number) for number in range(count)]
+                await self._verbs.produce(topic, values, partition=partition)
+                self._produced += count
+                self._ends[topic, partition] += count
+
+    def _is_stable(self) -> bool:
+        group = self._host.runtime.core.groups.get(GROUP)
+        return group is not None and group.state is STABLE and not group.pending_sync
+
+    def _all_joined(self) -> bool:
+        group = self._host.runtime.core.groups.get(GROUP)
+        return group is not None and len(group.members) >= self._plan.copies
+
+    def _strays(self) -> list[int]:
+        """Return the copies that run and are no members."""
+        group = self._host.runtime.core.groups.get(GROUP)
+        clients = [member.client_id for member in group.members.values()] if group is not None else []
+        return [
+            copy.number
+            for copy in self._copies.values()
+            if copy.is_running and not any(client.startswith(copy.client_id) for client in clients)
+        ]
+
+    def _all_committed(self) -> bool:
+        return all(self._watch.committed.get(partition, 0) >= end for partition, end in self._ends.items())
+
+    def _client(self, step: Step) -> str:
+        return f"copy-{step.copy}*" if step.copy else "*"
+
+    def _member(self, step: Step) -> str:
+        group = self._host.runtime.core.groups.get(GROUP)
+        wanted = f"copy-{step.copy or 1}"
+        for member in group.members.values() if group is not None else ():
+            if member.client_id.startswith(wanted):
+                return member.member_id
+        raise CoordinatorTestingError(f"{wanted} is no member now")
+
+    async def _fail_next(self, step: Step) -> None:
+        await self._verbs.fail_next(step.api, step.error, step.times, client=self._client(step))
+
+    async def _delay(self, step: Step) -> None:
+        await self._verbs.delay(step.api, step.ms, step.times, client=self._client(step))
+
+    async def _lose_reply(self, step: Step) -> None:
+        await self._verbs.lose_reply(step.api, step.times, client=self._client(step))
+
+    async def _rebalance(self, step: Step) -> None:
+        await self._verbs.rebalance(GROUP)
+
+    async def _kick(self, step: Step) -> None:
+        await self._verbs.kick(self._member(step), group=GROUP)
+
+    async def _expire(self, step: Step) -> None:
+        await self._verbs.expire(self._member(step), group=GROUP)
+
+    async def _drop(self, step: Step) -> None:
+        await self._verbs.drop_connection(self._client(step))
+
+    async def _move(self, step: Step) -> None:
+        await self._verbs.move_coordinator(GROUP)
+
+    async def _loading(self, step: Step) -> None:
+        await self._verbs.loading(GROUP, step.ms / 1000)
+
+    async def _pause(self, step: Step) -> None:
+        await self._verbs.pause(step.ms / 1000)
+
+    async def _restart(self, step: Step) -> None:
+        await self._verbs.restart(step.ms / 1000)
+        self._watch.attached_to(self._host.runtime)
+
+    async def _crash(self, step: Step) -> None:
+        await self._verbs.crash(step.ms / 1000)
+        self._watch.attached_to(self._host.runtime)
+
+    async def _kill_copy(self, step: Step) -> None:
+        await self._copies[step.copy or 1].kill()
+
+    async def _stop_copy(self, step: Step) -> None:
+        await self._copies[step.copy or 1].stop()
+
+    async def _start_copy(self, step: Step) -> None:
+        await self._copies[step.copy or 1].start()
+
+    async def _pause_copy(self, step: Step) -> None:
+        copy = self._copies[step.copy or 1]
+        copy.signal(signal.SIGSTOP)
+        await asyncio.sleep(step.ms / 1000)
+        copy.signal(signal.SIGCONT)
+
+    async def _produce_more(self, step: Step) -> None:
+        await self._produce(5)
+
+
+DO: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {
+    "rebalance": Play._rebalance,
+    "kick": Play._kick,
+    "expire": Play._expire,
+    "fail_next": Play._fail_next,
+    "delay": Play._delay,
+    "lose_reply": Play._lose_reply,
+    "drop_connection": Play._drop,
+    "move_coordinator": Play._move,
+    "loading": Play._loading,
+    "restart": Play._restart,
+    "crash": Play._crash,
+    "pause": Play._pause,
+    "kill_copy": Play._kill_copy,
+    "stop_copy": Play._stop_copy,
+    "start_copy": Play._start_copy,
+    "pause_copy": Play._pause_copy,
+    "produce": Play._produce_more,
+}
+
+
+async def play(plan: Plan, schedule: Schedule, name: str) -> Verdict:
+    """Play a schedule. `name` is that of the directory for the logs of the copies."""
+    return await Play(plan, schedule, plan.directory / name).run()

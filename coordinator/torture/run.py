@@ -1,0 +1,143 @@
+"""A run of many schedules: played in processes side by side, failures made shorter, all told as they come."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, field, replace
+from multiprocessing import get_context
+from pathlib import Path
+
+from coordinator.server.server import loop_factory
+from coordinator.torture.play import AppError, Plan, play
+from coordinator.torture.schedule import Schedule
+from coordinator.torture.verdict import Verdict
+
+
+@dataclass(slots=True)
+class Result:
+    """A schedule and its verdict; of a failure, the shortest schedule that fails in the same way."""
+
+    schedule: Schedule
+    verdict: Verdict
+    shortest: Schedule | None = None
+    shortest_verdict: Verdict | None = None
+
+
+@dataclass(slots=True)
+class Report:
+    """A whole run."""
+
+    results: list[Result] = field(default_factory=list)
+    took_s: float = 0.0
+
+    @property
+    def failures(self) -> list[Result]:
+        """Return the results that are failures, one for each kind and shortest schedule."""
+        return [each for each in self.results if not each.verdict.is_good]
+
+
+class Listener:
+    """Gets the news of a run. Does nothing with it."""
+
+    def started(self, count: int) -> None: ...
+
+    def played(self, result: Result, done: int, count: int) -> None: ...
+
+    def shrinking(self, result: Result, steps: int) -> None: ...
+
+    def shrunk(self, result: Result) -> None: ...
+
+
+def run(plan: Plan, schedules: Sequence[Schedule], *, parallel: int, shrinks: int, listener: Listener) -> Report:
+    """Play all schedules, `parallel` at a time, and shorten the first `shrinks` failures.
+
+    Raises:
+        AppError: the application cannot be tortured.
+    """
+    started_s, report = time.monotonic(), Report()
+    directory = Path(tempfile.mkdtemp(prefix="coordinator-torture-"))
+    plan = replace(plan, directory=directory)
+    pool = ProcessPoolExecutor(parallel, mp_context=get_context("spawn"), initializer=_be_quiet)
+    try:
+        listener.started(len(schedules))
+        playing = {pool.submit(play_one, plan, each, str(each.number)): each for each in schedules}
+        for future in as_completed(playing):
+            result = Result(playing[future], future.result())
+            report.results.append(result)
+            listener.played(result, len(report.results), len(schedules))
+            if len(report.results) >= parallel and not any(each.verdict.has_begun for each in report.results):
+                break
+        if not any(each.verdict.has_begun for each in report.results):
+            verdict = report.results[0].verdict
+            raise AppError(
+                f"{verdict.failures[0].sentence}; does the application consume KAFKA_TOPIC as group KAFKA_GROUP_ID "
+                "from KAFKA_BOOTSTRAP_SERVERS, from the beginning, and commit? Its last lines:\n"
+                + "\n".join(verdict.last_lines.values())
+            )
+        report.results.sort(key=lambda each: each.schedule.number)
+        for result in report.failures[:shrinks]:
+            shrink(plan, result, pool, parallel, listener)
+    finally:
+        pool.shutdown(cancel_futures=True)
+        shutil.rmtree(directory, ignore_errors=True)
+    report.took_s = time.monotonic() - started_s
+    return report
+
+
+def play_one(plan: Plan, schedule: Schedule, name: str) -> Verdict:
+    """Play a schedule in a worker process."""
+    with asyncio.Runner(loop_factory=loop_factory()) as runner:
+        return runner.run(play(plan, schedule, name))
+
+
+def _be_quiet() -> None:
+    """Prepare a worker process: the server's log is not shown, and Ctrl-C is for the main process."""
+    logging.disable(logging.CRITICAL)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def shrink(plan: Plan, result: Result, pool: ProcessPoolExecutor, parallel: int, listener: Listener) -> None:
+    """Leave out steps as long as the schedule fails in the same way; several attempts are played side by side."""
+    schedule, verdict, number = result.schedule, result.verdict, 0
+    size = max(len(schedule.steps) // 2, 1)
+    while len(schedule.steps) > 1:
+        listener.shrinking(result, len(schedule.steps))
+        found: tuple[Schedule, Verdict] | None = None
+        candidates = list(_shorter(schedule, size))
+        for some in _chunks(candidates, parallel):
+            tries: list[tuple[Schedule, Future[Verdict]]] = []
+            for each in some:
+                number += 1
+                tries.append((each, pool.submit(play_one, plan, each, f"{schedule.number}-shorter-{number}")))
+            outcomes = [(each, future.result()) for each, future in tries]
+            found = next(((each, outcome) for each, outcome in outcomes if outcome.has_like(result.verdict)), None)
+            if found is not None:
+                break
+        if found is not None:
+            schedule, verdict = found
+            size = min(size, max(len(schedule.steps) // 2, 1))
+        elif size == 1:
+            break
+        else:
+            size = max(size // 2, 1)
+    result.shortest, result.shortest_verdict = schedule, verdict
+    listener.shrunk(result)
+
+
+def _shorter(schedule: Schedule, size: int) -> Iterator[Schedule]:
+    for first in range(0, len(schedule.steps), size):
+        shorter = schedule.without(first, size)
+        if shorter.steps:
+            yield shorter
+
+
+def _chunks(items: Sequence[Schedule], size: int) -> Iterator[Sequence[Schedule]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

@@ -1,0 +1,172 @@
+"""A schedule: steps that a server under test takes while copies of an application consume from it.
+
+A step is a verb of `coordinator.testing`, or something that happens to a copy of the application. Schedules are values:
+they are generated from a seed, made shorter, written to a file and read again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Final
+
+import msgspec
+
+FIRST_COPY: Final = 1
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One step, `after_ms` behind the one before. `copy`: the copy that it concerns; 0: none, or all of them."""
+
+    do: str
+    after_ms: int = 0
+    copy: int = 0
+    api: str = ""
+    error: str = ""
+    times: int = 1
+    ms: int = 0
+
+    def text(self) -> str:
+        """Say the step in words."""
+        return STEPS[self.do].format(
+            copy=f"copy {self.copy}" if self.copy else "any copy",
+            api=self.api,
+            error=self.error,
+            count="the next" if self.times == 1 else f"the next {self.times}",
+            requests="request" if self.times == 1 else "requests",
+            are="is" if self.times == 1 else "are",
+            ms=self.ms,
+        )
+
+
+STEPS: Final = {
+    "rebalance": "the group is forced to rebalance",
+    "kick": "{copy} is removed from the group",
+    "expire": "the session of {copy} ends",
+    "fail_next": "{count} {api} {requests} of {copy} {are} answered {error}",
+    "delay": "{count} {api} {requests} of {copy} {are} delayed by {ms} ms",
+    "lose_reply": "{count} {api} {requests} of {copy} {are} handled, and the connection closes before the answer",
+    "drop_connection": "the connections of {copy} are closed",
+    "move_coordinator": "the coordinator of the group moves to another node",
+    "loading": "the groups are loaded for {ms} ms",
+    "restart": "the server is stopped, and starts {ms} ms later",
+    "crash": "the server crashes, and starts {ms} ms later",
+    "pause": "the server stands still for {ms} ms",
+    "kill_copy": "{copy} is killed",
+    "stop_copy": "{copy} is told to end (SIGTERM)",
+    "start_copy": "{copy} is started",
+    "pause_copy": "{copy} is stopped (SIGSTOP) for {ms} ms",
+    "produce": "records arrive",
+}
+
+
+class Schedule(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """Steps in their order. `seed`: the number from which they were generated, with the position in its series."""
+
+    steps: tuple[Step, ...]
+    seed: int = -1
+    number: int = -1
+
+    def text(self) -> str:
+        """Say the schedule in words, a line for each step."""
+        return "\n".join(
+            f"{number}. {f'{step.after_ms} ms later: ' if step.after_ms else ''}{step.text()}"
+            for number, step in enumerate(self.steps, 1)
+        )
+
+    def without(self, first: int, count: int) -> Schedule:
+        """Return the schedule without some of its steps."""
+        return Schedule(self.steps[:first] + self.steps[first + count :], self.seed, self.number)
+
+
+GAPS_MS: Final = (0, 0, 50, 200, 600)
+# What a real coordinator may answer to a member. Each is met alone first, then together with other steps.
+ANSWERS: Final[tuple[tuple[str, str], ...]] = (
+    ("Heartbeat", "ILLEGAL_GENERATION"),
+    ("Heartbeat", "REBALANCE_IN_PROGRESS"),
+    ("Heartbeat", "NOT_COORDINATOR"),
+    ("Heartbeat", "COORDINATOR_NOT_AVAILABLE"),
+    ("Heartbeat", "UNKNOWN_MEMBER_ID"),
+    ("JoinGroup", "COORDINATOR_NOT_AVAILABLE"),
+    ("JoinGroup", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("JoinGroup", "NOT_COORDINATOR"),
+    ("JoinGroup", "UNKNOWN_MEMBER_ID"),
+    ("SyncGroup", "REBALANCE_IN_PROGRESS"),
+    ("SyncGroup", "COORDINATOR_NOT_AVAILABLE"),
+    ("SyncGroup", "NOT_COORDINATOR"),
+    ("SyncGroup", "ILLEGAL_GENERATION"),
+    ("OffsetFetch", "NOT_COORDINATOR"),
+    ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("OffsetFetch", "COORDINATOR_NOT_AVAILABLE"),
+    ("OffsetFetch", "UNKNOWN_MEMBER_ID"),
+    ("OffsetCommit", "REBALANCE_IN_PROGRESS"),
+    ("OffsetCommit", "ILLEGAL_GENERATION"),
+    ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
+    ("OffsetCommit", "NOT_COORDINATOR"),
+    ("OffsetCommit", "UNKNOWN_MEMBER_ID"),
+    ("FindCoordinator", "COORDINATOR_NOT_AVAILABLE"),
+    ("Fetch", "NOT_LEADER_OR_FOLLOWER"),
+    ("Fetch", "FENCED_LEADER_EPOCH"),
+    ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),
+)
+REBALANCE: Final = Step("rebalance")
+NEEDS_REBALANCE: Final = frozenset({"JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets"})  # else none is sent
+# Each is tried alone, in this order, before any are put together.
+FIRST: Final[tuple[tuple[Step, ...], ...]] = (
+    (REBALANCE,),
+    (Step("kick", copy=1),),
+    (Step("expire", copy=1),),
+    (Step("drop_connection", copy=1),),
+    (Step("move_coordinator"),),
+    (Step("loading", ms=1500),),
+    (Step("crash", ms=300),),
+    (Step("kill_copy", copy=1), Step("expire", copy=1)),
+    (Step("pause", ms=1500),),
+    (Step("lose_reply", api="Heartbeat"),),
+    (Step("lose_reply", api="OffsetCommit"),),
+    (Step("lose_reply", api="JoinGroup"), REBALANCE),
+    (Step("lose_reply", api="SyncGroup"), REBALANCE),
+    (Step("delay", api="OffsetFetch", times=3, ms=2000), REBALANCE),
+    (Step("delay", api="SyncGroup", ms=1500), REBALANCE),
+    (Step("delay", api="JoinGroup", ms=1500), REBALANCE),
+    *(
+        (Step("fail_next", api=api, error=error), REBALANCE)
+        if api in NEEDS_REBALANCE
+        else (Step("fail_next", api=api, error=error),)
+        for api, error in ANSWERS
+    ),
+)
+
+
+def schedules(seed: int, *, copies: int, longest: int = 6) -> Iterator[Schedule]:
+    """Yield schedules without end: first each fault alone, then random ones. The same seed gives the same ones."""
+    for number, steps in enumerate(FIRST):
+        yield Schedule(steps, seed, number)
+    number = len(FIRST)
+    while True:
+        yield random_schedule(random.Random(f"{seed}-{number}"), seed, number, copies, longest)
+        number += 1
+
+
+def random_schedule(chance: random.Random, seed: int, number: int, copies: int, longest: int) -> Schedule:
+    """Return a random schedule of two steps or more."""
+    steps: list[Step] = []
+    for _ in range(chance.randint(2, longest)):
+        for step in chance.choice(FIRST):
+            copy = chance.randint(FIRST_COPY, copies) if step.copy or chance.random() < 0.5 else 0
+            changed = msgspec.structs.replace(step, after_ms=chance.choice(GAPS_MS))
+            steps.append(msgspec.structs.replace(changed, copy=copy) if step.do not in NOT_OF_A_COPY else changed)
+    return Schedule(tuple(steps[:longest]), seed, number)
+
+
+NOT_OF_A_COPY: Final = frozenset({"rebalance", "move_coordinator", "loading", "restart", "crash", "pause", "produce"})
+
+
+def read_schedule(text: str) -> Schedule:
+    """Read a schedule from a file. Raises msgspec.MsgspecError that names the wrong field, or the wrong character."""
+    return msgspec.json.decode(text, type=Schedule)
+
+
+def write_schedule(schedule: Schedule) -> str:
+    """Return a schedule as the text of a file."""
+    return msgspec.json.format(msgspec.json.encode(schedule), indent=2).decode() + "\n"

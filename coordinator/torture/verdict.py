@@ -1,0 +1,55 @@
+"""The verdict on one schedule: what became of the records, and of the application."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Finding(StrEnum):
+    """A way in which an application failed."""
+
+    LOST = "lost"  # committed past records that no copy processed
+    STUCK = "stuck"  # records wait and nothing is committed any more
+    LOOPING = "looping"  # the group rebalances again and again, with nothing to cause it
+    WENT_BACK = "went_back"  # a commit below what was committed before: what follows is processed again
+    NOT_OWNER = "not_owner"  # a commit for a partition that the member had given up
+    EXITED = "exited"  # a copy ended by itself
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """One failure, with a sentence that says what happened."""
+
+    finding: Finding
+    sentence: str
+
+
+class Verdict(msgspec.Struct, kw_only=True):
+    """The outcome of one schedule."""
+
+    failures: list[Failure] = []
+    has_begun: bool = True  # the copies joined and committed before the first step
+    records: int = 0  # produced
+    processed_twice: int = 0
+    rebalances: int = 0
+    longest_standstill_s: float = 0.0  # the longest time without a commit while records waited
+    took_s: float = 0.0
+    last_lines: dict[str, str] = {}  # by copy, of those that failed
+
+    @property
+    def is_good(self) -> bool:
+        """True if nothing failed."""
+        return not self.failures
+
+    def has_like(self, other: Verdict) -> bool:
+        """Return True if it fails in one of the ways of another one: shrinking must not change the bug."""
+        return bool({each.finding for each in self.failures} & {each.finding for each in other.failures})
+
+    def text(self) -> str:
+        """Say it in one line."""
+        if self.is_good:
+            twice = f", {self.processed_twice} processed twice" if self.processed_twice else ""
+            still = f"at most {self.longest_standstill_s:.1f} s without a commit"
+            return f"ok: {self.records} records, none lost{twice}; {still}"
+        return "; ".join(f"{each.finding.value.upper()}: {each.sentence}" for each in self.failures)

@@ -1,0 +1,166 @@
+"""What the server sees of an application: accepted commits, fetched records, members, generations.
+
+A `Watch` is a layer of the table of routes (`Routes.add_layer`). It notes; it changes nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from coordinator.server.session_wrapper import SessionWrapper
+from protocol.api_keys import ApiKey
+from protocol.consumer import decode_assignment
+from protocol.errors import ProtocolError
+from protocol.record_batch import iter_batches
+
+if TYPE_CHECKING:
+    from coordinator.core.effects import Ticket
+    from coordinator.server.api.handler import Handle
+    from coordinator.server.runtime import Runtime
+
+TopicPartition = tuple[str, int]
+
+WATCHED: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.FETCH})
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """An accepted commit of one partition."""
+
+    at_s: float  # monotonic clock
+    client: str
+    member_id: str
+    generation: int
+    partition: TopicPartition
+    offset: int
+    before: int  # the committed offset before it; -1: there was none
+    is_owner: bool  # the member had the partition in that generation
+
+
+class Watch:
+    """The notes on one group of one server."""
+
+    def __init__(self, runtime: Runtime, group: str) -> None:
+        self._runtime = runtime
+        self._group = group
+        self.commits: list[Commit] = []
+        self.committed: dict[TopicPartition, int] = {}
+        self.sent: dict[TopicPartition, list[tuple[int, int, str]]] = defaultdict(list)  # first, last offset; client
+        self.clients: set[str] = set()
+        self.last_progress_s = time.monotonic()
+
+    def attach(self) -> None:
+        """Begin to watch."""
+        self._runtime.routes.add_layer(self.see, WATCHED)
+
+    def attached_to(self, runtime: Runtime) -> None:
+        """Go on with another run of the server."""
+        self._runtime = runtime
+        self.attach()
+
+    def see(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
+        """Have a request handled and note what its answer promises."""
+        self.clients.add(ticket.client_id)
+        note = self._commit_answered if ticket.api_key == ApiKey.OFFSET_COMMIT else self._fetch_answered
+        if ticket.api_key != ApiKey.OFFSET_COMMIT or request.group_id == self._group:
+            ticket.session = _Noting(ticket.session, note, request, ticket.client_id)
+        handle(node, request, ticket, now_ms)
+
+    @property
+    def generation(self) -> int:
+        """The generation of the group now; -1 if there is no group."""
+        group = self._runtime.core.groups.get(self._group)
+        return -1 if group is None else group.generation
+
+    def total_committed(self) -> int:
+        """Return the sum of all committed offsets."""
+        return sum(self.committed.values())
+
+    def unsent(self, up_to: dict[TopicPartition, int]) -> dict[TopicPartition, list[int]]:
+        """Return the offsets below `up_to` that no client was ever sent."""
+        missed = {}
+        for partition, end in up_to.items():
+            got = bytearray(end)
+            for first, last, _ in self.sent[partition]:
+                for offset in range(first, min(last + 1, end)):
+                    got[offset] = 1
+            if lost := [offset for offset, was_sent in enumerate(got) if not was_sent]:
+                missed[partition] = lost
+        return missed
+
+    def _commit_answered(self, request: Any, response: Any, client: str) -> None:
+        now_s = time.monotonic()
+        owned = self._owned(request.member_id)
+        for asked, answered in zip(request.topics, response.topics, strict=False):
+            for each, outcome in zip(asked.partitions, answered.partitions, strict=False):
+                if outcome.error_code:
+                    continue
+                partition = (self._name(asked), each.partition_index)
+                before = self.committed.get(partition, -1)
+                self.commits.append(
+                    Commit(
+                        now_s,
+                        client,
+                        request.member_id,
+                        request.generation_id_or_member_epoch,
+                        partition,
+                        each.committed_offset,
+                        before,
+                        owned is None or partition in owned,
+                    )
+                )
+                if each.committed_offset > before:
+                    self.last_progress_s = now_s
+                self.committed[partition] = each.committed_offset
+
+    def _owned(self, member_id: str) -> frozenset[TopicPartition] | None:
+        """Return the partitions of a member; None if it is not known."""
+        group = self._runtime.core.groups.get(self._group)
+        member = None if group is None else group.members.get(member_id)
+        if member is None or not member.assignment:
+            return None
+        try:
+            decoded = decode_assignment(member.assignment)
+        except ProtocolError:
+            return None
+        return frozenset((each.topic, index) for each in decoded.assigned_partitions for index in each.partitions)
+
+    def _fetch_answered(self, request: Any, response: Any, client: str) -> None:
+        for topic in response.responses:
+            name = self._name(topic)
+            for each in topic.partitions:
+                if each.records and not each.error_code:
+                    data = bytes(each.records)
+                    headers = [header for _, header in iter_batches(data)]
+                    if headers:
+                        last = headers[-1].base_offset + headers[-1].last_offset_delta
+                        self.sent[name, each.partition_index].append((headers[0].base_offset, last, client))
+
+    def _name(self, topic: Any) -> str:
+        name = getattr(topic, "name", "") or getattr(topic, "topic", "")
+        if name:
+            return str(name)
+        known = self._runtime.topics.catalogue.topics.values()
+        return next((each.name for each in known if each.topic_id == topic.topic_id), "?")
+
+
+class _Noting(SessionWrapper):
+    """The connection of a ticket, which notes the answer."""
+
+    __slots__ = ("_client", "_note", "_request")
+
+    def __init__(self, session: Any, note: Callable[[Any, Any, str], None], request: Any, client: str) -> None:
+        super().__init__(session)
+        self._note = note
+        self._request = request
+        self._client = client
+
+    def answer(self, ticket: Ticket, response: Any) -> None:
+        """Note the answer and send it."""
+        if response is not None:
+            self._note(self._request, response, self._client)
+        super().answer(ticket, response)

@@ -1,0 +1,139 @@
+"""`CoordinatorProcess`: verbs over HTTP, kill and restart, and errors that quote the process."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from coordinator.testing import CoordinatorProcess, CoordinatorTestingError, NotInTimeError, ServerEndedError
+from protocol.error_codes import ErrorCode
+from tests.support.group_member import GroupMember, alone_in_group
+from tests.support.wire import Wire
+
+pytestmark = pytest.mark.integration
+ORDERS = "orders"
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[CoordinatorProcess]:
+    with CoordinatorProcess(topics={ORDERS: 2}) as running:
+        yield running
+
+
+async def member_of(process: CoordinatorProcess, group: str) -> GroupMember:
+    port = int(process.bootstrap_servers.rpartition(":")[2])
+    return await alone_in_group(await Wire.connect(port, client_id=f"{group}-1"), group, ORDERS, 2)
+
+
+async def test_verbs_have_the_types_of_the_server_in_process(process: CoordinatorProcess) -> None:
+    member = await member_of(process, "billing")
+    found = process.wait_stable("billing", members=1)
+    assert found.members[0].partitions == {(ORDERS, 0), (ORDERS, 1)}
+    assert process.produce(ORDERS, ["a", b"b"], partition=1) == 0
+    assert await member.commit({(ORDERS, 1): 2}) is ErrorCode.NONE
+    assert process.committed("billing") == {(ORDERS, 1): 2}
+    process.create_topics({"payments": 1})
+    fault = process.fail_next("Heartbeat", "NOT_COORDINATOR", 2, group="billing")
+    assert (fault.error, fault.fired) == (ErrorCode.NOT_COORDINATOR, 0)
+    assert await member.heartbeat() is ErrorCode.NOT_COORDINATOR
+    process.remove_fault(fault.number)
+    assert await member.heartbeat() is ErrorCode.NONE
+    process.kick("billing-1")
+    assert await member.heartbeat() is ErrorCode.UNKNOWN_MEMBER_ID
+    await member.wire.close()
+
+
+def test_errors_come_back_as_errors(process: CoordinatorProcess) -> None:
+    with pytest.raises(CoordinatorTestingError, match="no member has the member id, instance id or client id 'nobody'"):
+        process.kick("nobody")
+    with pytest.raises(NotInTimeError, match="group 'none' is Stable"):
+        process.wait_stable("none", timeout=0.05)
+
+
+def test_verbs_are_for_any_language(process: CoordinatorProcess) -> None:
+    def post(query: str) -> tuple[int, object]:
+        try:
+            with urllib.request.urlopen(
+                urllib.request.Request(f"http://{process.http_address}/test/{query}", method="POST"), timeout=30
+            ) as answer:
+                return answer.status, msgspec.json.decode(answer.read())
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, msgspec.json.decode(error.read())["error"]
+
+    assert post("groups") == (200, ["billing"])
+    assert post("committed?group=billing") == (200, {"orders-1": 2})
+    code, sentence = post("kik?member=a")
+    assert (code, str(sentence)[:39]) == (404, "there is no verb '/test/kik'; there are")
+    assert post("kick") == (400, "kick needs 'member'; its parameters: member, group")
+    assert post("kick?member=a&colour=red") == (400, "kick has no parameter 'colour'; it has: member, group")
+    code, sentence = post("advance?seconds=soon")
+    assert (code, str(sentence)[:13]) == (400, "seconds=soon:")
+
+
+def test_the_command_line(process: CoordinatorProcess) -> None:
+    def faults(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "coordinator", "faults", "--http", process.http_address, *words]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+    assert faults("groups").stdout == '[\n  "billing"\n]\n'
+    assert faults("create_topics", "a=1", "b=2").returncode == 0
+    assert faults("produce", "b", "x", "y", "--partition", "1").stdout == "0\n"
+    wrong = faults("kick", "nobody")
+    assert (wrong.returncode, wrong.stderr[:52]) == (1, "coordinator: no member has the member id, instance i")
+    away = faults("--http", "127.0.0.1:1", "groups")
+    assert away.returncode == 2
+    assert "start one with `coordinator serve --profile test`" in away.stderr
+
+
+def test_killed_and_started_again_at_the_same_address(tmp_path: Path) -> None:
+    with CoordinatorProcess(topics={ORDERS: 1}, data_dir=tmp_path) as process:
+        address, pid = process.bootstrap_servers, process.pid
+        process.produce(ORDERS, ["a"])
+        process.kill()
+        with pytest.raises(ServerEndedError, match=r"does not run: call start\(\)"):
+            process.groups()
+        process.start()
+        assert process.bootstrap_servers == address
+        assert process.pid != pid
+        assert process.produce(ORDERS, ["b"]) == 1
+
+
+def test_a_process_that_died_is_quoted(tmp_path: Path) -> None:
+    with pytest.raises(ServerEndedError, match=r"the coordinator had ended with -9; it said:\n(.|\n)*ready listen="):  # noqa: SIM117
+        with CoordinatorProcess(data_dir=tmp_path) as process:
+            os.kill(process.pid, 9)
+            with pytest.raises(
+                ServerEndedError, match=r"the coordinator ended (before|while) it was asked \(exit code -9\)"
+            ):
+                while True:
+                    process.groups()
+
+
+def test_a_start_that_fails_is_quoted(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        process = CoordinatorProcess(data_dir=tmp_path, listen=f"127.0.0.1:{port}")
+        with pytest.raises(
+            ServerEndedError, match=f"ended at its start(.|\n)*port {port} on 127.0.0.1 is in use; stop"
+        ):
+            process.start()
+
+
+def test_a_token_is_asked_for(tmp_path: Path) -> None:
+    with CoordinatorProcess(data_dir=tmp_path, test_verbs_token="s3cret") as process:
+        assert process.groups() == []
+        request = urllib.request.Request(f"http://{process.http_address}/test/groups", method="POST")
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            urllib.request.urlopen(request, timeout=30)
+        with refused.value:
+            assert refused.value.code == 401
