@@ -1,0 +1,62 @@
+"""Schedules: generated from a seed, said in words, written and read again."""
+
+from __future__ import annotations
+
+import itertools
+
+import msgspec
+import pytest
+
+from coordinator.server.api.error_responses import ERROR_RESPONSES
+from coordinator.testing.verbs import api_of, error_of_name
+from coordinator.torture.play import DO
+from coordinator.torture.schedule import FIRST, STEPS, Schedule, Step, read_schedule, schedules, write_schedule
+
+
+def some(count: int, seed: int = 1) -> list[Schedule]:
+    return list(itertools.islice(schedules(seed, copies=2), count))
+
+
+def test_a_seed_gives_the_same_schedules_again() -> None:
+    assert some(100) == some(100)
+    assert some(100, 2)[len(FIRST) :] != some(100)[len(FIRST) :]
+    assert some(100, 2)[: len(FIRST)] == [Schedule(each.steps, 2, each.number) for each in some(100)[: len(FIRST)]]
+
+
+def test_every_step_is_known_and_can_be_said_and_done() -> None:
+    assert STEPS.keys() == DO.keys()
+    for schedule in some(300):
+        assert 1 <= len(schedule.steps) <= 6
+        for step in schedule.steps:
+            assert step.text()
+            if step.api:
+                assert api_of(step.api) in ERROR_RESPONSES
+            if step.error:
+                assert error_of_name(step.error)
+
+
+def test_a_schedule_survives_its_file() -> None:
+    for schedule in some(100):
+        assert read_schedule(write_schedule(schedule)) == schedule
+
+
+@pytest.mark.parametrize("text", ["", "{}", '{"steps": [{"do": 1}]}', '{"steps": [{"verb": "kick"}]}'])
+def test_a_file_that_is_no_schedule(text: str) -> None:
+    with pytest.raises(msgspec.MsgspecError):
+        read_schedule(text)
+
+
+def test_a_schedule_in_words() -> None:
+    schedule = Schedule(
+        (
+            Step("fail_next", copy=2, api="JoinGroup", error="NOT_COORDINATOR", times=3),
+            Step("rebalance", after_ms=200),
+            Step("delay", api="SyncGroup", ms=1500),
+        )
+    )
+    assert schedule.text().splitlines() == [
+        "1. the next 3 JoinGroup requests of copy 2 are answered NOT_COORDINATOR",
+        "2. 200 ms later: the group is forced to rebalance",
+        "3. the next SyncGroup request of any copy is delayed by 1500 ms",
+    ]
+    assert schedule.without(0, 2).steps == schedule.steps[2:]

@@ -1,0 +1,88 @@
+"""`coordinator torture` against applications that are right or wrong in a known way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import pytest
+
+from coordinator.torture.schedule import Schedule, Step, read_schedule, write_schedule
+
+pytestmark = pytest.mark.integration
+
+APP = Path(__file__).parent / "app.py"
+STEPS = (Step("drop_connection", copy=1), Step("rebalance"), Step("delay", api="Heartbeat", ms=50))
+
+
+def torture(directory: Path, *words: str, steps: tuple[Step, ...] = STEPS) -> subprocess.CompletedProcess[str]:
+    (directory / "schedule.json").write_text(write_schedule(Schedule(steps, 1, 7)))
+    options = ["--replay", "schedule.json", "--startup", "20", "--patience", "4", "--save", "saved"]
+    command = [sys.executable, "-m", "coordinator", "torture", *options, *words]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=200, check=False)
+
+
+def test_a_good_application(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--json", "--junit", "out.xml", "--", sys.executable, str(APP), "good")
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = json.loads(done.stdout)
+    (row,) = report["schedules"]
+    assert (report["failures"], row["number"], row["verdict"]["failures"]) == (0, 7, [])
+    assert row["steps"][1] == "the group is forced to rebalance"
+    suite = ElementTree.parse(tmp_path / "out.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures")) == ("1", "0")
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "finding", "sentence"),
+    [
+        ("skips", "LOST", "records were committed past and sent to no copy"),
+        ("sticks", "STUCK", "nothing committed for"),
+        ("exits", "EXITED", "ended by itself with exit code 3"),
+        ("goes_back", "WENT_BACK", "was committed"),
+    ],
+)
+def test_a_wrong_application_is_found_and_its_schedule_shortened(
+    tmp_path: Path, behaviour: str, finding: str, sentence: str
+) -> None:
+    done = torture(tmp_path, "--", sys.executable, str(APP), behaviour)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert f"=> {finding}: " in done.stdout, done.stdout
+    assert sentence in done.stdout
+    shortest = done.stdout.split("\n\n")[1]
+    assert shortest.startswith("1. the group is forced to rebalance\n=> "), done.stdout
+    if behaviour == "exits":
+        assert "last lines of copy-" in done.stdout
+        assert "it ends here" in done.stdout
+
+
+def test_an_application_that_ends_at_once(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--", sys.executable, "-c", "print('no broker'); raise SystemExit(4)")
+    assert done.returncode == 2
+    assert "copy 1 ended at its start with exit code 4; its last lines:\nno broker" in done.stderr.replace("\\n", "\n")
+
+
+def test_an_application_that_is_not_there(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--", "./no-such-app")
+    assert done.returncode == 2
+    assert "./no-such-app cannot be started (No such file or directory); is it on the PATH?" in done.stderr
+
+
+def test_an_application_that_consumes_nothing(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--startup", "1", "--", "sleep", "60")
+    assert done.returncode == 2
+    assert "only 0 of 2 copies became members; does the application consume KAFKA_TOPIC as group" in done.stderr
+
+
+def test_a_failing_schedule_is_saved_and_replays(tmp_path: Path) -> None:
+    app = [sys.executable, str(APP), "exits"]
+    words = [sys.executable, "-m", "coordinator", "torture", "--schedules", "1", "--save", "saved", "--", *app]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    saved = tmp_path / "saved" / "torture-0.json"
+    assert read_schedule(saved.read_text()).steps == (Step("rebalance"),)
+    again = [*words[:4], "--replay", str(saved), "--", *app]
+    assert subprocess.run(again, cwd=tmp_path, capture_output=True, timeout=100, check=False).returncode == 1
