@@ -31,6 +31,8 @@ LAYERS = (
     "coordinator.history",
     "coordinator.server",
     "coordinator.workers",
+    "coordinator.testing",
+    "coordinator.torture",
     "coordinator.cli",
     "coordinator.__main__",
 )

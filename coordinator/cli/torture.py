@@ -28,7 +28,9 @@ DESCRIPTION: Final = "Make things go wrong on purpose for an application, and sa
 EPILOG: Final = f"""\
 The command is started in several copies, and told by variables, or by {{name}} in its words:
   {", ".join(VARIABLES.values())}
-It consumes KAFKA_TOPIC as a member of KAFKA_GROUP_ID from the beginning, and commits what it has processed.
+It consumes KAFKA_TOPIC as a member of KAFKA_GROUP_ID from the beginning, and commits what it has processed. With
+--output it also writes the value of each record to KAFKA_OUTPUT_TOPIC before it commits: then it is counted what was
+processed twice, and seen what was committed without being processed.
 
 examples:
   coordinator torture -- ./my-app
@@ -59,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--startup", metavar="S", type=float, default=30.0, help="seconds that it may take to begin; default: 30")
     add("--shrink", metavar="N", type=int, default=3, help="how many failures to shorten; default: 3")
     add("--save", metavar="DIR", type=Path, default=Path(), help="where failing schedules are saved; default: here")
+    add("--output", action="store_true", help="it writes the value of each record that it has processed to the output")
     add("--json", action="store_true", help="print the report as JSON")
     add("--junit", metavar="FILE", type=Path, help="write the report as JUnit XML, too")
     add("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the application, behind --")
@@ -76,6 +79,7 @@ def run(arguments: argparse.Namespace) -> int:
         partitions=arguments.partitions,
         patience_s=arguments.patience,
         startup_s=arguments.startup,
+        has_output=arguments.output,
     )
     parallel = arguments.parallel or 3 * (os.cpu_count() or 1)
     chosen = (

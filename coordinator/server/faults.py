@@ -32,7 +32,7 @@ ANY: Final = "*"
 
 
 class Action(StrEnum):
-    """What happens to a request instead of, or after, its handling."""
+    """The fate of a request: instead of its handling, or after it."""
 
     FAIL = "fail"  # it is not handled, and answered with an error
     DELAY = "delay"  # it is handled later
@@ -100,6 +100,11 @@ class Faults:
         self._runtime = runtime
         self._faults: list[Fault] = []
         self._made = 0
+
+    def move_to(self, runtime: Runtime) -> None:
+        """Go on with the next run of the node: faults that are not over are still to come."""
+        self._runtime = runtime
+        self._apply()
 
     def add(self, fault: Fault) -> Fault:
         """Add a fault. It fires for requests that arrive from now on.

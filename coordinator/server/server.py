@@ -91,7 +91,7 @@ class StartupError(Exception):
 
 
 class PortFiles(NamedTuple):
-    """Where a daemon writes its ports once it is ready. None: nowhere."""
+    """The files to which a daemon writes its ports once it is ready. None: it writes none."""
 
     kafka: Path | None = None
     http: Path | None = None

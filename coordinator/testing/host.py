@@ -36,6 +36,7 @@ class ServerHost:
         self._is_own_process = is_own_process
         self._fs = file_system(config)
         self.requests = RequestLog()
+        self.faults: Faults
         self._server: Server | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
@@ -62,7 +63,10 @@ class ServerHost:
         self._server = server
         self.port = server.port
         self.config = replace(self.config, listeners=f"{server.host}:{server.port}")
-        self.faults = Faults(server.runtime)
+        if hasattr(self, "faults"):
+            self.faults.move_to(server.runtime)
+        else:
+            self.faults = Faults(server.runtime)
         self.second_node = SecondNode(server.runtime)
         server.runtime.routes.add_layer(self.requests.observe)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import atexit
+import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
@@ -53,5 +54,8 @@ class LoopThread:
 
 @cache
 def shared_loop_thread() -> LoopThread:
-    """Return the loop thread of this process."""
+    """Return the loop thread of this process. A forked child starts one of its own: threads do not survive a fork."""
     return LoopThread()
+
+
+os.register_at_fork(after_in_child=shared_loop_thread.cache_clear)

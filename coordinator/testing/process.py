@@ -197,7 +197,8 @@ class CoordinatorProcess:
             raise
         except OSError as error:
             with suppress(subprocess.TimeoutExpired):  # a connection breaks a moment before its process is gone
-                self._running().wait(ENDING_S)
+                assert self._process is not None
+                self._process.wait(ENDING_S)
             self._check_alive("while it was asked")
             raise CoordinatorTestingError(f"the HTTP port {self.http_address} does not answer ({error})") from None
 

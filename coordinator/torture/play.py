@@ -16,7 +16,9 @@ from coordinator.testing.errors import CoordinatorTestingError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
 from coordinator.torture.copies import Copy
+from coordinator.torture.records import counted, read_values
 from coordinator.torture.schedule import Schedule, Step
+from coordinator.torture.take import SERVER_STEPS, Target, take
 from coordinator.torture.verdict import Failure, Finding, Verdict
 from coordinator.torture.watch import Watch
 
@@ -43,7 +45,7 @@ class NotBegunError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What all schedules of a run have in common."""
+    """The settings that all schedules of a run have in common."""
 
     command: tuple[str, ...]
     config: Config
@@ -51,7 +53,7 @@ class Plan:
     copies: int = 2
     partitions: int = 4
     records: int = 20  # in each partition at the start
-    has_output: bool = False
+    has_output: bool = False  # the application writes each value that it has processed to OUTPUT
     startup_s: float = 30.0
     patience_s: float = 12.0  # without a commit, while records wait
     watch_s: float = 3.0  # after the last step: longer than a session, so that a silent member shows
@@ -72,7 +74,8 @@ class Play:
         self._watch: Watch
         self._ends = dict.fromkeys(((TOPIC, number) for number in range(plan.partitions)), 0)
         self._produced = 0
-        self._standstill_s = 0.0
+        clients = tuple(f"copy-{number}" for number in range(1, plan.copies + 1))
+        self._target = Target(self._verbs, GROUP, clients)
 
     async def run(self) -> Verdict:
         """Play it to its end. Raises AppError if the application did not even begin."""
@@ -81,7 +84,6 @@ class Play:
         await self._host.start()
         try:
             self._watch = Watch(self._host.runtime, GROUP)
-            self._watch.attach()
             await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
             await self._produce(self._plan.records)
             await self._start_copies()
@@ -92,6 +94,7 @@ class Play:
                 sentence = f"within {self._plan.startup_s:g} s, before the first step, {error.args[0]}"
                 verdict.failures.append(Failure(Finding.STUCK, sentence))
             else:
+                self._watch.last_progress_s = time.monotonic()
                 await self._take_steps()
                 await self._produce(5)
                 verdict = await self._settle()
@@ -153,13 +156,20 @@ class Play:
         try:
             for step in self._schedule.steps:
                 await asyncio.sleep(step.after_ms / 1000)
-                with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
-                    await DO[step.do](self, step)
+                await self._take(step)
             await self._watch_on()
         finally:
             trickle.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await trickle
+
+    async def _take(self, step: Step) -> None:
+        if step.do not in SERVER_STEPS:
+            await _OF_A_COPY[step.do](self, step)
+            return
+        with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
+            await take(self._target, step)
+        self._watch.attach(self._host.runtime)
 
     async def _watch_on(self) -> None:
         """Give the faults time to be met, and then the application time to show what they did to it."""
@@ -193,7 +203,6 @@ class Play:
                 )
                 verdict.last_lines[copy.client_id] = copy.log_tail()
             still_s = now_s - max(self._watch.last_progress_s, waiting_since_s)
-            self._standstill_s = max(self._standstill_s, still_s)
             if self._watch.generation - generation > LOOPS:
                 count = self._watch.generation - generation
                 verdict.failures.append(
@@ -211,7 +220,9 @@ class Play:
                 break
             await asyncio.sleep(LOOK_S)
         verdict.rebalances = self._watch.generation
-        verdict.longest_standstill_s = round(self._standstill_s, 3)
+        if not self._all_committed():
+            self._watch.progressed(time.monotonic())
+        verdict.longest_standstill_s = round(self._watch.longest_standstill_s, 3)
         return verdict
 
     async def _stuck(self, still_s: float) -> str:
@@ -235,6 +246,9 @@ class Play:
                     f"{partition[0]}-{partition[1]} offset {offsets[0]}",
                 )
             )
+        verdict.sent_twice = self._watch.sent_twice()
+        if self._plan.has_output:
+            await self._judge_output(verdict)
         for commit in self._watch.commits:
             where = f"{commit.partition[0]}-{commit.partition[1]}"
             if commit.offset < commit.before:
@@ -251,14 +265,32 @@ class Play:
                 )
                 break
 
+    async def _judge_output(self, verdict: Verdict) -> None:
+        """Compare the values that were given and committed with those that the application wrote."""
+        given = {
+            value: f"{topic}-{partition} offset {offset}"
+            for topic, partition in self._ends
+            for offset, value in await read_values(self._host, topic, partition)
+            if offset < self._watch.committed.get((topic, partition), 0)
+        }
+        written = counted(await read_values(self._host, OUTPUT))
+        verdict.processed_twice = sum(written[value] - 1 for value in given if written[value] > 1)
+        if lost := [where for value, where in given.items() if value not in written]:
+            verdict.failures.append(
+                Failure(
+                    Finding.LOST,
+                    f"{len(lost)} records were committed and their values are not in {OUTPUT}, the first is {lost[0]}",
+                )
+            )
+
     # -- helpers -------------------------------------------------------------------------------------------------
 
     async def _produce(self, count: int) -> None:
         for topic, partition in self._ends:
             with contextlib.suppress(CoordinatorTestingError):  # while the server is down
                 values = [str(self._produced + number) for number in range(count)]
+                self._produced += count  # also if it fails: no number is given twice
                 await self._verbs.produce(topic, values, partition=partition)
-                self._produced += count
                 self._ends[topic, partition] += count
 
     def _is_stable(self) -> bool:
@@ -282,55 +314,6 @@ class Play:
     def _all_committed(self) -> bool:
         return all(self._watch.committed.get(partition, 0) >= end for partition, end in self._ends.items())
 
-    def _client(self, step: Step) -> str:
-        return f"copy-{step.copy}*" if step.copy else "*"
-
-    def _member(self, step: Step) -> str:
-        group = self._host.runtime.core.groups.get(GROUP)
-        wanted = f"copy-{step.copy or 1}"
-        for member in group.members.values() if group is not None else ():
-            if member.client_id.startswith(wanted):
-                return member.member_id
-        raise CoordinatorTestingError(f"{wanted} is no member now")
-
-    async def _fail_next(self, step: Step) -> None:
-        await self._verbs.fail_next(step.api, step.error, step.times, client=self._client(step))
-
-    async def _delay(self, step: Step) -> None:
-        await self._verbs.delay(step.api, step.ms, step.times, client=self._client(step))
-
-    async def _lose_reply(self, step: Step) -> None:
-        await self._verbs.lose_reply(step.api, step.times, client=self._client(step))
-
-    async def _rebalance(self, step: Step) -> None:
-        await self._verbs.rebalance(GROUP)
-
-    async def _kick(self, step: Step) -> None:
-        await self._verbs.kick(self._member(step), group=GROUP)
-
-    async def _expire(self, step: Step) -> None:
-        await self._verbs.expire(self._member(step), group=GROUP)
-
-    async def _drop(self, step: Step) -> None:
-        await self._verbs.drop_connection(self._client(step))
-
-    async def _move(self, step: Step) -> None:
-        await self._verbs.move_coordinator(GROUP)
-
-    async def _loading(self, step: Step) -> None:
-        await self._verbs.loading(GROUP, step.ms / 1000)
-
-    async def _pause(self, step: Step) -> None:
-        await self._verbs.pause(step.ms / 1000)
-
-    async def _restart(self, step: Step) -> None:
-        await self._verbs.restart(step.ms / 1000)
-        self._watch.attached_to(self._host.runtime)
-
-    async def _crash(self, step: Step) -> None:
-        await self._verbs.crash(step.ms / 1000)
-        self._watch.attached_to(self._host.runtime)
-
     async def _kill_copy(self, step: Step) -> None:
         await self._copies[step.copy or 1].kill()
 
@@ -350,25 +333,14 @@ class Play:
         await self._produce(5)
 
 
-DO: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {
-    "rebalance": Play._rebalance,
-    "kick": Play._kick,
-    "expire": Play._expire,
-    "fail_next": Play._fail_next,
-    "delay": Play._delay,
-    "lose_reply": Play._lose_reply,
-    "drop_connection": Play._drop,
-    "move_coordinator": Play._move,
-    "loading": Play._loading,
-    "restart": Play._restart,
-    "crash": Play._crash,
-    "pause": Play._pause,
+_OF_A_COPY: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {
     "kill_copy": Play._kill_copy,
     "stop_copy": Play._stop_copy,
     "start_copy": Play._start_copy,
     "pause_copy": Play._pause_copy,
     "produce": Play._produce_more,
 }
+COPY_STEPS: Final = frozenset(_OF_A_COPY)
 
 
 async def play(plan: Plan, schedule: Schedule, name: str) -> Verdict:

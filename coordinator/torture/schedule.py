@@ -26,6 +26,11 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     times: int = 1
     ms: int = 0
 
+    def __post_init__(self) -> None:
+        """Raise ValueError for a step that there is not."""
+        if self.do not in STEPS:
+            raise ValueError(f"there is no step {self.do!r}; there are: {', '.join(STEPS)}")
+
     def text(self) -> str:
         """Say the step in words."""
         return STEPS[self.do].format(

@@ -1,4 +1,4 @@
-"""What the server sees of an application: accepted commits, fetched records, members, generations.
+"""The server's view of an application: accepted commits, fetched records, members, generations.
 
 A `Watch` is a layer of the table of routes (`Routes.add_layer`). It notes; it changes nothing.
 """
@@ -50,21 +50,18 @@ class Watch:
         self.commits: list[Commit] = []
         self.committed: dict[TopicPartition, int] = {}
         self.sent: dict[TopicPartition, list[tuple[int, int, str]]] = defaultdict(list)  # first, last offset; client
-        self.clients: set[str] = set()
         self.last_progress_s = time.monotonic()
+        self.longest_standstill_s = 0.0  # between two commits that went further
+        runtime.routes.add_layer(self.see, WATCHED)
 
-    def attach(self) -> None:
-        """Begin to watch."""
-        self._runtime.routes.add_layer(self.see, WATCHED)
-
-    def attached_to(self, runtime: Runtime) -> None:
-        """Go on with another run of the server."""
-        self._runtime = runtime
-        self.attach()
+    def attach(self, runtime: Runtime) -> None:
+        """Go on with this run of the server, if it is another one."""
+        if runtime is not self._runtime:
+            self._runtime = runtime
+            runtime.routes.add_layer(self.see, WATCHED)
 
     def see(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
         """Have a request handled and note what its answer promises."""
-        self.clients.add(ticket.client_id)
         note = self._commit_answered if ticket.api_key == ApiKey.OFFSET_COMMIT else self._fetch_answered
         if ticket.api_key != ApiKey.OFFSET_COMMIT or request.group_id == self._group:
             ticket.session = _Noting(ticket.session, note, request, ticket.client_id)
@@ -79,6 +76,21 @@ class Watch:
     def total_committed(self) -> int:
         """Return the sum of all committed offsets."""
         return sum(self.committed.values())
+
+    def progressed(self, now_s: float) -> None:
+        """Note that the application went on, or that its clock begins."""
+        self.longest_standstill_s = max(self.longest_standstill_s, now_s - self.last_progress_s)
+        self.last_progress_s = now_s
+
+    def sent_twice(self) -> int:
+        """Return the number of offsets that were sent more than once: to two copies, or to one again."""
+        count = 0
+        for intervals in self.sent.values():
+            end = -1
+            for first, last, _ in sorted(intervals):
+                count += max(0, min(last, end) - first + 1)
+                end = max(end, last)
+        return count
 
     def unsent(self, up_to: dict[TopicPartition, int]) -> dict[TopicPartition, list[int]]:
         """Return the offsets below `up_to` that no client was ever sent."""
@@ -114,7 +126,7 @@ class Watch:
                     )
                 )
                 if each.committed_offset > before:
-                    self.last_progress_s = now_s
+                    self.progressed(now_s)
                 self.committed[partition] = each.committed_offset
 
     def _owned(self, member_id: str) -> frozenset[TopicPartition] | None:

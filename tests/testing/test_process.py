@@ -53,8 +53,8 @@ async def test_verbs_have_the_types_of_the_server_in_process(process: Coordinato
 
 
 def test_errors_come_back_as_errors(process: CoordinatorProcess) -> None:
-    with pytest.raises(CoordinatorTestingError, match="no member has the member id, instance id or client id 'nobody'"):
-        process.kick("nobody")
+    with pytest.raises(CoordinatorTestingError, match="no member has the member id, instance id or client id 'any'"):
+        process.kick("any")
     with pytest.raises(NotInTimeError, match="group 'none' is Stable"):
         process.wait_stable("none", timeout=0.05)
 
@@ -85,10 +85,10 @@ def test_the_command_line(process: CoordinatorProcess) -> None:
         command = [sys.executable, "-m", "coordinator", "faults", "--http", process.http_address, *words]
         return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
-    assert faults("groups").stdout == '[\n  "billing"\n]\n'
+    assert msgspec.json.decode(faults("groups").stdout) == process.groups()
     assert faults("create_topics", "a=1", "b=2").returncode == 0
     assert faults("produce", "b", "x", "y", "--partition", "1").stdout == "0\n"
-    wrong = faults("kick", "nobody")
+    wrong = faults("kick", "any")
     assert (wrong.returncode, wrong.stderr[:52]) == (1, "coordinator: no member has the member id, instance i")
     away = faults("--http", "127.0.0.1:1", "groups")
     assert away.returncode == 2

@@ -98,12 +98,12 @@ def test_a_failure_reports_groups_and_requests(tmp_path: Path) -> None:
 from raw_member import join
 
 def test_fails(coordinator):
-    coordinator.fail_next("JoinGroup", "GROUP_ID_NOT_FOUND", client="nobody")
+    coordinator.fail_next("JoinGroup", "GROUP_ID_NOT_FOUND", client="other")
     connection, answer = join(coordinator.bootstrap_servers, "billing")
     connection.close()
     assert answer.error_code == 1
 
-def test_has_a_fault_that_nobody_meets(coordinator):
+def test_has_a_fault_that_is_not_met(coordinator):
     coordinator.fail_next("JoinGroup", "NOT_COORDINATOR")
 """,
     )

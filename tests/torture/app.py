@@ -1,6 +1,6 @@
 """A consumer for the tests of torture, which misbehaves once a rebalance gives it half of the partitions again.
 
-`python app.py BEHAVIOUR`: good, skips, sticks, exits, goes_back.
+`python app.py BEHAVIOUR`: good, skips, sticks, exits, goes_back; and with an output: writes, swallows, repeats.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ import os
 import signal
 import sys
 
-from aiokafka import AIOKafkaConsumer, ConsumerRebalanceListener
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRebalanceListener
 
 told = os.environ
+WRITES = {"writes": 1, "swallows": 0, "repeats": 2}  # how often a value is written once it misbehaves
 
 
 class Listener(ConsumerRebalanceListener):
@@ -40,13 +41,17 @@ async def main(behaviour: str) -> None:
     )
     consumer.subscribe([told["KAFKA_TOPIC"]], listener=listener)
     await consumer.start()
+    producer = AIOKafkaProducer(bootstrap_servers=told["KAFKA_BOOTSTRAP_SERVERS"])
+    if behaviour in WRITES:
+        await producer.start()
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
     misbehaved = False
     while not stopping.is_set():
         batches = await consumer.getmany(timeout_ms=100)
-        if listener.assignments > 1 and not misbehaved and behaviour != "good":
-            misbehaved = True
+        once = listener.assignments > 1 and not misbehaved and behaviour != "good"
+        misbehaved = misbehaved or once
+        if once and behaviour not in WRITES:
             if behaviour == "exits":
                 print("it ends here", flush=True)
                 os._exit(3)
@@ -60,11 +65,15 @@ async def main(behaviour: str) -> None:
                 else:
                     await consumer.commit({partition: 1})
         elif batches:
+            for record in [record for batch in batches.values() for record in batch] if behaviour in WRITES else ():
+                for _ in range(1 if not misbehaved else WRITES[behaviour]):
+                    await producer.send_and_wait(told["KAFKA_OUTPUT_TOPIC"], record.value)
             try:
                 await consumer.commit()
             except Exception as error:
                 print("not committed", repr(error), flush=True)
     await consumer.stop()
+    await producer.stop()
 
 
 asyncio.run(main(sys.argv[1]))

@@ -9,8 +9,9 @@ import pytest
 
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.testing.verbs import api_of, error_of_name
-from coordinator.torture.play import DO
+from coordinator.torture.play import COPY_STEPS
 from coordinator.torture.schedule import FIRST, STEPS, Schedule, Step, read_schedule, schedules, write_schedule
+from coordinator.torture.take import SERVER_STEPS
 
 
 def some(count: int, seed: int = 1) -> list[Schedule]:
@@ -24,7 +25,7 @@ def test_a_seed_gives_the_same_schedules_again() -> None:
 
 
 def test_every_step_is_known_and_can_be_said_and_done() -> None:
-    assert STEPS.keys() == DO.keys()
+    assert STEPS.keys() == SERVER_STEPS | COPY_STEPS
     for schedule in some(300):
         assert 1 <= len(schedule.steps) <= 6
         for step in schedule.steps:
@@ -40,10 +41,20 @@ def test_a_schedule_survives_its_file() -> None:
         assert read_schedule(write_schedule(schedule)) == schedule
 
 
-@pytest.mark.parametrize("text", ["", "{}", '{"steps": [{"do": 1}]}', '{"steps": [{"verb": "kick"}]}'])
-def test_a_file_that_is_no_schedule(text: str) -> None:
-    with pytest.raises(msgspec.MsgspecError):
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "truncated"),
+        ("{}", "missing required field `steps`"),
+        ('{"steps": [{"do": 1}]}', "Expected `str`, got `int` - at `$.steps[0].do`"),
+        ('{"steps": [{"verb": "kick"}]}', "unknown field `verb`"),
+        ('{"steps": [{"do": "kik"}]}', "there is no step 'kik'; there are: rebalance, kick, expire"),
+    ],
+)
+def test_a_file_that_is_no_schedule(text: str, sentence: str) -> None:
+    with pytest.raises(msgspec.MsgspecError) as caught:
         read_schedule(text)
+    assert sentence in str(caught.value)
 
 
 def test_a_schedule_in_words() -> None:

@@ -59,6 +59,26 @@ def test_a_wrong_application_is_found_and_its_schedule_shortened(
         assert "it ends here" in done.stdout
 
 
+def test_values_that_are_written_are_counted(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--output", "--json", "--", sys.executable, str(APP), "writes")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (row,) = json.loads(done.stdout)["schedules"]
+    assert row["verdict"]["failures"] == []
+    assert row["verdict"]["processed_twice"] is not None
+
+
+def test_records_that_are_committed_and_not_written_are_lost(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--output", "--", sys.executable, str(APP), "swallows")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "records were committed and their values are not in torture-output, the first is" in done.stdout
+
+
+def test_values_that_are_written_again_are_told(tmp_path: Path) -> None:
+    done = torture(tmp_path, "--output", "--json", "--", sys.executable, str(APP), "repeats")
+    (row,) = json.loads(done.stdout)["schedules"]
+    assert row["verdict"]["processed_twice"] > 20
+
+
 def test_an_application_that_ends_at_once(tmp_path: Path) -> None:
     done = torture(tmp_path, "--", sys.executable, "-c", "print('no broker'); raise SystemExit(4)")
     assert done.returncode == 2
