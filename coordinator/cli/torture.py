@@ -97,6 +97,8 @@ def run(arguments: argparse.Namespace) -> int:
             _save(arguments.save, result)
     if arguments.json:
         print(as_json(report))
+    else:
+        print(summary(report))
     if arguments.junit is not None:
         arguments.junit.write_text(as_junit(report, " ".join(command)), encoding="utf-8")
     return FAILED if report.failures else 0
@@ -152,6 +154,12 @@ class Lines(Listener):
         path = _save(self._arguments.save, result)
         command = " ".join(self._arguments.command).removeprefix("-- ")
         print(f"saved as {path}; again: coordinator torture --replay {path} -- {command}\n", flush=True)
+
+
+def summary(report: Report) -> str:
+    """Say the outcome of a run in one line."""
+    count, failures = len(report.results), len(report.failures)
+    return f"{failures or 'no'} schedule{'s' * (failures > 1)} of {count} failed, in {report.took_s:.0f} s"
 
 
 def as_json(report: Report) -> str:

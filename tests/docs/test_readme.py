@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +20,17 @@ def clone_and_run(play: Play, block: Block) -> None:
     clone, run = block.text.strip().splitlines()
     play.stage.clone_repository(clone)
     play.stage.start_daemon(run)
+
+
+def a_test_file_is_green(play: Play, block: Block) -> None:
+    """Run the block as a test file of a project that has nothing else, by this interpreter."""
+    directory = play.stage.home / "a-project"
+    directory.mkdir()
+    (directory / "test_orders.py").write_text(block.text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_orders.py"]
+    done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "1 passed" in done.stdout
 
 
 def two_members_get_their_share(play: Play, block: Block) -> None:
@@ -53,6 +66,7 @@ def _consumed(play: Play) -> set[int]:
 README = Script(
     "README.md",
     steps={
+        "from kafka import KafkaConsumer": a_test_file_is_green,
         "git clone <this repository> && cd kafka-group-coordinator": clone_and_run,
         "import asyncio": file("consumer.py"),
         ".venv/bin/pip install aiokafka kafka-python": two_members_get_their_share,

@@ -1,0 +1,99 @@
+"""Type in docs/torture.md: its application, its command, its tables, and its test for Hypothesis."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coordinator.torture.copies import VARIABLES
+from coordinator.torture.schedule import FIRST
+from coordinator.torture.verdict import Finding
+from tests.docs.blocks import ROOT, blocks
+
+PAGE = "docs/torture.md"
+TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
+APPLICATION, COMMAND, OUTPUT, REPLAY, HYPOTHESIS = (block.text for block in blocks(PAGE))
+# A consumer for the test of the page, which leaves it to its reader.
+MY_CONSUMER = """
+import threading
+from contextlib import contextmanager
+from confluent_kafka import Consumer
+
+
+@contextmanager
+def my_consumer(bootstrap_servers, client_id):
+    done = threading.Event()
+
+    def consume():
+        consumer = Consumer({
+            "bootstrap.servers": bootstrap_servers, "group.id": "shop", "client.id": client_id,
+            "auto.offset.reset": "earliest", "auto.commit.interval.ms": 50, "heartbeat.interval.ms": 100,
+            "session.timeout.ms": 3000,
+        })
+        consumer.subscribe(["orders"])
+        while not done.is_set():
+            consumer.poll(0.05)
+        consumer.close()
+
+    thread = threading.Thread(target=consume)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+"""
+
+
+def rows(heading: str) -> list[str]:
+    """Return the first cells of the table below a heading."""
+    section = TEXT.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    return [line.split("|")[1].strip() for line in section.splitlines() if line.startswith("| `")]
+
+
+@pytest.mark.integration
+def test_the_first_run(tmp_path: Path) -> None:
+    (tmp_path / "consumer.py").write_text(APPLICATION)
+    programs = Path(sys.executable).parent
+    environment = {**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["sh", "-c", COMMAND], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    def shape(text: str) -> list[str]:
+        lines = re.sub(r" +\d+(\.\d)? s\b", " N s", text).strip().splitlines()
+        return sorted(
+            re.sub(r"^ +\d", "N", line) for line in lines
+        )  # schedules that are played together end as they like
+
+    assert shape(done.stdout) == shape(OUTPUT)
+
+
+def test_every_variable_is_explained() -> None:
+    assert rows("What the application is told") == [
+        f"`{variable}`, `{{{name}}}`"
+        for name, variable in sorted(VARIABLES.items(), key=lambda each: TEXT.index(f"| `{each[1]}`"))
+    ]
+
+
+def test_every_verdict_is_explained() -> None:
+    assert set(rows("The verdict")) == {"`ok`", *(f"`{finding.value.upper()}`" for finding in Finding)}
+
+
+def test_the_command_that_replays_is_the_one_that_is_printed() -> None:
+    assert REPLAY.startswith("coordinator torture --replay torture-17.json -- ")
+    assert len(FIRST) > 17
+
+
+@pytest.mark.integration
+def test_the_test_for_hypothesis(tmp_path: Path) -> None:
+    (tmp_path / "test_shop.py").write_text(MY_CONSUMER + HYPOTHESIS)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=1", "test_shop.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
