@@ -45,6 +45,7 @@ Payload = bytes | str | None
 
 LOOK_S: Final = 0.001  # between two looks at what is awaited
 TIMEOUT_S: Final = 10.0
+LONGEST_ADVANCE_S: Final = 31 * 24 * 3600
 PRODUCE_TIMEOUT_MS: Final = 10_000
 
 
@@ -299,7 +300,14 @@ class Verbs:
         await runtime.load_again(partition, seconds)
 
     async def advance(self, seconds: float) -> None:
-        """Let time go forward at once: sessions, rebalances and retention that end within `seconds` end now."""
+        """Let time go forward at once: sessions, rebalances and retention that end within `seconds` end now.
+
+        31 days at most: the loop does not serve anything else meanwhile.
+        """
+        if not 0 <= seconds <= LONGEST_ADVANCE_S:
+            raise CoordinatorTestingError(
+                f"time goes forward by 0 to {LONGEST_ADVANCE_S} s at a time, not by {seconds}"
+            )
         self._host.runtime.skip(int(seconds * 1000))
 
     async def restart(self, down: float = 0.0) -> None:

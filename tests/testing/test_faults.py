@@ -10,6 +10,7 @@ import pytest
 
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.server.api.table import HANDLERS
+from coordinator.server.server import StartupError
 from coordinator.testing import AsyncCoordinator, Coordinator, CoordinatorTestingError, FaultNotFiredError
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -112,6 +113,15 @@ def test_a_fault_that_never_fired_is_an_error_at_the_end() -> None:
         Coordinator() as server,
     ):
         server.fail_next("JoinGroup", "NOT_COORDINATOR", client="web-9")
+
+
+def test_a_port_in_use_is_named_with_the_way_out() -> None:
+    with Coordinator() as first:
+        port = first.bootstrap_servers.rpartition(":")[2]
+        with pytest.raises(
+            StartupError, match=f"port {port} on 127.0.0.1 is in use; stop the other process, or choose"
+        ):
+            Coordinator(listen=first.bootstrap_servers).start()
 
 
 def test_another_error_is_not_hidden_by_a_fault_that_never_fired() -> None:

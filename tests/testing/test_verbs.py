@@ -187,6 +187,12 @@ async def test_skipped_time_expires_offsets(server: AsyncCoordinator, member: Gr
     await until(is_gone)
 
 
+@pytest.mark.parametrize("seconds", [-1, float("nan"), float("inf"), 1e12])
+async def test_time_does_not_go_anywhere(server: AsyncCoordinator, seconds: float) -> None:
+    with pytest.raises(CoordinatorTestingError, match="time goes forward by 0 to 2678400 s at a time, not by"):
+        await server.advance(seconds)
+
+
 async def test_a_server_that_stands_still(server: AsyncCoordinator, member: GroupMember) -> None:
     started = asyncio.get_running_loop().time()
     await server.pause(0.3)
