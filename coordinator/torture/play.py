@@ -211,7 +211,8 @@ class Play:
                     )
                 )
                 break
-            if self._all_committed() and now_s - quiet_since_s > QUIET_S and not self._strays():
+            is_quiet = self._all_committed() and now_s - quiet_since_s > QUIET_S
+            if is_quiet and not self._strays() and not self._silent(max(self._watch.last_progress_s, quiet_since_s)):
                 break
             if still_s > self._plan.patience_s:
                 verdict.failures.append(Failure(Finding.STUCK, await self._stuck(still_s)))
@@ -228,7 +229,11 @@ class Play:
     async def _stuck(self, still_s: float) -> str:
         left = sum(self._ends.values()) - self._watch.total_committed()
         if not left:
-            return f"copy {self._strays()[0]} runs, and is no member of the group any more since {still_s:.1f} s"
+            for number in self._strays():
+                return f"copy {number} runs, and is no member of the group any more since {still_s:.1f} s"
+            for number in self._silent(time.monotonic() - still_s):
+                return f"copy {number} runs, and has sent no heartbeat for {still_s:.1f} s"
+            return f"all is committed, and the group does not come to rest for {still_s:.1f} s"
         with contextlib.suppress(CoordinatorTestingError):
             why = (await self._verbs.explain(GROUP)).split("\n", 1)[0]
             return f"nothing committed for {still_s:.1f} s, and {left} records wait. {why}"
@@ -309,6 +314,15 @@ class Play:
             copy.number
             for copy in self._copies.values()
             if copy.is_running and not any(client.startswith(copy.client_id) for client in clients)
+        ]
+
+    def _silent(self, since_s: float) -> list[int]:
+        """Return the copies that run and sent no heartbeat since then. Commits keep them in the group meanwhile."""
+        heard = [client for client, at_s in self._watch.heartbeats_s.items() if at_s > since_s]
+        return [
+            copy.number
+            for copy in self._copies.values()
+            if copy.is_running and not any(client.startswith(copy.client_id) for client in heard)
         ]
 
     def _all_committed(self) -> bool:

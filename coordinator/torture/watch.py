@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TopicPartition = tuple[str, int]
 
-WATCHED: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.FETCH})
+WATCHED: Final = frozenset({ApiKey.OFFSET_COMMIT, ApiKey.FETCH, ApiKey.HEARTBEAT})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,7 @@ class Watch:
         self.commits: list[Commit] = []
         self.committed: dict[TopicPartition, int] = {}
         self.sent: dict[TopicPartition, list[tuple[int, int, str]]] = defaultdict(list)  # first, last offset; client
+        self.heartbeats_s: dict[str, float] = {}  # when the last one of a client came; monotonic clock
         self.last_progress_s = time.monotonic()
         self.longest_standstill_s = 0.0  # between two commits that went further
         runtime.routes.add_layer(self.see, WATCHED)
@@ -62,6 +63,10 @@ class Watch:
 
     def see(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
         """Have a request handled and note what its answer promises."""
+        if ticket.api_key == ApiKey.HEARTBEAT:
+            self.heartbeats_s[ticket.client_id] = time.monotonic()
+            handle(node, request, ticket, now_ms)
+            return
         note = self._commit_answered if ticket.api_key == ApiKey.OFFSET_COMMIT else self._fetch_answered
         if ticket.api_key != ApiKey.OFFSET_COMMIT or request.group_id == self._group:
             ticket.session = _Noting(ticket.session, note, request, ticket.client_id)
