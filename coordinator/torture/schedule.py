@@ -115,11 +115,13 @@ ANSWERS: Final[tuple[tuple[str, str], ...]] = (
     ("ListOffsets", "NOT_LEADER_OR_FOLLOWER"),
 )
 REBALANCE: Final = Step("rebalance")
-NEEDS_REBALANCE: Final = frozenset({"JoinGroup", "SyncGroup", "OffsetFetch", "ListOffsets"})  # else none is sent
+KICK: Final = Step("kick", copy=1)
+# What makes members send it. A cooperative member keeps its offsets in a rebalance, and not when it is removed.
+SENT_AFTER: Final = {"JoinGroup": REBALANCE, "SyncGroup": REBALANCE, "OffsetFetch": KICK, "ListOffsets": KICK}
 # Each is tried alone, in this order, before any are put together.
 FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (REBALANCE,),
-    (Step("kick", copy=1),),
+    (KICK,),
     (Step("expire", copy=1),),
     (Step("drop_connection", copy=1),),
     (Step("move_coordinator"),),
@@ -131,13 +133,11 @@ FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (Step("lose_reply", api="OffsetCommit"),),
     (Step("lose_reply", api="JoinGroup"), REBALANCE),
     (Step("lose_reply", api="SyncGroup"), REBALANCE),
-    (Step("delay", api="OffsetFetch", times=3, ms=2000), REBALANCE),
+    (Step("delay", api="OffsetFetch", times=3, ms=2000), KICK),
     (Step("delay", api="SyncGroup", ms=1500), REBALANCE),
     (Step("delay", api="JoinGroup", ms=1500), REBALANCE),
     *(
-        (Step("fail_next", api=api, error=error), REBALANCE)
-        if api in NEEDS_REBALANCE
-        else (Step("fail_next", api=api, error=error),)
+        (Step("fail_next", api=api, error=error), *((SENT_AFTER[api],) if api in SENT_AFTER else ()))
         for api, error in ANSWERS
     ),
 )
