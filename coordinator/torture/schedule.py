@@ -116,8 +116,8 @@ ANSWERS: Final[tuple[tuple[str, str], ...]] = (
 )
 REBALANCE: Final = Step("rebalance")
 KICK: Final = Step("kick", copy=1)
-# What makes members send it. A cooperative member keeps its offsets in a rebalance, and not when it is removed.
-SENT_AFTER: Final = {"JoinGroup": REBALANCE, "SyncGroup": REBALANCE, "OffsetFetch": KICK, "ListOffsets": KICK}
+# Without it, no such request is sent. A client that keeps its partitions in a rebalance keeps its positions, too.
+NEEDS: Final = {"JoinGroup": REBALANCE, "SyncGroup": REBALANCE, "OffsetFetch": KICK, "ListOffsets": KICK}
 # Each is tried alone, in this order, before any are put together.
 FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (REBALANCE,),
@@ -133,13 +133,11 @@ FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (Step("lose_reply", api="OffsetCommit"),),
     (Step("lose_reply", api="JoinGroup"), REBALANCE),
     (Step("lose_reply", api="SyncGroup"), REBALANCE),
+    (Step("lose_reply", api="Fetch", times=20), Step("rebalance", after_ms=500)),
     (Step("delay", api="OffsetFetch", times=3, ms=2000), KICK),
     (Step("delay", api="SyncGroup", ms=1500), REBALANCE),
     (Step("delay", api="JoinGroup", ms=1500), REBALANCE),
-    *(
-        (Step("fail_next", api=api, error=error), *((SENT_AFTER[api],) if api in SENT_AFTER else ()))
-        for api, error in ANSWERS
-    ),
+    *((Step("fail_next", api=api, error=error), *([NEEDS[api]] if api in NEEDS else ())) for api, error in ANSWERS),
 )
 
 
