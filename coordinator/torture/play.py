@@ -152,6 +152,7 @@ class Play:
         return f"only {self._watch.total_committed()} of {sum(self._ends.values())} records were committed"
 
     async def _take_steps(self) -> None:
+        self._watch.begin()
         trickle = asyncio.create_task(self._trickle())
         try:
             for step in self._schedule.steps:
@@ -254,6 +255,10 @@ class Play:
         verdict.sent_twice = self._watch.sent_twice()
         if self._plan.has_output:
             await self._judge_output(verdict)
+        for client, (topic, number), offset in self._watch.read_again[:1]:
+            floor = self._watch.floor[topic, number]
+            sentence = f"{client} read {topic}-{number} from offset {offset} again, where {floor} was committed"
+            verdict.failures.append(Failure(Finding.READ_AGAIN, sentence))
         for commit in self._watch.commits:
             where = f"{commit.partition[0]}-{commit.partition[1]}"
             if commit.offset < commit.before:

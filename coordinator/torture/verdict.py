@@ -15,6 +15,7 @@ class Finding(StrEnum):
     LOOPING = "looping"  # the group rebalances again and again, with nothing to cause it
     WENT_BACK = "went_back"  # a commit below what was committed before: what follows is processed again
     NOT_OWNER = "not_owner"  # a commit for a partition that the member had given up
+    READ_AGAIN = "read_again"  # from below what was committed before the first step: a position was reset
     EXITED = "exited"  # a copy ended by itself
 
 

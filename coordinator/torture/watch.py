@@ -51,6 +51,8 @@ class Watch:
         self.committed: dict[TopicPartition, int] = {}
         self.sent: dict[TopicPartition, list[tuple[int, int, str]]] = defaultdict(list)  # first, last offset; client
         self.heartbeats_s: dict[str, float] = {}  # when the last one of a client came; monotonic clock
+        self.floor: dict[TopicPartition, int] = {}  # the committed offsets before the first step
+        self.read_again: list[tuple[str, TopicPartition, int]] = []  # client, partition, offset below its floor
         self.last_progress_s = time.monotonic()
         self.longest_standstill_s = 0.0  # between two commits that went further
         runtime.routes.add_layer(self.see, WATCHED)
@@ -71,6 +73,10 @@ class Watch:
         if ticket.api_key != ApiKey.OFFSET_COMMIT or request.group_id == self._group:
             ticket.session = _Noting(ticket.session, note, request, ticket.client_id)
         handle(node, request, ticket, now_ms)
+
+    def begin(self) -> None:
+        """Take what is committed now as the floor: no right application reads below it from now on."""
+        self.floor = dict(self.committed)
 
     @property
     def generation(self) -> int:
@@ -147,6 +153,11 @@ class Watch:
         return frozenset((each.topic, index) for each in decoded.assigned_partitions for index in each.partitions)
 
     def _fetch_answered(self, request: Any, response: Any, client: str) -> None:
+        asked = {
+            (self._name(topic), each.partition): each.fetch_offset
+            for topic in request.topics
+            for each in topic.partitions
+        }
         for topic in response.responses:
             name = self._name(topic)
             for each in topic.partitions:
@@ -154,8 +165,12 @@ class Watch:
                     data = bytes(each.records)
                     headers = [header for _, header in iter_batches(data)]
                     if headers:
+                        partition = (name, each.partition_index)
+                        first = max(headers[0].base_offset, asked.get(partition, 0))  # a batch may begin before it
                         last = headers[-1].base_offset + headers[-1].last_offset_delta
-                        self.sent[name, each.partition_index].append((headers[0].base_offset, last, client))
+                        self.sent[partition].append((first, last, client))
+                        if first < self.floor.get(partition, 0):
+                            self.read_again.append((client, partition, first))
 
     def _name(self, topic: Any) -> str:
         name = getattr(topic, "name", "") or getattr(topic, "topic", "")
