@@ -16,6 +16,7 @@ from coordinator.testing.errors import CoordinatorTestingError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
 from coordinator.torture.copies import Copy
+from coordinator.torture.ghosts import Ghosts, are_unavoidable
 from coordinator.torture.records import counted, read_values
 from coordinator.torture.schedule import Schedule, Step
 from coordinator.torture.take import SERVER_STEPS, Target, take
@@ -72,6 +73,7 @@ class Play:
         self._directory = directory
         self._copies: dict[int, Copy] = {}
         self._watch: Watch
+        self._ghosts: Ghosts
         self._ends = dict.fromkeys(((TOPIC, number) for number in range(plan.partitions)), 0)
         self._produced = 0
         clients = tuple(f"copy-{number}" for number in range(1, plan.copies + 1))
@@ -84,6 +86,7 @@ class Play:
         await self._host.start()
         try:
             self._watch = Watch(self._host.runtime, GROUP)
+            self._ghosts = Ghosts(self._host.runtime, GROUP)
             await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
             await self._produce(self._plan.records)
             await self._start_copies()
@@ -171,6 +174,7 @@ class Play:
         with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
             await take(self._target, step)
         self._watch.attach(self._host.runtime)
+        self._ghosts.attach(self._host.runtime)
 
     async def _watch_on(self) -> None:
         """Give the faults time to be met, and then the application time to show what they did to it."""
@@ -259,6 +263,9 @@ class Play:
             floor = self._watch.floor[topic, number]
             sentence = f"{client} read {topic}-{number} from offset {offset} again, where {floor} was committed"
             verdict.failures.append(Failure(Finding.READ_AGAIN, sentence))
+        if (ghosts := self._ghosts.found()) and not are_unavoidable(self._schedule):
+            sentence = f"{ghosts[0]} joined as a new member, and left the group to wait for its old one"
+            verdict.failures.append(Failure(Finding.GHOST, sentence))
         for commit in self._watch.commits:
             where = f"{commit.partition[0]}-{commit.partition[1]}"
             if commit.offset < commit.before:

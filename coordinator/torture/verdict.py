@@ -16,6 +16,7 @@ class Finding(StrEnum):
     WENT_BACK = "went_back"  # a commit below what was committed before: what follows is processed again
     NOT_OWNER = "not_owner"  # a commit for a partition that the member had given up
     READ_AGAIN = "read_again"  # from below what was committed before the first step: a position was reset
+    GHOST = "ghost"  # joined as a new member while its old one was in the group, which waits for that one in vain
     EXITED = "exited"  # a copy ended by itself
 
 
