@@ -1,0 +1,177 @@
+"""Known bugs of client libraries: torture finds each in the faulty release, and is silent about the fixed one.
+
+`python -m tests.torture.known_bugs [--client NAME] [--quick] [--page FILE]`. Exit code 1 if one is not as said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from coordinator.config.sources import load
+from coordinator.torture.play import Plan
+from coordinator.torture.run import Listener, Result, run
+from coordinator.torture.schedule import FIRST, Schedule, Step, schedules
+from coordinator.torture.verdict import Finding, Verdict
+from tests.torture.bug import Bug
+from tests.torture.bugs_page import Row, page
+
+BUILD: Final = Path(__file__).parent / "build"
+SEED: Final = 1
+COPIES: Final = 2
+PARALLEL: Final = 6
+SEARCHED: Final = 200  # schedules of the series in which that of a bug is looked for
+
+Prepare = Callable[[str, Path], tuple[str, ...]]
+
+
+def modules(*names: str) -> Iterator[ModuleType]:
+    """Import those of these modules of this package that are there."""
+    for name in names:
+        if find_spec(f"tests.torture.{name}") is not None:
+            yield import_module(f"tests.torture.{name}")
+
+
+CLIENTS: Final = tuple(modules("clients", "go_clients", "node_clients"))
+PREPARE: Final[dict[str, Prepare]] = {name: way for each in CLIENTS for name, way in each.PREPARE.items()}
+NEWEST: Final[dict[str, str]] = {name: it for each in CLIENTS for name, it in getattr(each, "NEWEST", {}).items()}
+BUGS: Final[tuple[Bug, ...]] = tuple(
+    bug for each in modules("bugs_python", "bugs_go", "bugs_node") for bug in each.BUGS
+)
+
+
+@dataclass(slots=True)
+class Proof:
+    """The outcome for one bug."""
+
+    bug: Bug
+    number: int  # of its schedule in the series
+    shortest: Schedule
+    faulty: Verdict
+    fixed: Verdict
+    searched_s: float  # from the first schedule of the series to the shortest one
+    complaint: str = ""  # what is not as said; empty: nothing
+
+
+def plan_for(client: str, version: str, arguments: Sequence[str] = (), *, patience_s: float = 12.0) -> Plan:
+    """Return the plan to torture the program of a client with one of its releases, which is brought first."""
+    config = load(flags={"listeners": "127.0.0.1:0", "http.listen": "off"}, profile="test")
+    command = (*PREPARE[client](version, BUILD), *arguments)
+    return Plan(command, config, Path(), copies=COPIES, startup_s=60.0, patience_s=patience_s)
+
+
+def play(plan: Plan, chosen: Iterable[Schedule], *, parallel: int = PARALLEL, shrinks: int = 0) -> list[Result]:
+    """Play schedules, in the order of their numbers."""
+    return run(plan, list(chosen), parallel=parallel, shrinks=shrinks, listener=Listener()).results
+
+
+def generated(bug: Bug) -> Schedule:
+    """Return the first schedule of the series that contains the steps of a bug."""
+    for schedule in itertools.islice(schedules(SEED, copies=COPIES), SEARCHED):
+        steps = iter(schedule.steps)
+        if all(step in steps for step in bug.steps):
+            return schedule
+    raise LookupError(f"none of the first {SEARCHED} schedules has the steps of {bug.link}")
+
+
+def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL) -> Proof:
+    """Play the series against the faulty release up to the schedule that shows the bug, and have that one shortened.
+
+    The shortest schedule is then played with the fixed release. `is_quick`: only the one schedule is played.
+    """
+    started_s, its_schedule = time.monotonic(), generated(bug)
+    plan = plan_for(bug.client, bug.faulty, bug.arguments)
+    if not is_quick:
+        series = itertools.islice(schedules(SEED, copies=COPIES), its_schedule.number)
+        play(plan, series, parallel=parallel)
+    (result,) = play(plan, [its_schedule], parallel=parallel, shrinks=1)
+    shortest = result.shortest or its_schedule
+    faulty = result.shortest_verdict or result.verdict
+    searched_s = time.monotonic() - started_s
+    (fixed,) = play(plan_for(bug.client, bug.fixed, bug.arguments), [shortest], parallel=parallel)
+    proof = Proof(bug, its_schedule.number, shortest, faulty, fixed.verdict, searched_s)
+    if bug.finding not in findings(faulty):
+        proof.complaint = f"{bug.faulty} is not {bug.finding.value}, but {faulty.text()}"
+    elif shortest.steps != bug.steps:
+        proof.complaint = f"the shortest schedule is another one: {in_words(shortest.steps)}"
+    elif not fixed.verdict.is_good:
+        proof.complaint = f"{bug.fixed} fails, too: {fixed.verdict.text()}"
+    return proof
+
+
+def findings(verdict: Verdict) -> list[Finding]:
+    """Return the ways in which a schedule failed."""
+    return [each.finding for each in verdict.failures]
+
+
+def cells(client: str, *, parallel: int = PARALLEL) -> list[str]:
+    """Return a word for each fault alone: the outcome for the newest release of a client.
+
+    A schedule that fails is played once more, and "(1 of 2)" behind its finding says that it did not fail again.
+    """
+    plan = plan_for(client, NEWEST[client])
+    chosen = list(itertools.islice(schedules(SEED, copies=COPIES), len(FIRST)))
+    words = []
+    for schedule, result in zip(chosen, play(plan, chosen, parallel=parallel), strict=True):
+        word = "ok" if result.verdict.is_good else result.verdict.failures[0].finding.value
+        if word != "ok":
+            (again,) = play(plan, [schedule], parallel=1)
+            word = word if again.verdict.has_like(result.verdict) else f"{word} (1 of 2)"
+        words.append(word.replace("_", " "))
+    return words
+
+
+def line(proof: Proof) -> str:
+    """Say the outcome for a bug in one line."""
+    bug = proof.bug
+    if proof.complaint:
+        return f"NOT SHOWN  {bug.client} {bug.faulty} ({bug.link}): {proof.complaint}"
+    return (
+        f"shown      {bug.client} {bug.faulty} {bug.finding.value.upper()} in {proof.faulty.took_s:.1f} s, "
+        f"{bug.fixed} ok in {proof.fixed.took_s:.1f} s; schedule {proof.number}, found in {proof.searched_s:.0f} s: "
+        f"{in_words(proof.shortest.steps)}"
+    )
+
+
+def row(proof: Proof) -> Row:
+    """Return what the page says of a bug."""
+    return Row(proof.bug, proof.shortest.steps, proof.number, proof.faulty.took_s, proof.fixed.took_s)
+
+
+def in_words(steps: Sequence[Step]) -> str:
+    """Say steps in one line."""
+    return "; ".join(f"{each.after_ms} ms later, {each.text()}" if each.after_ms else each.text() for each in steps)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Prove the known bugs, and write the page if one is asked for."""
+    parser = argparse.ArgumentParser(description="Have torture find known bugs of client libraries.")
+    parser.add_argument("--client", metavar="NAME", choices=sorted(PREPARE), help="only the bugs of this client")
+    parser.add_argument("--quick", action="store_true", help="play only the schedule of each bug, not those before it")
+    parser.add_argument("--parallel", metavar="N", type=int, default=PARALLEL, help="schedules at a time; default: 6")
+    parser.add_argument("--page", metavar="FILE", type=Path, help="write the page of documentation")
+    arguments = parser.parse_args(words)
+    proofs = []
+    for bug in BUGS:
+        if arguments.client in (None, bug.client):
+            proofs.append(prove(bug, is_quick=arguments.quick, parallel=arguments.parallel))
+            print(line(proofs[-1]), flush=True)
+    if arguments.page is not None:
+        shown = [proof for proof in proofs if not proof.complaint]
+        clients = [client for client in NEWEST if arguments.client in (None, client)]
+        columns = {f"{client} {NEWEST[client]}": cells(client, parallel=arguments.parallel) for client in clients}
+        arguments.page.write_text(page([row(proof) for proof in shown], columns), encoding="utf-8")
+    return int(any(proof.complaint for proof in proofs))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
