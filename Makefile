@@ -65,6 +65,11 @@ $(MORE_BENCHES:%=bench-%): setup
 bench-rebalances: setup ## real clients beside Kafka: how soon a join, a leave and a crash are over (half an hour)
 	$(PY) bench/rebalance_speed.py --markdown bench/build/rebalances.md $(ARGS)
 
+# Not with the others: it takes Java, Go and Node.
+.PHONY: bench-testing
+bench-testing: setup ## servers for tests side by side, from start to first assignment, in four languages (ten minutes)
+	$(PY) bench/testing_tools.py --markdown bench/build/testing.md $(ARGS)
+
 .PHONY: sparkbench
 sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
 	$(PY) bench/compaction.py $(ARGS)

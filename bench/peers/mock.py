@@ -1,4 +1,4 @@
-"""librdkafka's mock cluster as a server process, to be measured beside ours.
+"""librdkafka's mock cluster in this process, or as a server process, to be measured beside ours.
 
 The library bundled with the confluent-kafka package has it: one broker on a thread of librdkafka's own, in memory. Its
 C API is called through ctypes, because the configuration property `test.mock.num.brokers` can neither choose a topic's
@@ -31,37 +31,47 @@ def library() -> Path:
     return bundled[0]
 
 
-def start(topic: str, partitions: int) -> tuple[int, str]:
-    """A mock cluster that lives as long as this process: its port, and librdkafka's version."""
-    import confluent_kafka  # noqa: F401 - brings the bundled libraries that this one needs into the process
+class MockCluster:
+    """A mock cluster in this process, on threads of librdkafka's own."""
 
-    api = ctypes.CDLL(str(library()))
-    for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
-        getattr(api, name).restype = ctypes.c_void_p
-    for name in ("rd_kafka_version_str", "rd_kafka_mock_cluster_bootstraps", "rd_kafka_err2str"):
-        getattr(api, name).restype = ctypes.c_char_p
-    why = ctypes.create_string_buffer(512)
-    conf = ctypes.c_void_p(api.rd_kafka_conf_new())
-    client = ctypes.c_void_p(api.rd_kafka_new(PRODUCER, conf, why, ctypes.c_size_t(len(why))))
-    if not client:
-        raise OSError(why.value.decode())
-    cluster = ctypes.c_void_p(api.rd_kafka_mock_cluster_new(client, 1))
-    if not cluster:
-        raise OSError("librdkafka made no mock cluster")
-    error = api.rd_kafka_mock_topic_create(cluster, topic.encode(), partitions, 1)
-    if error:
-        raise OSError(api.rd_kafka_err2str(error).decode())
-    api.rd_kafka_mock_group_initial_rebalance_delay_ms(cluster, REBALANCE_DELAY_MS)
-    bootstrap = api.rd_kafka_mock_cluster_bootstraps(cluster).decode()
-    return int(bootstrap.partition(",")[0].rpartition(":")[2]), api.rd_kafka_version_str().decode()
+    def __init__(self, *, delay_ms: int = REBALANCE_DELAY_MS) -> None:
+        import confluent_kafka  # noqa: F401 - brings the bundled libraries that this one needs into the process
+
+        self._api = api = ctypes.CDLL(str(library()))
+        for name in ("rd_kafka_conf_new", "rd_kafka_new", "rd_kafka_mock_cluster_new"):
+            getattr(api, name).restype = ctypes.c_void_p
+        for name in ("rd_kafka_version_str", "rd_kafka_mock_cluster_bootstraps", "rd_kafka_err2str"):
+            getattr(api, name).restype = ctypes.c_char_p
+        why = ctypes.create_string_buffer(512)
+        conf = ctypes.c_void_p(api.rd_kafka_conf_new())
+        self._client = ctypes.c_void_p(api.rd_kafka_new(PRODUCER, conf, why, ctypes.c_size_t(len(why))))
+        if not self._client:
+            raise OSError(why.value.decode())
+        self._cluster = ctypes.c_void_p(api.rd_kafka_mock_cluster_new(self._client, 1))
+        if not self._cluster:
+            raise OSError("librdkafka made no mock cluster")
+        api.rd_kafka_mock_group_initial_rebalance_delay_ms(self._cluster, delay_ms)
+        bootstrap = api.rd_kafka_mock_cluster_bootstraps(self._cluster).decode()
+        self.port = int(bootstrap.partition(",")[0].rpartition(":")[2])
+        self.version = api.rd_kafka_version_str().decode()
+
+    def create_topic(self, topic: str, partitions: int) -> None:
+        error = self._api.rd_kafka_mock_topic_create(self._cluster, topic.encode(), partitions, 1)
+        if error:
+            raise OSError(self._api.rd_kafka_err2str(error).decode())
+
+    def close(self) -> None:
+        self._api.rd_kafka_mock_cluster_destroy(self._cluster)
+        self._api.rd_kafka_destroy(self._client)
 
 
 def main(words: list[str]) -> int:
     port_file = Path(words[0])
-    port, version = start(words[1], int(words[2]))
-    print(f"librdkafka {version} mock cluster on 127.0.0.1:{port}", flush=True)
+    cluster = MockCluster()
+    cluster.create_topic(words[1], int(words[2]))
+    print(f"librdkafka {cluster.version} mock cluster on 127.0.0.1:{cluster.port}", flush=True)
     partial = port_file.with_suffix(".new")
-    partial.write_text(f"{port}\n")
+    partial.write_text(f"{cluster.port}\n")
     partial.replace(port_file)
     signal.sigwait({signal.SIGTERM, signal.SIGINT})
     return 0

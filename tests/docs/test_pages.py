@@ -26,6 +26,7 @@ GENERATED: Final = (
     "measurements.md",
     "measurements-more.md",
     "measurements-rebalances.md",
+    "measurements-testing.md",
     "protocol.md",
     "states.md",
 )
