@@ -13,8 +13,10 @@ from typing import Any, Final
 
 from aiokafka import AIOKafkaConsumer
 from aiokafka import ConsumerRebalanceListener as AioListener
-from confluent_kafka import Consumer, Producer
+from aiokafka.errors import KafkaError as AioKafkaError
+from confluent_kafka import Consumer, KafkaException, Producer
 from kafka import ConsumerRebalanceListener, KafkaConsumer
+from kafka.errors import KafkaError
 
 from bench.measure import BenchError
 from bench.testing_servers import PARTITIONS, TestServer
@@ -99,6 +101,14 @@ def with_aiokafka(address: str, topic: str) -> float:
         return (ended - begun) * 1000
 
     return asyncio.run(run())
+
+
+def first_assignment(library: str, server: TestServer, topic: str) -> float:
+    """Return the ms until a consumer of a library has its partitions. Raises BenchError with what the library said."""
+    try:
+        return LIBRARIES[library](f"127.0.0.1:{server.port}", topic)
+    except (KafkaError, AioKafkaError, KafkaException, TimeoutError) as error:
+        raise BenchError(f"{library} on {server.name}: {error!r}") from None
 
 
 LIBRARIES: Final[dict[str, Callable[[str, str], float]]] = {

@@ -29,7 +29,7 @@ from bench.findings import Findings, Verdict, parser
 from bench.rebalance_speed import words
 from bench.report import markdown_table
 from bench.startup import keep_bytecode
-from bench.testing_clients import LIBRARIES, whole_test
+from bench.testing_clients import LIBRARIES, first_assignment, whole_test
 from bench.testing_servers import SERVERS, InProcess, TestServer
 from bench.warm_programs import PROGRAMS, WarmProgram
 
@@ -71,7 +71,7 @@ def from_a_start(server: TestServer, library: str, number: int) -> Samples:
     server.prepare()
     try:
         start = took_ms(lambda: server.start(topic))
-        assignment = LIBRARIES[library](f"127.0.0.1:{server.port}", topic)
+        assignment = first_assignment(library, server, topic)
         reset = took_ms(lambda: server.reset(f"{topic}-next", topic))
     finally:
         server.stop()
@@ -97,6 +97,7 @@ def between_tests(server: TestServer, repetitions: int) -> Samples:
 def measure_servers(findings: Findings, args: argparse.Namespace) -> dict[str, Samples]:
     """Measure all servers, one after the other in each round."""
     found: dict[str, Samples] = {key: defaultdict(list) for key in args.servers}
+    impossible: set[tuple[str, str]] = set()  # a client that cannot use a server is asked once
     for number in range(args.repetitions + 1):
         for key in args.servers:
             rare = SERVERS[key].starts_rarely
@@ -109,7 +110,10 @@ def measure_servers(findings: Findings, args: argparse.Namespace) -> dict[str, S
                         if number and not (rare and what == "reset"):
                             found[key][what] += samples
 
-                findings.attempt(f"{SERVERS[key].name}: {library}, round {number}", once)
+                if (key, library) in impossible:
+                    continue
+                if not findings.attempt(f"{SERVERS[key].name}: {library}, round {number}", once) and not number:
+                    impossible.add((key, library))
             if not rare:
 
                 def test(key: str = key, number: int = number) -> None:
