@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +13,7 @@ def write(path: Path, port: int) -> None:
     The directory may be one where others can create names, /tmp for instance. The number goes into a new file of a
     random name, so that a symbolic link that stands there is not followed, and a link at `path` itself is replaced.
     """
-    partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
+    partial = path.with_name(f"{path.name}.{os.urandom(8).hex()}.partial")
     file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(file, "w", encoding="ascii") as opened:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from coordinator.core.group.forced import ExpireMember, ForceRebalance
 from coordinator.core.group.state import STABLE
-from coordinator.explain.rules import explain
 from coordinator.server.faults import ANY, Action, Fault
 from coordinator.testing.errors import (
     CoordinatorTestingError,
@@ -143,6 +142,8 @@ class Verbs:
 
     async def explain(self, group: str) -> str:
         """Say in words what a group is now, why, and what its last rebalances were."""
+        from coordinator.explain.rules import explain  # late, because few tests ask for it
+
         runtime = self._host.runtime
         story = runtime.core.story(group, runtime.now_ms())
         if story is None:
