@@ -1,6 +1,7 @@
 """`coordinator config`: the table of settings, for a terminal, for a program, or as docs/configuration.md.
 
 All three are printed from the declarations in `coordinator.config`. A test compares the page in docs/ with this output.
+With --profile, it prints what the profile sets, and why.
 """
 
 from __future__ import annotations
@@ -9,19 +10,23 @@ import argparse
 import json
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from coordinator.cli.errors import CliError
 from coordinator.config.config import OTHER_NAMES, Key, keys
+from coordinator.config.profiles import PROFILES, ProfileValue
 
 DESCRIPTION: Final = "Print every setting: its name, type, default, valid range, meaning, and whether Kafka has it too."
 
-EPILOG: Final = "Example: coordinator config retention"
+EPILOG: Final = "Examples: coordinator config retention; coordinator config --profile test"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("word", nargs="?", metavar="WORD", help="only settings with this word in name or meaning")
+    parser.add_argument(
+        "--profile", choices=tuple(PROFILES), help="only settings of this profile: their values, and why"
+    )
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON, for programs")
     form.add_argument("--markdown", action="store_true", help="print the page docs/configuration.md")
@@ -30,6 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     word: str = (arguments.word or "").lower()
     chosen = [key for key in keys().values() if word in key.name or word in key.help.lower()]
+    if arguments.profile:
+        return _run_profile(arguments, PROFILES[arguments.profile], chosen)
     if not chosen:
         raise CliError(f"no setting has {word!r} in its name or meaning; `coordinator config` lists them all")
     if arguments.json:
@@ -40,6 +47,31 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         print("\n".join(as_text(key) for key in chosen))
     return 0
+
+
+def _run_profile(arguments: argparse.Namespace, profile: Mapping[str, ProfileValue], found: Iterable[Key]) -> int:
+    if arguments.markdown:
+        raise CliError("--markdown prints the page of all settings; leave out --profile, or print --json")
+    chosen = [(key, profile[key.name]) for key in found if key.name in profile]
+    if not chosen:
+        raise CliError(
+            f"the profile {arguments.profile!r} sets nothing with {arguments.word!r} in its name or meaning; "
+            f"`coordinator config --profile {arguments.profile}` lists what it sets"
+        )
+    if arguments.json:
+        json.dump([profile_json(key, row) for key, row in chosen], sys.stdout, indent=2)
+        print()
+    else:
+        print("\n".join(profile_text(key, row) for key, row in chosen))
+    return 0
+
+
+def profile_text(key: Key, row: ProfileValue) -> str:
+    return f"{key.name}={row.value}\n    instead of {shown(key) or 'empty'}: {row.why}\n"
+
+
+def profile_json(key: Key, row: ProfileValue) -> dict[str, object]:
+    return {"name": key.name, "value": key.parse(row.value), "default": key.default, "why": row.why}
 
 
 def as_text(key: Key) -> str:
@@ -71,9 +103,10 @@ def as_markdown(chosen: Iterable[Key] | None = None) -> str:
         "<!-- Written by `make generate` from coordinator/config/config.py; do not edit. -->",
         "",
         "Settings have Kafka's names where Kafka has the setting. They come, weakest first, from the defaults, from",
-        "`--config FILE` (the syntax of Kafka's `server.properties`), from the environment (`group.max.size` is",
-        "`COORDINATOR_GROUP_MAX_SIZE`, or `KAFKA_GROUP_MAX_SIZE` as in Kafka's images: `_` is a dot, `__` an",
-        "underscore, `___` a dash), from `--override key=value`, and from the flags of `coordinator serve`.",
+        "`--profile test` (`coordinator config --profile test` prints its values), from `--config FILE` (the syntax of",
+        "Kafka's `server.properties`), from the environment (`group.max.size` is `COORDINATOR_GROUP_MAX_SIZE`, or",
+        "`KAFKA_GROUP_MAX_SIZE` as in Kafka's images: `_` is a dot, `__` an underscore, `___` a dash), from",
+        "`--override key=value`, and from the flags of `coordinator serve`.",
         "",
         "A setting of Kafka's that has no meaning here is ignored with one warning; an unknown name is an error.",
         "",
