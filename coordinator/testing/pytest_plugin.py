@@ -1,4 +1,4 @@
-"""The pytest plugin: fixtures `coordinator` and `coordinator_process`, and what they saw in the report of a failure.
+"""The pytest plugin: fixtures that are servers, and what these saw in the report of a failure.
 
 Installed with the package (entry point `pytest11`). Settings come from the marker, or from the fixture
 `coordinator_settings`, which a test module or a conftest.py may override:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from coordinator.testing.process import CoordinatorProcess
-    from coordinator.testing.server import Coordinator
+    from coordinator.testing.server import AsyncCoordinator, Coordinator
 
 REQUESTS_SHOWN: Final = 40
 _SERVERS: Final = pytest.StashKey[list[Any]]()
@@ -51,6 +51,14 @@ def coordinator(request: pytest.FixtureRequest, coordinator_settings: dict[str, 
             server.check_faults()
     finally:
         server.stop()
+
+
+@pytest.fixture
+def async_coordinator(coordinator: Coordinator) -> AsyncCoordinator:
+    """Return the server `coordinator` with verbs to be awaited, for a test that is a coroutine."""
+    from coordinator.testing.server import AsyncCoordinator
+
+    return AsyncCoordinator(coordinator)
 
 
 @pytest.fixture

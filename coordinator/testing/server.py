@@ -13,7 +13,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 from coordinator.config.sources import load
 from coordinator.server.faults import Fault
 from coordinator.storage.memory_fs import IN_MEMORY
-from coordinator.testing.errors import FaultNotFiredError, ServerEndedError
+from coordinator.testing.errors import FaultNotFiredError, NotInTimeError, ServerEndedError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
 from coordinator.testing.verbs import Verbs
@@ -194,12 +194,28 @@ class Coordinator:
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the thread of the server and return its result."""
-        return self._loop_thread.run(coroutine)
+        try:
+            return self._loop_thread.run(coroutine)
+        except NotInTimeError as error:
+            if _is_in_event_loop():
+                error.add_note(
+                    "The test waited in a coroutine, where clients of the same event loop stood still meanwhile. Await "
+                    "the verbs of the fixture `async_coordinator`, or of `async with Coordinator(...) as coordinator`."
+                )
+            raise
 
     def _running(self) -> ServerHost:
         if self._host is None:
             raise ServerEndedError("this server does not run: call start(), or use it as a context manager")
         return self._host
+
+
+def _is_in_event_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 def setting_text(value: object) -> str:

@@ -91,6 +91,26 @@ def test_its_own(coordinator):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_verbs_are_awaited_in_a_coroutine(tmp_path: Path) -> None:
+    done = pytest_in(
+        tmp_path,
+        """
+import asyncio
+import pytest
+
+@pytest.mark.asyncio
+@pytest.mark.coordinator(topics={"orders": 1})
+async def test_waits(coordinator, async_coordinator):
+    went_on = asyncio.get_running_loop().create_future()
+    asyncio.get_running_loop().call_soon(went_on.set_result, True)
+    assert await async_coordinator.produce("orders", ["a"]) == 0
+    assert went_on.done()
+    assert async_coordinator.blocking is coordinator
+""",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_a_failure_reports_groups_and_requests(tmp_path: Path) -> None:
     done = pytest_in(
         tmp_path,
@@ -98,12 +118,12 @@ def test_a_failure_reports_groups_and_requests(tmp_path: Path) -> None:
 from raw_member import join
 
 def test_fails(coordinator):
-    coordinator.fail_next("JoinGroup", "GROUP_ID_NOT_FOUND", client="other")
+    coordinator.fail_next("JoinGroup", "GROUP_ID_NOT_FOUND", client="web-9")
     connection, answer = join(coordinator.bootstrap_servers, "billing")
     connection.close()
     assert answer.error_code == 1
 
-def test_has_a_fault_that_is_not_met(coordinator):
+def test_has_a_fault_that_no_request_meets(coordinator):
     coordinator.fail_next("JoinGroup", "NOT_COORDINATOR")
 """,
     )

@@ -209,6 +209,15 @@ async def test_waits_that_end_without_success_say_what_was_seen(server: AsyncCoo
         await server.wait_committed("billing", ORDERS, 3, partition=1, timeout=0.05)
 
 
+async def test_a_wait_that_blocks_an_event_loop_says_so(server: AsyncCoordinator) -> None:
+    with pytest.raises(NotInTimeError) as found:
+        server.blocking.wait_stable("billing", timeout=0.01)
+    assert "stood still meanwhile. Await the verbs of the fixture `async_coordinator`" in found.value.__notes__[0]
+    with pytest.raises(NotInTimeError) as found:
+        await asyncio.to_thread(server.blocking.wait_stable, "billing", timeout=0.01)
+    assert not hasattr(found.value, "__notes__")
+
+
 async def test_groups_and_members_that_are_not_there(
     server: AsyncCoordinator, member: GroupMember, connect: Connect
 ) -> None:
