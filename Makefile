@@ -107,6 +107,17 @@ down: ## stop the test cluster and remove its data
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
 
+# In an environment of their own, because quixstreams takes an older confluent-kafka.
+EXAMPLES := .venv-examples
+.PHONY: examples
+examples: $(EXAMPLES)/.installed ## run examples/ with the libraries of all of them
+	$(EXAMPLES)/bin/python -m pytest -q examples $(ARGS)
+
+$(EXAMPLES)/.installed: pyproject.toml
+	@sh .ci/make-venv $(EXAMPLES) $(PYTHON)
+	@$(EXAMPLES)/bin/python -m pip --disable-pip-version-check install --quiet -e '.[examples]'
+	@touch $@
+
 # A compiled module beside its source would shadow it, so all of this happens elsewhere: dist/ and a venv of its own.
 COMPILED := .venv-compiled
 SOURCES = setup.py pyproject.toml $(shell find protocol coordinator -name '*.py')
@@ -129,8 +140,8 @@ $(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
 	@sh .ci/compiled-venv $(VENV) $(COMPILED)
 	@touch $@
 
-clean: ## remove both .venv, caches and what was built; ./data stays
-	rm -rf $(VENV) $(COMPILED) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
+clean: ## remove every .venv, caches and what was built; ./data stays
+	rm -rf $(VENV) $(COMPILED) $(EXAMPLES) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the virtual environment: made once, brought up to date when pyproject.toml changes ---

@@ -25,7 +25,7 @@ class Orders(CoordinatorTestCase):
     def fails(self) -> None:
         raise AssertionError("on purpose")
 
-    def has_a_fault_that_is_not_met(self) -> None:
+    def has_a_fault_that_no_request_meets(self) -> None:
         self.coordinator.fail_next("JoinGroup", "NOT_COORDINATOR")
 
 
@@ -48,6 +48,6 @@ def test_a_failure_has_the_last_requests_as_a_note() -> None:
     assert "coordinator: last requests\nnone" in text
 
 
-def test_a_fault_that_is_not_met_is_an_error() -> None:
-    ((_, text),) = outcome("has_a_fault_that_is_not_met").errors
+def test_a_fault_that_no_request_meets_is_an_error() -> None:
+    ((_, text),) = outcome("has_a_fault_that_no_request_meets").errors
     assert "FaultNotFiredError: no request came for: the next JOIN_GROUP: answered NOT_COORDINATOR" in text

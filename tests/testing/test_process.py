@@ -53,8 +53,8 @@ async def test_verbs_have_the_types_of_the_server_in_process(process: Coordinato
 
 
 def test_errors_come_back_as_errors(process: CoordinatorProcess) -> None:
-    with pytest.raises(CoordinatorTestingError, match="no member has the member id, instance id or client id 'any'"):
-        process.kick("any")
+    with pytest.raises(CoordinatorTestingError, match="no member has the member id, instance id or client id 'web-9'"):
+        process.kick("web-9")
     with pytest.raises(NotInTimeError, match="group 'none' is Stable"):
         process.wait_stable("none", timeout=0.05)
 
@@ -88,7 +88,7 @@ def test_the_command_line(process: CoordinatorProcess) -> None:
     assert msgspec.json.decode(faults("groups").stdout) == process.groups()
     assert faults("create_topics", "a=1", "b=2").returncode == 0
     assert faults("produce", "b", "x", "y", "--partition", "1").stdout == "0\n"
-    wrong = faults("kick", "any")
+    wrong = faults("kick", "web-9")
     assert (wrong.returncode, wrong.stderr[:52]) == (1, "coordinator: no member has the member id, instance i")
     away = faults("--http", "127.0.0.1:1", "groups")
     assert away.returncode == 2
