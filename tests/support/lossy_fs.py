@@ -14,6 +14,7 @@ report success. `counts` counts the calls.
 from __future__ import annotations
 
 import errno
+import hashlib
 import random
 import threading
 from collections import Counter
@@ -115,6 +116,13 @@ class LossyFileSystem:
             survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30), reorders_names=self.reorders_names)
             survivor.root = _survivor(self.root, rng, {}, self.reorders_names)
             return survivor
+
+    def digest(self) -> bytes:
+        """Return a digest of all names and bytes as the process sees them, and of which names are one file."""
+        with self._lock:
+            digest = hashlib.sha256()
+            _add_to_digest(digest, self.root, {})
+            return digest.digest()
 
     # the file system
 
@@ -341,6 +349,19 @@ def _bytes_in(directory: Directory, seen: set[int] | None = None) -> int:
             seen.add(id(node))
             total += len(node.content)
     return total
+
+
+def _add_to_digest(digest: hashlib._Hash, directory: Directory, seen: dict[int, int]) -> None:
+    for name, node in sorted(directory.entries.items()):
+        if isinstance(node, Directory):
+            digest.update(f"directory {name}\n".encode())
+            _add_to_digest(digest, node, seen)
+        elif id(node) in seen:
+            digest.update(f"link {name} {seen[id(node)]}\n".encode())
+        else:
+            seen[id(node)] = len(seen)
+            digest.update(f"file {name} {len(node.content)}\n".encode() + node.content)
+    digest.update(b"end\n")
 
 
 def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, Inode], reorders: bool) -> Directory:
