@@ -8,7 +8,7 @@ from pathlib import Path
 
 from coordinator.compaction import child
 from coordinator.storage.log.fs import RealFileSystem
-from tests.compaction.stepping_daemon import killer
+from tests.compaction.killer import killer
 
 real_free_bytes = RealFileSystem.free_bytes
 

@@ -12,7 +12,6 @@ import faulthandler
 import os
 import signal
 import sys
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -21,23 +20,7 @@ from coordinator.compaction import swap_protocol
 from coordinator.compaction.daemon import compactor, plans, segment_swapper
 from coordinator.server import server
 from coordinator.server.runtime import Runtime
-
-
-def killer(pid: int) -> Callable[[str], None]:
-    """Ends a process at the step that the environment names, with the signal that it names."""
-    wanted, left = os.environ.get("STEP_TO_DIE_AT", ""), int(os.environ.get("STEP_NUMBER", "0"))
-    number = signal.Signals[os.environ.get("STEP_SIGNAL", "SIGKILL")]
-
-    def at_step(step: str) -> None:
-        nonlocal left
-        if step == wanted:
-            if not left:
-                os.kill(pid, number)
-                if number is signal.SIGKILL:
-                    signal.pause()  # a thread of the killed process, or a child of it: nothing happens any more
-            left -= 1
-
-    return at_step
+from tests.compaction.killer import killer
 
 
 def runtime(config: Any, loop: asyncio.AbstractEventLoop, *arguments: Any, **settings: Any) -> Runtime:

@@ -6,7 +6,7 @@ import os
 import sys
 
 from coordinator.storage.snapshot import child
-from tests.compaction.stepping_daemon import killer
+from tests.compaction.killer import killer
 from tests.storage.snapshot.steps import take_steps
 
 if __name__ == "__main__":
