@@ -37,15 +37,6 @@ BUGS: Final[tuple[Bug, ...]] = (
         link="IBM/sarama v1.61.1",
     ),
     Bug(
-        client="kafka-go",
-        faulty="v0.3.8",
-        fixed="v0.3.10",
-        finding=Finding.STUCK,
-        steps=(Step("delay", api="SyncGroup", times=2, ms=60_000), Step("rebalance")),
-        about="A request that the coordinator does not answer is awaited for ever: the copies never join again.",
-        link="segmentio/kafka-go#509",
-    ),
-    Bug(
         client="franz-go",
         faulty="v1.15.3",
         fixed="v1.16.1",

@@ -47,4 +47,14 @@ BUGS: Final[tuple[Bug, ...]] = (
         link="platformatic/kafka#268",
         arguments=("manual",),
     ),
+    Bug(
+        client="platformatic",
+        faulty="2.7.0",
+        fixed="2.11.0",
+        finding=Finding.STUCK,
+        steps=(Step("fail_next", api="Heartbeat", error="NOT_COORDINATOR"),),
+        about="One heartbeat that fails is the last one: the session ends, and the copy never joins again.",
+        link="platformatic/kafka#376",
+        arguments=("manual", "once"),
+    ),
 )

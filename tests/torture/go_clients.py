@@ -55,3 +55,5 @@ PREPARE: Final[dict[str, Callable[[str, Path], tuple[str, ...]]]] = {
     "kafka-go": _kafka_go,
     "franz-go": _franz_go,
 }
+
+NEWEST: Final[dict[str, str]] = {"sarama": "v1.61.1", "kafka-go": "v0.4.51", "franz-go": "v1.22.2"}

@@ -47,3 +47,5 @@ PREPARE: Final[dict[str, Callable[[str, Path], tuple[str, ...]]]] = {
     "kafkajs": _kafkajs,
     "platformatic": _platformatic,
 }
+
+NEWEST: Final[dict[str, str]] = {"kafkajs": "2.2.4", "platformatic": "2.12.1"}

@@ -5,6 +5,13 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
+// Releases 2.x need it, and Node 20 does not have it.
+Promise.withResolvers ??= () => {
+  const made = {}
+  made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }))
+  return made
+}
+
 // An import does not look in NODE_PATH, and this library has no CommonJS form.
 const require = createRequire(import.meta.url)
 const { Consumer } = await import(pathToFileURL(require.resolve('@platformatic/kafka', { paths: [process.env.NODE_PATH] })))
