@@ -38,9 +38,9 @@ SAYINGS: Final = {
     "rebalance": "rebalance",
     "kick": "member removed",
     "expire": "session ends",
-    "fail_next": "{api}: {error}{times}",
-    "delay": "{api} {seconds} late{times}",
-    "lose_reply": "{api} answer lost{times}",
+    "fail_next": "{times}{api}: {error}",
+    "delay": "{times}{api} {seconds} late",
+    "lose_reply": "{times}{api} answer{s} lost",
     "drop_connection": "connections closed",
     "move_coordinator": "coordinator moves",
     "loading": "groups load for {seconds}",
@@ -77,7 +77,7 @@ def briefly(steps: Sequence[Step]) -> str:
 
 
 def _brief(step: Step) -> str:
-    times = f" ({step.times} times)" if step.times > 1 else ""
+    times, s = (f"{step.times} ", "s") if step.times > 1 else ("", "")
     words = SAYINGS[step.do].format(api=f"`{step.api}`", error=step.error, seconds=f"{step.ms / 1000:g} s", times=times)
     return f"{step.after_ms / 1000:g} s later {words}" if step.after_ms else words
 
@@ -87,16 +87,20 @@ def _bugs(rows: Sequence[Row]) -> Iterator[str]:
         bug = row.bug
         yield (
             f"| {row.number} | {bug.client} | {bug.faulty} | {bug.fixed} | {briefly(row.steps)} | "
-            f"{bug.finding.value.replace('_', ' ')} | [{bug.link.split('/')[1]}] | "
+            f"{bug.finding.value.replace('_', ' ')} | [{_label(bug)}] | "
             f"{row.faulty_s:.0f}, {row.fixed_s:.0f} |"
         )
     yield ""
     for row in rows:
         yield from _folded(f"- {row.bug.client} {row.bug.faulty}: {row.bug.about}")
     yield ""
-    links = {row.bug.link.split("/")[1]: row.bug.link.replace("#", "/issues/") for row in rows}
+    links = {_label(row.bug): row.bug.link.replace("#", "/issues/") for row in rows}
     for name, link in sorted(links.items()):
         yield f"[{name}]: https://github.com/{link}"
+
+
+def _label(bug: Bug) -> str:
+    return "#" + bug.link.split("#")[1]
 
 
 def _folded(text: str, width: int = 120) -> Iterator[str]:

@@ -29,6 +29,7 @@ BUILD: Final = Path(__file__).parent / "build"
 SEED: Final = 1
 COPIES: Final = 2
 PARALLEL: Final = 6
+PATIENCE_S: Final = 12.0
 SEARCHED: Final = 200  # schedules of the series in which that of a bug is looked for
 
 Prepare = Callable[[str, Path], tuple[str, ...]]
@@ -62,7 +63,7 @@ class Proof:
     complaint: str = ""  # what is not as said; empty: nothing
 
 
-def plan_for(client: str, version: str, arguments: Sequence[str] = (), *, patience_s: float = 12.0) -> Plan:
+def plan_for(client: str, version: str, arguments: Sequence[str] = (), *, patience_s: float = PATIENCE_S) -> Plan:
     """Return the plan to torture the program of a client with one of its releases, which is brought first."""
     config = load(flags={"listeners": "127.0.0.1:0", "http.listen": "off"}, profile="test")
     command = (*PREPARE[client](version, BUILD), *arguments)
@@ -83,13 +84,13 @@ def generated(bug: Bug) -> Schedule:
     raise LookupError(f"none of the first {SEARCHED} schedules has the steps of {bug.link}")
 
 
-def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL) -> Proof:
+def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patience_s: float = PATIENCE_S) -> Proof:
     """Play the series against the faulty release up to the schedule that shows the bug, and have that one shortened.
 
     The shortest schedule is then played with the fixed release. `is_quick`: only the one schedule is played.
     """
     started_s, its_schedule = time.monotonic(), generated(bug)
-    plan = plan_for(bug.client, bug.faulty, bug.arguments)
+    plan = plan_for(bug.client, bug.faulty, bug.arguments, patience_s=patience_s)
     if not is_quick:
         series = itertools.islice(schedules(SEED, copies=COPIES), its_schedule.number)
         play(plan, series, parallel=parallel)
@@ -97,7 +98,8 @@ def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL) -> Proo
     shortest = result.shortest or its_schedule
     faulty = result.shortest_verdict or result.verdict
     searched_s = time.monotonic() - started_s
-    (fixed,) = play(plan_for(bug.client, bug.fixed, bug.arguments), [shortest], parallel=parallel)
+    plan = plan_for(bug.client, bug.fixed, bug.arguments, patience_s=patience_s)
+    (fixed,) = play(plan, [shortest], parallel=parallel)
     proof = Proof(bug, its_schedule.number, shortest, faulty, fixed.verdict, searched_s)
     if bug.finding not in findings(faulty):
         proof.complaint = f"{bug.faulty} is not {bug.finding.value}, but {faulty.text()}"
