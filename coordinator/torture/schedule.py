@@ -103,7 +103,6 @@ ANSWERS: Final[tuple[tuple[str, str], ...]] = (
     ("OffsetFetch", "NOT_COORDINATOR"),
     ("OffsetFetch", "COORDINATOR_LOAD_IN_PROGRESS"),
     ("OffsetFetch", "COORDINATOR_NOT_AVAILABLE"),
-    ("OffsetFetch", "UNKNOWN_MEMBER_ID"),
     ("OffsetCommit", "REBALANCE_IN_PROGRESS"),
     ("OffsetCommit", "ILLEGAL_GENERATION"),
     ("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"),
