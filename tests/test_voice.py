@@ -27,7 +27,7 @@ FILES = [
     path.relative_to(ROOT).as_posix()
     for folder in ("coordinator", "protocol", "tests", "bench", "examples")
     for path in sorted((ROOT / folder).rglob("*.py"))
-    if "generated" not in path.parts and path.name != "test_voice.py"
+    if not {"generated", "build"} & set(path.parts) and path.name != "test_voice.py"
 ]
 
 
