@@ -78,7 +78,9 @@ def briefly(steps: Sequence[Step]) -> str:
 
 def _brief(step: Step) -> str:
     times, s = (f"{step.times} ", "s") if step.times > 1 else ("", "")
-    words = SAYINGS[step.do].format(api=f"`{step.api}`", error=step.error, seconds=f"{step.ms / 1000:g} s", times=times)
+    words = SAYINGS[step.do].format(
+        api=f"`{step.api}`", error=step.error, seconds=f"{step.ms / 1000:g} s", times=times, s=s
+    )
     return f"{step.after_ms / 1000:g} s later {words}" if step.after_ms else words
 
 
