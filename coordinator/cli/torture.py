@@ -18,8 +18,8 @@ import msgspec
 from coordinator.cli.errors import CliError
 from coordinator.config.sources import load
 from coordinator.torture.copies import VARIABLES
-from coordinator.torture.play import AppError, Plan
-from coordinator.torture.run import Listener, Report, Result
+from coordinator.torture.play import AppError, TorturePlan
+from coordinator.torture.run import Listener, PlayedSchedule, TortureReport
 from coordinator.torture.run import run as run_schedules
 from coordinator.torture.schedule import Schedule, read_schedule, schedules, write_schedule
 
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace) -> int:
     command = tuple(arguments.command[1:] if arguments.command[:1] == ["--"] else arguments.command)
     if not command:
         raise CliError("give the application behind --, for example: coordinator torture -- ./my-app")
-    plan = Plan(
+    plan = TorturePlan(
         command,
         load(flags={"listeners": "127.0.0.1:0", "http.listen": "off"}, profile="test"),
         Path(),
@@ -120,7 +120,7 @@ def _replayed(path: Path) -> Schedule:
         raise CliError(f"--replay {path} is no schedule: {error}") from None
 
 
-def _save(directory: Path, result: Result) -> Path:
+def _save(directory: Path, result: PlayedSchedule) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     path = directory / f"torture-{result.schedule.number}.json"
     path.write_text(write_schedule(result.shortest or result.schedule), encoding="utf-8")
@@ -136,17 +136,17 @@ class Lines(Listener):
     def started(self, count: int) -> None:
         print(f"{count} schedules, {self._arguments.copies} copies, seed {self._arguments.seed}", flush=True)
 
-    def played(self, result: Result, done: int, count: int) -> None:
+    def played(self, result: PlayedSchedule, done: int, count: int) -> None:
         verdict = result.verdict
-        word = "ok" if verdict.is_good else verdict.failures[0].finding.value.upper()
+        word = "ok" if verdict.is_good else verdict.failures[0].kind.value.upper()
         steps = "; ".join(step.text() for step in result.schedule.steps)
         line = f"{done:4}/{count}  {word:10} {verdict.took_s:5.1f} s  {result.schedule.number}: {steps}"
         print(line[:LONGEST_LINE], flush=True)
 
-    def shrinking(self, result: Result, steps: int) -> None:
+    def shrinking(self, result: PlayedSchedule, steps: int) -> None:
         print(f"shortening {result.schedule.number}, which has {steps} steps", flush=True)
 
-    def shrunk(self, result: Result) -> None:
+    def shrunk(self, result: PlayedSchedule) -> None:
         schedule, verdict = result.shortest or result.schedule, result.shortest_verdict or result.verdict
         print(f"\n{schedule.text()}\n=> {verdict.text()}")
         for client, lines in verdict.last_lines.items():
@@ -156,13 +156,13 @@ class Lines(Listener):
         print(f"saved as {path}; again: coordinator torture --replay {path} -- {command}\n", flush=True)
 
 
-def summary(report: Report) -> str:
+def summary(report: TortureReport) -> str:
     """Say the outcome of a run in one line."""
     count, failures = len(report.results), len(report.failures)
     return f"{failures or 'no'} schedule{'s' * (failures > 1)} of {count} failed, in {report.took_s:.0f} s"
 
 
-def as_json(report: Report) -> str:
+def as_json(report: TortureReport) -> str:
     """Return a report for programs."""
     rows = [
         {
@@ -176,7 +176,7 @@ def as_json(report: Report) -> str:
     return msgspec.json.encode({"schedules": rows, "failures": len(report.failures), "took_s": report.took_s}).decode()
 
 
-def as_junit(report: Report, name: str) -> str:
+def as_junit(report: TortureReport, name: str) -> str:
     """Return a report as JUnit XML: a test case for each schedule."""
     suite = ElementTree.Element(
         "testsuite",
@@ -191,6 +191,6 @@ def as_junit(report: Report, name: str) -> str:
             suite, "testcase", name=f"{each.schedule.number}: {steps}", time=f"{each.verdict.took_s:.3f}"
         )
         for failure in each.verdict.failures:
-            found = ElementTree.SubElement(case, "failure", type=failure.finding.value, message=failure.sentence)
+            found = ElementTree.SubElement(case, "failure", type=failure.kind.value, message=failure.sentence)
             found.text = (each.shortest or each.schedule).text()
     return ElementTree.tostring(suite, encoding="unicode", xml_declaration=True)

@@ -15,12 +15,12 @@ from coordinator.core.group.state import STABLE
 from coordinator.testing.errors import CoordinatorTestingError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
+from coordinator.torture.abandoned import AbandonedMembers, are_unavoidable
 from coordinator.torture.copies import Copy
-from coordinator.torture.ghosts import Ghosts, are_unavoidable
 from coordinator.torture.records import counted, read_values
 from coordinator.torture.schedule import Schedule, Step
-from coordinator.torture.take import SERVER_STEPS, Target, take
-from coordinator.torture.verdict import Failure, Finding, Verdict
+from coordinator.torture.take import SERVER_STEPS, TortureTarget, take
+from coordinator.torture.verdict import Failure, FailureKind, ScheduleVerdict
 from coordinator.torture.watch import Watch
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class NotBegunError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TorturePlan:
     """The settings that all schedules of a run have in common."""
 
     command: tuple[str, ...]
@@ -65,7 +65,7 @@ class Plan:
 class Play:
     """One schedule being played."""
 
-    def __init__(self, plan: Plan, schedule: Schedule, directory: Path) -> None:
+    def __init__(self, plan: TorturePlan, schedule: Schedule, directory: Path) -> None:
         self._plan = plan
         self._schedule = schedule
         self._host = ServerHost(plan.config)
@@ -73,29 +73,29 @@ class Play:
         self._directory = directory
         self._copies: dict[int, Copy] = {}
         self._watch: Watch
-        self._ghosts: Ghosts
+        self._abandoned: AbandonedMembers
         self._ends = dict.fromkeys(((TOPIC, number) for number in range(plan.partitions)), 0)
         self._produced = 0
         clients = tuple(f"copy-{number}" for number in range(1, plan.copies + 1))
-        self._target = Target(self._verbs, GROUP, clients)
+        self._target = TortureTarget(self._verbs, GROUP, clients)
 
-    async def run(self) -> Verdict:
+    async def run(self) -> ScheduleVerdict:
         """Play it to its end. Raises AppError if the application did not even begin."""
         started_s = time.monotonic()
         self._directory.mkdir(parents=True, exist_ok=True)
         await self._host.start()
         try:
             self._watch = Watch(self._host.runtime, GROUP)
-            self._ghosts = Ghosts(self._host.runtime, GROUP)
+            self._abandoned = AbandonedMembers(self._host.runtime, GROUP)
             await self._verbs.create_topics({TOPIC: self._plan.partitions, OUTPUT: 1})
             await self._produce(self._plan.records)
             await self._start_copies()
             try:
                 await self._begin()
             except NotBegunError as error:
-                verdict = Verdict(has_begun=False, last_lines={"all copies": error.args[1]})
+                verdict = ScheduleVerdict(has_begun=False, last_lines={"all copies": error.args[1]})
                 sentence = f"within {self._plan.startup_s:g} s, before the first step, {error.args[0]}"
-                verdict.failures.append(Failure(Finding.STUCK, sentence))
+                verdict.failures.append(Failure(FailureKind.STUCK, sentence))
             else:
                 self._watch.last_progress_s = time.monotonic()
                 await self._take_steps()
@@ -174,7 +174,7 @@ class Play:
         with contextlib.suppress(CoordinatorTestingError):  # a member that is away cannot be kicked
             await take(self._target, step)
         self._watch.attach(self._host.runtime)
-        self._ghosts.attach(self._host.runtime)
+        self._abandoned.attach(self._host.runtime)
 
     async def _watch_on(self) -> None:
         """Give the faults time to be met, and then the application time to show what they did to it."""
@@ -190,9 +190,9 @@ class Play:
             await asyncio.sleep(TRICKLE_S)
             await self._produce(1)
 
-    async def _settle(self) -> Verdict:
+    async def _settle(self) -> ScheduleVerdict:
         """Wait until all is committed and the group is quiet, or until patience ends."""
-        verdict = Verdict()
+        verdict = ScheduleVerdict()
         generation = self._watch.generation
         seen_generation, quiet_since_s = generation, time.monotonic()
         waiting_since_s = time.monotonic()
@@ -204,7 +204,7 @@ class Play:
             for copy in exited:
                 copy.is_wanted = False
                 verdict.failures.append(
-                    Failure(Finding.EXITED, f"copy {copy.number} ended by itself with exit code {copy.exit_code}")
+                    Failure(FailureKind.EXITED, f"copy {copy.number} ended by itself with exit code {copy.exit_code}")
                 )
                 verdict.last_lines[copy.client_id] = copy.log_tail()
             still_s = now_s - max(self._watch.last_progress_s, waiting_since_s)
@@ -212,7 +212,8 @@ class Play:
                 count = self._watch.generation - generation
                 verdict.failures.append(
                     Failure(
-                        Finding.LOOPING, f"{count} rebalances in {now_s - waiting_since_s:.1f} s after the last step"
+                        FailureKind.LOOPING,
+                        f"{count} rebalances in {now_s - waiting_since_s:.1f} s after the last step",
                     )
                 )
                 break
@@ -220,7 +221,7 @@ class Play:
             if is_quiet and not self._strays() and not self._silent(max(self._watch.last_progress_s, quiet_since_s)):
                 break
             if still_s > self._plan.patience_s:
-                verdict.failures.append(Failure(Finding.STUCK, await self._stuck(still_s)))
+                verdict.failures.append(Failure(FailureKind.STUCK, await self._stuck(still_s)))
                 break
             if verdict.failures and not any(copy.is_running for copy in self._copies.values()):
                 break
@@ -244,14 +245,14 @@ class Play:
             return f"nothing committed for {still_s:.1f} s, and {left} records wait. {why}"
         return f"nothing committed for {still_s:.1f} s, and {left} records wait; the group is gone"
 
-    async def _judge(self, verdict: Verdict) -> None:
+    async def _judge(self, verdict: ScheduleVerdict) -> None:
         verdict.records = sum(self._ends.values())
         if lost := self._watch.unsent(self._watch.committed):
             partition, offsets = next(iter(lost.items()))
             count = sum(map(len, lost.values()))
             verdict.failures.append(
                 Failure(
-                    Finding.LOST,
+                    FailureKind.LOST,
                     f"{count} records were committed past and sent to no copy, the first is "
                     f"{partition[0]}-{partition[1]} offset {offsets[0]}",
                 )
@@ -262,27 +263,29 @@ class Play:
         for client, (topic, number), offset in self._watch.read_again[:1]:
             floor = self._watch.floor[topic, number]
             sentence = f"{client} read {topic}-{number} from offset {offset} again, where {floor} was committed"
-            verdict.failures.append(Failure(Finding.READ_AGAIN, sentence))
-        if (ghosts := self._ghosts.found()) and not are_unavoidable(self._schedule):
-            sentence = f"{ghosts[0]} joined as a new member, and left the group to wait for its old one"
-            verdict.failures.append(Failure(Finding.GHOST, sentence))
+            verdict.failures.append(Failure(FailureKind.READ_AGAIN, sentence))
+        if (abandoned := self._abandoned.found()) and not are_unavoidable(self._schedule):
+            sentence = f"{abandoned[0]} joined as a new member, and left the group to wait for its old one"
+            verdict.failures.append(Failure(FailureKind.ABANDONED, sentence))
         for commit in self._watch.commits:
             where = f"{commit.partition[0]}-{commit.partition[1]}"
             if commit.offset < commit.before:
                 verdict.failures.append(
                     Failure(
-                        Finding.WENT_BACK,
+                        FailureKind.WENT_BACK,
                         f"{commit.client} committed {where} at {commit.offset}, where {commit.before} was committed",
                     )
                 )
                 break
             if not commit.is_owner:
                 verdict.failures.append(
-                    Failure(Finding.NOT_OWNER, f"{commit.client} committed {where}, which it does not have any more")
+                    Failure(
+                        FailureKind.NOT_OWNER, f"{commit.client} committed {where}, which it does not have any more"
+                    )
                 )
                 break
 
-    async def _judge_output(self, verdict: Verdict) -> None:
+    async def _judge_output(self, verdict: ScheduleVerdict) -> None:
         """Compare the values that were given and committed with those that the application wrote."""
         given = {
             value: f"{topic}-{partition} offset {offset}"
@@ -295,7 +298,7 @@ class Play:
         if lost := [where for value, where in given.items() if value not in written]:
             verdict.failures.append(
                 Failure(
-                    Finding.LOST,
+                    FailureKind.LOST,
                     f"{len(lost)} records were committed and their values are not in {OUTPUT}, the first is {lost[0]}",
                 )
             )
@@ -369,6 +372,6 @@ _OF_A_COPY: Final[dict[str, Callable[[Play, Step], Awaitable[Any]]]] = {
 COPY_STEPS: Final = frozenset(_OF_A_COPY)
 
 
-async def play(plan: Plan, schedule: Schedule, name: str) -> Verdict:
+async def play(plan: TorturePlan, schedule: Schedule, name: str) -> ScheduleVerdict:
     """Play a schedule. `name` is that of the directory for the logs of the copies."""
     return await Play(plan, schedule, plan.directory / name).run()

@@ -15,30 +15,30 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from coordinator.server.server import loop_factory
-from coordinator.torture.play import AppError, Plan, play
+from coordinator.torture.play import AppError, TorturePlan, play
 from coordinator.torture.schedule import Schedule
-from coordinator.torture.verdict import Verdict
+from coordinator.torture.verdict import ScheduleVerdict
 
 
 @dataclass(slots=True)
-class Result:
+class PlayedSchedule:
     """A schedule and its verdict; of a failure, the shortest schedule that fails in the same way."""
 
     schedule: Schedule
-    verdict: Verdict
+    verdict: ScheduleVerdict
     shortest: Schedule | None = None
-    shortest_verdict: Verdict | None = None
+    shortest_verdict: ScheduleVerdict | None = None
 
 
 @dataclass(slots=True)
-class Report:
+class TortureReport:
     """A whole run."""
 
-    results: list[Result] = field(default_factory=list)
+    results: list[PlayedSchedule] = field(default_factory=list)
     took_s: float = 0.0
 
     @property
-    def failures(self) -> list[Result]:
+    def failures(self) -> list[PlayedSchedule]:
         """Return the results that are failures, one for each kind and shortest schedule."""
         return [each for each in self.results if not each.verdict.is_good]
 
@@ -48,20 +48,22 @@ class Listener:
 
     def started(self, count: int) -> None: ...
 
-    def played(self, result: Result, done: int, count: int) -> None: ...
+    def played(self, result: PlayedSchedule, done: int, count: int) -> None: ...
 
-    def shrinking(self, result: Result, steps: int) -> None: ...
+    def shrinking(self, result: PlayedSchedule, steps: int) -> None: ...
 
-    def shrunk(self, result: Result) -> None: ...
+    def shrunk(self, result: PlayedSchedule) -> None: ...
 
 
-def run(plan: Plan, schedules: Sequence[Schedule], *, parallel: int, shrinks: int, listener: Listener) -> Report:
+def run(
+    plan: TorturePlan, schedules: Sequence[Schedule], *, parallel: int, shrinks: int, listener: Listener
+) -> TortureReport:
     """Play all schedules, `parallel` at a time, and shorten the first `shrinks` failures.
 
     Raises:
         AppError: the application cannot be tortured.
     """
-    started_s, report = time.monotonic(), Report()
+    started_s, report = time.monotonic(), TortureReport()
     directory = Path(tempfile.mkdtemp(prefix="coordinator-torture-"))
     plan = replace(plan, directory=directory)
     pool = ProcessPoolExecutor(parallel, mp_context=get_context("spawn"), initializer=_be_quiet)
@@ -69,7 +71,7 @@ def run(plan: Plan, schedules: Sequence[Schedule], *, parallel: int, shrinks: in
         listener.started(len(schedules))
         playing = {pool.submit(play_one, plan, each, str(each.number)): each for each in schedules}
         for future in as_completed(playing):
-            result = Result(playing[future], future.result())
+            result = PlayedSchedule(playing[future], future.result())
             report.results.append(result)
             listener.played(result, len(report.results), len(schedules))
             if len(report.results) >= parallel and not any(each.verdict.has_begun for each in report.results):
@@ -91,7 +93,7 @@ def run(plan: Plan, schedules: Sequence[Schedule], *, parallel: int, shrinks: in
     return report
 
 
-def play_one(plan: Plan, schedule: Schedule, name: str) -> Verdict:
+def play_one(plan: TorturePlan, schedule: Schedule, name: str) -> ScheduleVerdict:
     """Play a schedule in a worker process."""
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
         return runner.run(play(plan, schedule, name))
@@ -103,16 +105,18 @@ def _be_quiet() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def shrink(plan: Plan, result: Result, pool: ProcessPoolExecutor, parallel: int, listener: Listener) -> None:
+def shrink(
+    plan: TorturePlan, result: PlayedSchedule, pool: ProcessPoolExecutor, parallel: int, listener: Listener
+) -> None:
     """Leave out steps as long as the schedule fails in the same way; several attempts are played side by side."""
     schedule, verdict, number = result.schedule, result.verdict, 0
     size = max(len(schedule.steps) // 2, 1)
     while len(schedule.steps) > 1:
         listener.shrinking(result, len(schedule.steps))
-        found: tuple[Schedule, Verdict] | None = None
+        found: tuple[Schedule, ScheduleVerdict] | None = None
         candidates = list(_shorter(schedule, size))
         for some in _chunks(candidates, parallel):
-            tries: list[tuple[Schedule, Future[Verdict]]] = []
+            tries: list[tuple[Schedule, Future[ScheduleVerdict]]] = []
             for each in some:
                 number += 1
                 tries.append((each, pool.submit(play_one, plan, each, f"{schedule.number}-shorter-{number}")))

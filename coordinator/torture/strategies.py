@@ -22,7 +22,7 @@ import msgspec
 
 from coordinator.testing.errors import CoordinatorTestingError
 from coordinator.torture.schedule import FIRST, FIRST_COPY, GAPS_MS, Schedule, Step
-from coordinator.torture.take import SERVER_STEPS, Target, take
+from coordinator.torture.take import SERVER_STEPS, TortureTarget, take
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
@@ -69,10 +69,10 @@ def play_schedule(
     """
     if strange := [step.do for step in schedule.steps if step.do not in SERVER_STEPS]:
         raise CoordinatorTestingError(f"{strange[0]} is a step for processes: use `coordinator torture -- COMMAND`")
-    coordinator.run(_play(schedule, coordinator, Target(coordinator.verbs, group, tuple(clients)), patience))
+    coordinator.run(_play(schedule, coordinator, TortureTarget(coordinator.verbs, group, tuple(clients)), patience))
 
 
-async def _play(schedule: Schedule, coordinator: Coordinator, target: Target, patience: float) -> None:
+async def _play(schedule: Schedule, coordinator: Coordinator, target: TortureTarget, patience: float) -> None:
     before = {fault.number for fault in coordinator.faults}
     for step in schedule.steps:
         await asyncio.sleep(step.after_ms / 1000)

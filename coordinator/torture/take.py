@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class TortureTarget:
     """A server, and the group of the application on it. `clients`: how the client ids of copy 1, 2, … begin."""
 
     verbs: Verbs
@@ -40,55 +40,55 @@ class Target:
         raise UnknownMemberError(f"{wanted} is no member of {self.group!r} now")
 
 
-async def _rebalance(target: Target, step: Step) -> None:
+async def _rebalance(target: TortureTarget, step: Step) -> None:
     await target.verbs.rebalance(target.group)
 
 
-async def _kick(target: Target, step: Step) -> None:
+async def _kick(target: TortureTarget, step: Step) -> None:
     await target.verbs.kick(await target.member(step), group=target.group)
 
 
-async def _expire(target: Target, step: Step) -> None:
+async def _expire(target: TortureTarget, step: Step) -> None:
     await target.verbs.expire(await target.member(step), group=target.group)
 
 
-async def _fail_next(target: Target, step: Step) -> None:
+async def _fail_next(target: TortureTarget, step: Step) -> None:
     await target.verbs.fail_next(step.api, step.error, step.times, client=target.client(step))
 
 
-async def _delay(target: Target, step: Step) -> None:
+async def _delay(target: TortureTarget, step: Step) -> None:
     await target.verbs.delay(step.api, step.ms, step.times, client=target.client(step))
 
 
-async def _lose_reply(target: Target, step: Step) -> None:
+async def _lose_reply(target: TortureTarget, step: Step) -> None:
     await target.verbs.lose_reply(step.api, step.times, client=target.client(step))
 
 
-async def _drop_connection(target: Target, step: Step) -> None:
+async def _drop_connection(target: TortureTarget, step: Step) -> None:
     await target.verbs.drop_connection(target.client(step))
 
 
-async def _move_coordinator(target: Target, step: Step) -> None:
+async def _move_coordinator(target: TortureTarget, step: Step) -> None:
     await target.verbs.move_coordinator(target.group)
 
 
-async def _loading(target: Target, step: Step) -> None:
+async def _loading(target: TortureTarget, step: Step) -> None:
     await target.verbs.loading(target.group, step.ms / 1000)
 
 
-async def _restart(target: Target, step: Step) -> None:
+async def _restart(target: TortureTarget, step: Step) -> None:
     await target.verbs.restart(step.ms / 1000)
 
 
-async def _crash(target: Target, step: Step) -> None:
+async def _crash(target: TortureTarget, step: Step) -> None:
     await target.verbs.crash(step.ms / 1000)
 
 
-async def _pause(target: Target, step: Step) -> None:
+async def _pause(target: TortureTarget, step: Step) -> None:
     await target.verbs.pause(step.ms / 1000)
 
 
-_TAKE: Final[dict[str, Callable[[Target, Step], Awaitable[Any]]]] = {
+_TAKE: Final[dict[str, Callable[[TortureTarget, Step], Awaitable[Any]]]] = {
     "rebalance": _rebalance,
     "kick": _kick,
     "expire": _expire,
@@ -105,7 +105,7 @@ _TAKE: Final[dict[str, Callable[[Target, Step], Awaitable[Any]]]] = {
 SERVER_STEPS: Final = frozenset(_TAKE)
 
 
-async def take(target: Target, step: Step) -> None:
+async def take(target: TortureTarget, step: Step) -> None:
     """Take a step of SERVER_STEPS.
 
     Raises CoordinatorTestingError where it cannot be taken now, for example because a member is away.

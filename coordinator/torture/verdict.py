@@ -7,7 +7,7 @@ from enum import StrEnum
 import msgspec
 
 
-class Finding(StrEnum):
+class FailureKind(StrEnum):
     """A way in which an application failed."""
 
     LOST = "lost"  # committed past records that no copy processed
@@ -16,18 +16,20 @@ class Finding(StrEnum):
     WENT_BACK = "went_back"  # a commit below what was committed before: what follows is processed again
     NOT_OWNER = "not_owner"  # a commit for a partition that the member had given up
     READ_AGAIN = "read_again"  # from below what was committed before the first step: a position was reset
-    GHOST = "ghost"  # joined as a new member while its old one was in the group, which waits for that one in vain
+    ABANDONED = (
+        "abandoned"  # joined as a new member while its old one was in the group, which waits for that one in vain
+    )
     EXITED = "exited"  # a copy ended by itself
 
 
 class Failure(msgspec.Struct, frozen=True):
     """One failure, with a sentence that says what happened."""
 
-    finding: Finding
+    kind: FailureKind
     sentence: str
 
 
-class Verdict(msgspec.Struct, kw_only=True):
+class ScheduleVerdict(msgspec.Struct, kw_only=True):
     """The outcome of one schedule."""
 
     failures: list[Failure] = []
@@ -45,9 +47,9 @@ class Verdict(msgspec.Struct, kw_only=True):
         """True if nothing failed."""
         return not self.failures
 
-    def has_like(self, other: Verdict) -> bool:
+    def has_like(self, other: ScheduleVerdict) -> bool:
         """Return True if it fails in one of the ways of another one: shrinking must not change the bug."""
-        return bool({each.finding for each in self.failures} & {each.finding for each in other.failures})
+        return bool({each.kind for each in self.failures} & {each.kind for each in other.failures})
 
     def text(self) -> str:
         """Say it in one line."""
@@ -55,4 +57,4 @@ class Verdict(msgspec.Struct, kw_only=True):
             twice = f", {self.processed_twice} processed twice" if self.processed_twice else ""
             still = f"at most {self.longest_standstill_s:.1f} s without a commit"
             return f"ok: {self.records} records, none lost{twice}; {still}"
-        return "; ".join(f"{each.finding.value.upper()}: {each.sentence}" for each in self.failures)
+        return "; ".join(f"{each.kind.value.upper()}: {each.sentence}" for each in self.failures)

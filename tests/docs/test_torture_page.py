@@ -12,7 +12,7 @@ import pytest
 
 from coordinator.torture.copies import VARIABLES
 from coordinator.torture.schedule import FIRST
-from coordinator.torture.verdict import Finding
+from coordinator.torture.verdict import FailureKind
 from tests.docs.blocks import ROOT, blocks
 
 PAGE = "docs/torture.md"
@@ -83,7 +83,7 @@ def test_every_variable_is_explained() -> None:
 
 
 def test_every_verdict_is_explained() -> None:
-    assert set(rows("The verdict")) == {"`ok`", *(f"`{finding.value.upper()}`" for finding in Finding)}
+    assert set(rows("The verdict")) == {"`ok`", *(f"`{finding.value.upper()}`" for finding in FailureKind)}
 
 
 def test_the_command_that_replays_is_the_one_that_is_printed() -> None:

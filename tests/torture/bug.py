@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from coordinator.torture.schedule import Step
-from coordinator.torture.verdict import Finding
+from coordinator.torture.verdict import FailureKind
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Bug:
     client: str
     faulty: str
     fixed: str
-    finding: Finding
+    kind: FailureKind
     steps: tuple[Step, ...]
     about: str  # what happens to the user
     link: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from coordinator.torture.schedule import Step
-from coordinator.torture.verdict import Finding
+from coordinator.torture.verdict import FailureKind
 from tests.torture.bug import Bug
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -13,7 +13,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="sarama",
         faulty="v1.30.0",
         fixed="v1.33.0",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="JoinGroup", error="COORDINATOR_LOAD_IN_PROGRESS"), Step("rebalance")),
         about="While the coordinator loads the group, Consume() fails at once, and the application ends.",
         link="IBM/sarama#2214",
@@ -22,7 +22,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="sarama",
         faulty="v1.49.0",
         fixed="v1.50.0",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR"), Step("kick", copy=1)),
         about="When the coordinator moves before the offsets are fetched, Consume() fails at once instead of retrying.",
         link="IBM/sarama#3574",
@@ -31,7 +31,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="sarama",
         faulty="v1.61.0",
         fixed="v1.61.1",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="JoinGroup", error="COORDINATOR_NOT_AVAILABLE"), Step("rebalance")),
         about="When the coordinator is away for a moment, Consume() fails at once, and the application ends.",
         link="IBM/sarama v1.61.1",
@@ -40,18 +40,9 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="franz-go",
         faulty="v1.15.3",
         fixed="v1.16.1",
-        finding=Finding.STUCK,
+        kind=FailureKind.STUCK,
         steps=(Step("delay", api="SyncGroup", ms=1500), Step("rebalance")),
         about="A commit whose timeout ends while the group rebalances never returns: the copy stands still for ever.",
         link="twmb/franz-go#668",
-    ),
-    Bug(
-        client="franz-go",
-        faulty="v1.20.7",
-        fixed="v1.21.2",
-        finding=Finding.STUCK,
-        steps=(Step("fail_next", api="OffsetFetch", error="UNKNOWN_MEMBER_ID"), Step("kick", copy=1)),
-        about="An error for the whole group on OffsetFetch is ignored: the copy has partitions and never fetches them.",
-        link="twmb/franz-go@de2dff52",
     ),
 )

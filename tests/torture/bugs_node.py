@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from coordinator.torture.schedule import Step
-from coordinator.torture.verdict import Finding
+from coordinator.torture.verdict import FailureKind
 from tests.torture.bug import Bug
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -13,7 +13,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="kafkajs",
         faulty="2.0.2",
         fixed="2.1.0",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="JoinGroup", error="COORDINATOR_NOT_AVAILABLE"), Step("rebalance")),
         about="When the coordinator is away during a rebalance, an unhandled rejection ends the process.",
         link="tulios/kafkajs#1382",
@@ -22,7 +22,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="kafkajs",
         faulty="2.2.3",
         fixed="2.2.4",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="Heartbeat", error="ILLEGAL_GENERATION"),),
         about="A member that missed a generation gives up for good instead of joining again.",
         link="tulios/kafkajs#1474",
@@ -31,7 +31,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="platformatic",
         faulty="1.33.2",
         fixed="1.34.0",
-        finding=Finding.EXITED,
+        kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="OffsetCommit", error="COORDINATOR_LOAD_IN_PROGRESS"),),
         about="One automatic commit that fails destroys the stream of records, and the application ends.",
         link="platformatic/kafka#268",
@@ -41,7 +41,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="platformatic",
         faulty="1.33.2",
         fixed="1.34.0",
-        finding=Finding.STUCK,
+        kind=FailureKind.STUCK,
         steps=(Step("fail_next", api="Heartbeat", error="ILLEGAL_GENERATION"),),
         about="A member that missed a generation sends no heartbeat any more, and never joins again.",
         link="platformatic/kafka#268",
@@ -51,7 +51,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         client="platformatic",
         faulty="2.7.0",
         fixed="2.11.0",
-        finding=Finding.STUCK,
+        kind=FailureKind.STUCK,
         steps=(Step("fail_next", api="Heartbeat", error="NOT_COORDINATOR"),),
         about="One heartbeat that fails is the last one: the session ends, and the copy never joins again.",
         link="platformatic/kafka#376",

@@ -23,7 +23,7 @@ The series of schedules is played against the faulty release, up to the one that
 short as it gets. The same schedule finds nothing in the fixed release. The first number is that of the schedule in the
 series; the seconds are those of one play, with the faulty release and with the fixed one.
 
-| Nr | Client | Faulty | Fixed | Schedule | Finding | Fixed by | Seconds |
+| Nr | Client | Faulty | Fixed | Schedule | FailureKind | Fixed by | Seconds |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 MIDDLE: Final = """
@@ -89,7 +89,7 @@ def _bugs(rows: Sequence[Row]) -> Iterator[str]:
         bug = row.bug
         yield (
             f"| {row.number} | {bug.client} | {bug.faulty} | {bug.fixed} | {briefly(row.steps)} | "
-            f"{bug.finding.value.replace('_', ' ')} | [{_label(bug)}] | "
+            f"{bug.kind.value.replace('_', ' ')} | [{_label(bug)}] | "
             f"{row.faulty_s:.0f}, {row.fixed_s:.0f} |"
         )
     yield ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from coordinator.torture.schedule import KICK, REBALANCE, Step
-from coordinator.torture.verdict import Finding
+from coordinator.torture.verdict import FailureKind
 from tests.torture.bug import Bug
 
 BUGS: Final[tuple[Bug, ...]] = (
@@ -13,7 +13,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "kafka-python",
         "3.0.8",
         "3.0.9",
-        Finding.STUCK,
+        FailureKind.STUCK,
         (REBALANCE,),
         "With a rebalance listener, partitions that a member keeps in a rebalance are never fetched again.",
         "dpkp/kafka-python#3132",
@@ -23,7 +23,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "kafka-python",
         "2.2.8",
         "2.2.9",
-        Finding.READ_AGAIN,
+        FailureKind.READ_AGAIN,
         (Step("delay", api="OffsetFetch", times=3, ms=2000), KICK),
         "When the committed offsets arrive later than a poll lasts, the whole topic is read from the start again.",
         "dpkp/kafka-python#2629",
@@ -32,7 +32,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "kafka-python",
         "2.1.1",
         "2.1.2",
-        Finding.EXITED,
+        FailureKind.EXITED,
         (Step("fail_next", api="Fetch", error="FENCED_LEADER_EPOCH"),),
         "A passing error of one partition ends the application with an AttributeError.",
         "dpkp/kafka-python#2554",
@@ -41,7 +41,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "kafka-python",
         "2.2.3",
         "2.2.4",
-        Finding.GHOST,
+        FailureKind.ABANDONED,
         (Step("fail_next", api="OffsetCommit", error="REBALANCE_IN_PROGRESS"),),
         "A commit during a rebalance makes the member forget its id, and all wait until its old session ends.",
         "dpkp/kafka-python#2614",
@@ -50,7 +50,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "kafka-python",
         "2.3.3",
         "3.0.0",
-        Finding.GHOST,
+        FailureKind.ABANDONED,
         (Step("fail_next", api="Heartbeat", error="ILLEGAL_GENERATION"),),
         "A member that missed a generation forgets its id, and all wait until its old session ends.",
         "dpkp/kafka-python#3017",
@@ -59,7 +59,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "aiokafka",
         "0.10.0",
         "0.11.0",
-        Finding.STUCK,
+        FailureKind.STUCK,
         (Step("lose_reply", api="Fetch", times=20), Step("rebalance", after_ms=500)),
         "A rebalance while fetching fails ends the task that fetches: no exception, and no record any more.",
         "aio-libs/aiokafka#1007",
@@ -68,7 +68,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "confluent-kafka",
         "2.13.0",
         "2.13.2",
-        Finding.LOST,
+        FailureKind.LOST,
         (KICK,),
         "A batch that reports the end of a partition counts it as a record: the next record is committed unread.",
         "confluentinc/librdkafka#5213",
@@ -78,7 +78,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         "confluent-kafka",
         "2.11.1",
         "2.12.0",
-        Finding.EXITED,
+        FailureKind.EXITED,
         (Step("fail_next", api="OffsetCommit", error="COORDINATOR_LOAD_IN_PROGRESS"),),
         "A commit that succeeds at its second attempt still reports the error of the first one.",
         "confluentinc/librdkafka#4672",

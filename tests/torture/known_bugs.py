@@ -18,10 +18,10 @@ from types import ModuleType
 from typing import Final
 
 from coordinator.config.sources import load
-from coordinator.torture.play import Plan
-from coordinator.torture.run import Listener, Result, run
+from coordinator.torture.play import TorturePlan
+from coordinator.torture.run import Listener, PlayedSchedule, run
 from coordinator.torture.schedule import FIRST, Schedule, Step, schedules
-from coordinator.torture.verdict import Finding, Verdict
+from coordinator.torture.verdict import FailureKind, ScheduleVerdict
 from tests.torture.bug import Bug
 from tests.torture.bugs_page import Row, page
 
@@ -57,20 +57,24 @@ class Proof:
     bug: Bug
     number: int  # of its schedule in the series
     shortest: Schedule
-    faulty: Verdict
-    fixed: Verdict
+    faulty: ScheduleVerdict
+    fixed: ScheduleVerdict
     searched_s: float  # from the first schedule of the series to the shortest one
     complaint: str = ""  # what is not as said; empty: nothing
 
 
-def plan_for(client: str, version: str, arguments: Sequence[str] = (), *, patience_s: float = PATIENCE_S) -> Plan:
+def plan_for(
+    client: str, version: str, arguments: Sequence[str] = (), *, patience_s: float = PATIENCE_S
+) -> TorturePlan:
     """Return the plan to torture the program of a client with one of its releases, which is brought first."""
     config = load(flags={"listeners": "127.0.0.1:0", "http.listen": "off"}, profile="test")
     command = (*PREPARE[client](version, BUILD), *arguments)
-    return Plan(command, config, Path(), copies=COPIES, startup_s=60.0, patience_s=patience_s)
+    return TorturePlan(command, config, Path(), copies=COPIES, startup_s=60.0, patience_s=patience_s)
 
 
-def play(plan: Plan, chosen: Iterable[Schedule], *, parallel: int = PARALLEL, shrinks: int = 0) -> list[Result]:
+def play(
+    plan: TorturePlan, chosen: Iterable[Schedule], *, parallel: int = PARALLEL, shrinks: int = 0
+) -> list[PlayedSchedule]:
     """Play schedules, in the order of their numbers."""
     return run(plan, list(chosen), parallel=parallel, shrinks=shrinks, listener=Listener()).results
 
@@ -101,8 +105,8 @@ def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patienc
     plan = plan_for(bug.client, bug.fixed, bug.arguments, patience_s=patience_s)
     (fixed,) = play(plan, [shortest], parallel=parallel)
     proof = Proof(bug, its_schedule.number, shortest, faulty, fixed.verdict, searched_s)
-    if bug.finding not in findings(faulty):
-        proof.complaint = f"{bug.faulty} is not {bug.finding.value}, but {faulty.text()}"
+    if bug.kind not in findings(faulty):
+        proof.complaint = f"{bug.faulty} is not {bug.kind.value}, but {faulty.text()}"
     elif shortest.steps != bug.steps:
         proof.complaint = f"the shortest schedule is another one: {in_words(shortest.steps)}"
     elif not fixed.verdict.is_good:
@@ -110,9 +114,9 @@ def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patienc
     return proof
 
 
-def findings(verdict: Verdict) -> list[Finding]:
+def findings(verdict: ScheduleVerdict) -> list[FailureKind]:
     """Return the ways in which a schedule failed."""
-    return [each.finding for each in verdict.failures]
+    return [each.kind for each in verdict.failures]
 
 
 def cells(client: str, *, parallel: int = PARALLEL) -> list[str]:
@@ -124,7 +128,7 @@ def cells(client: str, *, parallel: int = PARALLEL) -> list[str]:
     chosen = list(itertools.islice(schedules(SEED, copies=COPIES), len(FIRST)))
     words = []
     for schedule, result in zip(chosen, play(plan, chosen, parallel=parallel), strict=True):
-        word = "ok" if result.verdict.is_good else result.verdict.failures[0].finding.value
+        word = "ok" if result.verdict.is_good else result.verdict.failures[0].kind.value
         if word != "ok":
             (again,) = play(plan, [schedule], parallel=1)
             word = word if again.verdict.has_like(result.verdict) else f"{word} (1 of 2)"
@@ -138,7 +142,7 @@ def line(proof: Proof) -> str:
     if proof.complaint:
         return f"NOT SHOWN  {bug.client} {bug.faulty} ({bug.link}): {proof.complaint}"
     return (
-        f"shown      {bug.client} {bug.faulty} {bug.finding.value.upper()} in {proof.faulty.took_s:.1f} s, "
+        f"shown      {bug.client} {bug.faulty} {bug.kind.value.upper()} in {proof.faulty.took_s:.1f} s, "
         f"{bug.fixed} ok in {proof.fixed.took_s:.1f} s; schedule {proof.number}, found in {proof.searched_s:.0f} s: "
         f"{in_words(proof.shortest.steps)}"
     )

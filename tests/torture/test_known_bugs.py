@@ -10,8 +10,7 @@ import pytest
 from coordinator.torture.schedule import FIRST, schedules
 from tests.torture.bug import Bug
 from tests.torture.bugs_page import Row, briefly, page
-from tests.torture.bugs_python import BUGS
-from tests.torture.known_bugs import BUILD, PREPARE, SEED, generated, prove
+from tests.torture.known_bugs import BUGS, BUILD, PREPARE, SEED, generated, prove
 
 PATIENCE_S = 40.0  # on a machine that does much else
 CHEAP = ("dpkp/kafka-python#2554", "dpkp/kafka-python#3017")
@@ -34,7 +33,7 @@ def test_a_known_bug_is_found_in_the_faulty_release_alone(bug: Bug) -> None:
     assert proof.fixed.records > 0
 
 
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.link)
+@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: f"{bug.link} {bug.kind}")
 def test_the_schedule_of_a_known_bug_is_one_of_the_series(bug: Bug) -> None:
     assert 1 <= len(bug.steps) <= 5
     assert bug.client in PREPARE

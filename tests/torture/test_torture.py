@@ -46,7 +46,7 @@ def test_a_good_application(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_application_is_found_and_its_schedule_shortened(
-    tmp_path: Path, behaviour: str, finding: str, sentence: str
+    tmp_path: Path, behaviour: str, kind: str, sentence: str
 ) -> None:
     done = torture(tmp_path, "--", sys.executable, str(APP), behaviour)
     assert done.returncode == 1, done.stdout + done.stderr

@@ -1,6 +1,6 @@
 """Members that an application leaves behind: it joins as a new member, and the group waits for the old one in vain.
 
-A `Ghosts` is a layer of the table of routes (`Routes.add_layer`). It notes; it changes nothing.
+A `AbandonedMembers` is a layer of the table of routes (`Routes.add_layer`). It notes; it changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEEN: Final = frozenset(
 STILL_ON_ITS_WAY_S: Final = 0.3  # a request that was sent before the JoinGroup may come this long after it
 
 
-class Ghosts:
+class AbandonedMembers:
     """The notes on the members of one group of one server."""
 
     def __init__(self, runtime: Runtime, group: str) -> None:
