@@ -37,7 +37,7 @@ def test_a_good_application(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "finding", "sentence"),
+    ("behaviour", "kind", "sentence"),
     [
         ("skips", "LOST", "records were committed past and sent to no copy"),
         ("sticks", "STUCK", "nothing committed for"),
@@ -50,7 +50,7 @@ def test_a_wrong_application_is_found_and_its_schedule_shortened(
 ) -> None:
     done = torture(tmp_path, "--", sys.executable, str(APP), behaviour)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert f"=> {finding}: " in done.stdout, done.stdout
+    assert f"=> {kind}: " in done.stdout, done.stdout
     assert sentence in done.stdout
     shortest = done.stdout.split("\n\n")[1]
     assert shortest.startswith("1. the group is forced to rebalance\n=> "), done.stdout
