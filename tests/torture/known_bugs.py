@@ -95,7 +95,7 @@ def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patienc
     """
     started_s, its_schedule = time.monotonic(), generated(bug)
     plan = plan_for(bug.client, bug.faulty, bug.arguments, patience_s=patience_s)
-    if not is_quick:
+    if its_schedule.number and not is_quick:
         series = itertools.islice(schedules(SEED, copies=COPIES), its_schedule.number)
         play(plan, series, parallel=parallel)
     (result,) = play(plan, [its_schedule], parallel=parallel, shrinks=1)
