@@ -116,7 +116,13 @@ ANSWERS: Final[tuple[tuple[str, str], ...]] = (
 REBALANCE: Final = Step("rebalance")
 KICK: Final = Step("kick", copy=1)
 # Without it, no such request is sent. A client that keeps its partitions in a rebalance keeps its positions, too.
-NEEDS: Final = {"JoinGroup": REBALANCE, "SyncGroup": REBALANCE, "OffsetFetch": KICK, "ListOffsets": KICK}
+NEEDS: Final = {
+    "FindCoordinator": Step("move_coordinator"),
+    "JoinGroup": REBALANCE,
+    "SyncGroup": REBALANCE,
+    "OffsetFetch": KICK,
+    "ListOffsets": KICK,
+}
 # Each is tried alone, in this order, before any are put together.
 FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (REBALANCE,),
