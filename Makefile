@@ -141,7 +141,8 @@ $(COMPILED)/.installed: dist/.built $(VENV)/.installed-dev
 	@touch $@
 
 clean: ## remove every .venv, caches and what was built; ./data stays
-	rm -rf $(VENV) $(COMPILED) $(EXAMPLES) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build ./*.egg-info
+	rm -rf $(VENV) $(COMPILED) $(EXAMPLES) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist bench/build tests/torture/build \
+	  ./*.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # --- the virtual environment: made once, brought up to date when pyproject.toml changes ---

@@ -29,6 +29,7 @@ GENERATED: Final = (
     "measurements-testing.md",
     "protocol.md",
     "states.md",
+    "torture-clients.md",
 )
 
 PAGES: Final = (
@@ -83,7 +84,8 @@ def links(page: Path) -> Iterator[tuple[Path, str]]:
 def files() -> tuple[str, ...]:
     """The Python files of the repository, by their paths from its root."""
     places = ("bench", "coordinator", "protocol", "tests")
-    return tuple(str(path.relative_to(ROOT)) for place in places for path in (ROOT / place).rglob("*.py"))
+    found = (path for place in places for path in (ROOT / place).rglob("*.py"))
+    return tuple(str(path.relative_to(ROOT)) for path in found if "build" not in path.parts)
 
 
 @cache
