@@ -97,7 +97,6 @@ class Play:
                 sentence = f"within {self._plan.startup_s:g} s, before the first step, {error.args[0]}"
                 verdict.failures.append(Failure(FailureKind.STUCK, sentence))
             else:
-                self._watch.last_progress_s = time.monotonic()
                 await self._take_steps()
                 await self._produce(5)
                 verdict = await self._settle()

@@ -75,8 +75,10 @@ class Watch:
         handle(node, request, ticket, now_ms)
 
     def begin(self) -> None:
-        """Take what is committed now as the floor: no right application reads below it from now on."""
+        """Note that the first step comes: earlier commits are not judged, and none reads below what is committed."""
         self.floor = dict(self.committed)
+        self.commits.clear()
+        self.last_progress_s = time.monotonic()
 
     @property
     def generation(self) -> int:
