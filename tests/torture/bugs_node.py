@@ -45,7 +45,6 @@ BUGS: Final[tuple[Bug, ...]] = (
         steps=(Step("fail_next", api="Heartbeat", error="ILLEGAL_GENERATION"),),
         about="A member that missed a generation sends no heartbeat any more, and never joins again.",
         link="platformatic/kafka#268",
-        arguments=("manual",),
     ),
     Bug(
         client="platformatic",
@@ -55,6 +54,6 @@ BUGS: Final[tuple[Bug, ...]] = (
         steps=(Step("fail_next", api="Heartbeat", error="NOT_COORDINATOR"),),
         about="One heartbeat that fails is the last one: the session ends, and the copy never joins again.",
         link="platformatic/kafka#376",
-        arguments=("manual", "once"),
+        arguments=("once",),
     ),
 )

@@ -1,6 +1,5 @@
 // A plain consumer application of @platformatic/kafka. It ends when its stream of records fails.
-// The library commits each 200 ms. Arguments: `manual`: the application commits, after each record; `once`: no request is
-// tried again by the library.
+// The library commits each 200 ms. With the argument `once` it tries no request again.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -17,7 +16,6 @@ const require = createRequire(import.meta.url)
 const { Consumer } = await import(pathToFileURL(require.resolve('@platformatic/kafka', { paths: [process.env.NODE_PATH] })))
 
 const told = process.env
-const isManual = process.argv.includes('manual')
 
 const consumer = new Consumer({
   clientId: told.KAFKA_CLIENT_ID,
@@ -38,17 +36,11 @@ const stream = await consumer.consume({
   topics: [told.KAFKA_TOPIC],
   mode: 'committed',
   fallbackMode: 'earliest',
-  autocommit: isManual ? false : 200,
+  autocommit: 200,
   maxWaitTime: 200
 })
 process.once('SIGTERM', () => consumer.close(true).finally(() => process.exit(0)))
 
 for await (const message of stream) {
-  if (isManual) {
-    try {
-      await message.commit()
-    } catch (error) {
-      console.error('not committed', error)
-    }
-  }
+  void message // processed
 }
