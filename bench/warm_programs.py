@@ -16,19 +16,21 @@ from types import TracebackType
 from typing import Final, Self
 
 from bench.probe import free_ports
-from bench.rebalance_speed import CLIENTS, HEARTBEAT_MS, METADATA_MS, find_program
+from bench.rebalance_speed import CLIENTS, HEARTBEAT_MS, METADATA_MS, Client, find_program
 from bench.testing_servers import PARTITIONS
 from bench.timed_members import TimedMember, log_of, settled_ns
 from coordinator.testing import CoordinatorProcess
 from tests.clients.matrix_members import Options
+from tests.clients.matrix_programs import platformatic
 
 TOPIC: Final = "orders"
+OTHERS: Final = {"platformatic": Client("platformatic", session_ms=60_000)}
 FETCH_MS: Final = 100  # some libraries wait for the end of a fetch before they leave
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A client of `make bench-rebalances`, and the language that it is for."""
+    """A client of `make bench-rebalances` or of `OTHERS`, and its language."""
 
     client: str
     language: str
@@ -42,6 +44,7 @@ PROGRAMS: Final = {
     "sarama": Kind("sarama", "Go"),
     "kafka-go": Kind("kafka-go", "Go"),
     "kafkajs": Kind("kafkajs", "JavaScript"),
+    "platformatic": Kind("platformatic", "JavaScript"),
     "java": Kind("java", "Java"),
 }
 
@@ -50,8 +53,8 @@ class WarmProgram:
     """A program that has been a member once, and has left."""
 
     def __init__(self, name: str, logs: Path) -> None:
-        self._client = CLIENTS[PROGRAMS[name].client]
-        self._program = find_program(self._client.program)
+        self._client = (CLIENTS | OTHERS)[PROGRAMS[name].client]
+        self._program = platformatic() if name == "platformatic" else find_program(self._client.program)
         self.version = self._program.version
         self._address = f"127.0.0.1:{free_ports(1)[0]}"
         self._exit = ExitStack()

@@ -297,17 +297,35 @@ def go(
 # -- JavaScript ------------------------------------------------------------------------------------------------------
 
 
-def kafkajs() -> Program:
-    node, npm = need("node"), need("npm")
-    lock = HERE / "kafkajs" / "package-lock.json"
+def node_modules(name: str, package: str) -> tuple[Path, str]:
+    """The modules that the lock file of a folder names, and the version of one of them."""
+    npm = need("npm")
+    lock = HERE / name / "package-lock.json"
 
     def install(fresh: Path) -> None:
         for each in (lock, lock.with_name("package.json")):
             shutil.copy(each, fresh)
         run([npm, "ci", "--no-audit", "--no-fund"], cwd=fresh, attempts=2)
 
-    modules = built("kafkajs", [lock], install) / "node_modules"
-    version = json.loads(lock.read_text())["packages"]["node_modules/kafkajs"]["version"]
+    modules = built(name, [lock], install) / "node_modules"
+    return modules, json.loads(lock.read_text())["packages"][f"node_modules/{package}"]["version"]
+
+
+def platformatic() -> Program:
+    """@platformatic/kafka. It is no row of the matrix, because its program takes no commits."""
+    node = need("node")
+    modules, version = node_modules("platformatic", "@platformatic/kafka")
+    return Program(
+        "platformatic",
+        f"@platformatic/kafka {version}",
+        lambda options: [node, str(HERE / "node" / "platformatic_member.js"), *options.as_arguments()],
+        environment={"NODE_PATH": str(modules)},
+    )
+
+
+def kafkajs() -> Program:
+    node = need("node")
+    modules, version = node_modules("kafkajs", "kafkajs")
     return Program(
         "kafkajs",
         f"kafkajs {version}",
