@@ -18,7 +18,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, g
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
 from coordinator.testing.http import from_plain
 from coordinator.testing.http_client import post_verb
-from coordinator.testing.server import ANY_PORT, setting_text
+from coordinator.testing.settings import ANY_PORT, setting_text
 from coordinator.testing.verbs import Verbs
 
 P = ParamSpec("P")

@@ -8,7 +8,7 @@ from concurrent.futures import Future
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
 
 from coordinator.config.sources import load
 from coordinator.server.faults import Fault
@@ -16,13 +16,12 @@ from coordinator.storage.memory_fs import IN_MEMORY
 from coordinator.testing.errors import FaultNotFiredError, NotInTimeError, ServerEndedError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
+from coordinator.testing.settings import ANY_PORT, setting_text
 from coordinator.testing.verbs import Verbs
 
 P = ParamSpec("P")
 T = TypeVar("T")
 Verb = Callable[Concatenate[Verbs, P], Coroutine[Any, Any, T]]
-
-ANY_PORT: Final = "127.0.0.1:0"
 
 
 class _Blocking(Generic[P, T]):
@@ -216,11 +215,6 @@ def _is_in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def setting_text(value: object) -> str:
-    """Return the text of a setting, as it stands in a file."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 class AsyncCoordinator:

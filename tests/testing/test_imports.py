@@ -38,3 +38,8 @@ def test_the_package_alone_loads_none_of_the_server() -> None:
 )
 def test_a_server_for_tests_loads_nothing_of_jobs_and_commands(code: str) -> None:
     assert not loaded_by(code) & set(HEAVY)
+
+
+def test_a_process_of_its_own_leaves_the_server_to_that_process() -> None:
+    loaded = loaded_by("from coordinator.testing import CoordinatorProcess")
+    assert not loaded & {"coordinator.server.server", "coordinator.server.runtime", "coordinator.storage", "uvloop"}
