@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Final
 import pyspark
 
 from tests.support.eventually import eventually
+from tests.support.spark import FAST_JVMS, jvm_options
 
 SPARK_HOME: Final = Path(pyspark.__file__).parent
 WORKERS: Final = ("one", "two")
@@ -25,7 +27,9 @@ def environment(host: str, python: str = sys.executable) -> dict[str, str]:
         "SPARK_LOCAL_IP": host,
         "SPARK_PUBLIC_DNS": host,
         "SPARK_DAEMON_MEMORY": "256m",
+        "SPARK_DAEMON_JAVA_OPTS": jvm_options(),
         "PYSPARK_PYTHON": python,
+        "PYSPARK_SUBMIT_ARGS": shlex.join((*FAST_JVMS, "pyspark-shell")),  # of a session that Python opens
     }
 
 

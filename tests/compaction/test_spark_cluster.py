@@ -19,6 +19,7 @@ from tests.compaction.logs import OFFSETS, PLAIN
 from tests.compaction.test_spark_compact import job_of, same_as_plain, some_logs
 from tests.support.daemon import REPOSITORY
 from tests.support.machine_tools import not_run
+from tests.support.spark import FAST_JVMS
 
 pytestmark = [pytest.mark.integration, pytest.mark.spark]
 
@@ -61,7 +62,7 @@ def test_by_spark_submit_the_command_runs_on_two_workers_of_a_standalone_cluster
     before, size = states(data_dir), size_of(data_dir)
     packages = tmp_path / "packages.zip"
     write_packages(packages)
-    words = ["--master", cluster.url, "--py-files", str(packages), *LOOPBACK, *SMALL, str(SPARK_MAIN)]
+    words = ["--master", cluster.url, "--py-files", str(packages), *LOOPBACK, *SMALL, *FAST_JVMS, str(SPARK_MAIN)]
     done = submit(tmp_path, *words, "--data-dir", str(data_dir), "--mode", "distributed", "--json")
     assert done.returncode == 0, done.stderr[-3000:]
     facts = json.loads(done.stdout.splitlines()[-1])
