@@ -23,13 +23,13 @@ The series of schedules is played against the faulty release, up to the one that
 short as it gets. The same schedule finds nothing in the fixed release. The first number is that of the schedule in the
 series; the seconds are those of one play, with the faulty release and with the fixed one.
 
-| Nr | Client | Faulty | Fixed | Schedule | FailureKind | Fixed by | Seconds |
+| Nr | Client | Faulty | Fixed | Schedule | Failure | Link | Seconds |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 MIDDLE: Final = """
 ## Each fault alone
 
-These schedules begin every series; random ones of several steps follow. A finding is no verdict on a library: it says
+These schedules begin every series; random ones of several steps follow. A failure is no verdict on a library: it says
 what this fault, which a real coordinator or network shows to any client, does to a plain application. `(1 of 2)`: the
 schedule was played twice, and failed once.
 
@@ -63,7 +63,7 @@ class Row:
     steps: tuple[Step, ...]
     number: int
     faulty_s: float
-    fixed_s: float
+    fixed_s: float  # 0 if no release has a fix
 
 
 def page(rows: Sequence[Row], columns: Mapping[str, Sequence[str]]) -> str:
@@ -87,10 +87,11 @@ def _brief(step: Step) -> str:
 def _bugs(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         bug = row.bug
+        seconds = f"{row.faulty_s:.0f}, {row.fixed_s:.0f}" if bug.fixed else f"{row.faulty_s:.0f}"
         yield (
-            f"| {row.number} | {bug.client} | {bug.faulty} | {bug.fixed} | {briefly(row.steps)} | "
+            f"| {row.number} | {bug.client} | {bug.faulty} | {bug.fixed or 'not yet'} | {briefly(row.steps)} | "
             f"{bug.kind.value.replace('_', ' ')} | [{_label(bug)}] | "
-            f"{row.faulty_s:.0f}, {row.fixed_s:.0f} |"
+            f"{seconds} |"
         )
     yield ""
     for row in rows:

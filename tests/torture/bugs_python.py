@@ -1,4 +1,4 @@
-"""Bugs of client libraries of Python that torture finds in the faulty release, and not in the fixed one."""
+"""Bugs of client libraries of Python that torture finds in the faulty release, and not in the fixed one, if any."""
 
 from __future__ import annotations
 
@@ -83,5 +83,16 @@ BUGS: Final[tuple[Bug, ...]] = (
         "A commit that succeeds at its second attempt still reports the error of the first one.",
         "confluentinc/librdkafka#4672",
         ("--strict",),
+    ),
+)
+OPEN: Final[tuple[Bug, ...]] = (  # no release has a fix
+    Bug(
+        "confluent-kafka",
+        "2.16.1",
+        "",
+        FailureKind.STUCK,
+        (Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR"), KICK),
+        "When the coordinator moves between a rebalance and OffsetFetch, the partitions are never fetched.",
+        "confluentinc/librdkafka#5586",
     ),
 )

@@ -46,7 +46,7 @@ CLIENTS: Final = tuple(modules("clients", "go_clients", "node_clients"))
 PREPARE: Final[dict[str, Prepare]] = {name: way for each in CLIENTS for name, way in each.PREPARE.items()}
 NEWEST: Final[dict[str, str]] = {name: it for each in CLIENTS for name, it in getattr(each, "NEWEST", {}).items()}
 BUGS: Final[tuple[Bug, ...]] = tuple(
-    bug for each in modules("bugs_python", "bugs_go", "bugs_node") for bug in each.BUGS
+    bug for each in modules("bugs_python", "bugs_go", "bugs_node") for bug in (*each.BUGS, *getattr(each, "OPEN", ()))
 )
 
 
@@ -58,7 +58,7 @@ class Proof:
     number: int  # of its schedule in the series
     shortest: Schedule
     faulty: ScheduleVerdict
-    fixed: ScheduleVerdict
+    fixed: ScheduleVerdict | None  # None: no release has a fix
     searched_s: float  # from the first schedule of the series to the shortest one
     complaint: str = ""  # what is not as said; empty: nothing
 
@@ -91,7 +91,8 @@ def generated(bug: Bug) -> Schedule:
 def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patience_s: float = PATIENCE_S) -> Proof:
     """Play the series against the faulty release up to the schedule that shows the bug, and have that one shortened.
 
-    The shortest schedule is then played with the fixed release. `is_quick`: only the one schedule is played.
+    The shortest schedule is then played with the fixed release, if there is one. `is_quick`: of the series, only the
+    one schedule is played.
     """
     started_s, its_schedule = time.monotonic(), generated(bug)
     plan = plan_for(bug.client, bug.faulty, bug.arguments, patience_s=patience_s)
@@ -102,15 +103,17 @@ def prove(bug: Bug, *, is_quick: bool = False, parallel: int = PARALLEL, patienc
     shortest = result.shortest or its_schedule
     faulty = result.shortest_verdict or result.verdict
     searched_s = time.monotonic() - started_s
-    plan = plan_for(bug.client, bug.fixed, bug.arguments, patience_s=patience_s)
-    (fixed,) = play(plan, [shortest], parallel=parallel)
-    proof = Proof(bug, its_schedule.number, shortest, faulty, fixed.verdict, searched_s)
+    fixed = None
+    if bug.fixed:
+        plan = plan_for(bug.client, bug.fixed, bug.arguments, patience_s=patience_s)
+        fixed = play(plan, [shortest], parallel=parallel)[0].verdict
+    proof = Proof(bug, its_schedule.number, shortest, faulty, fixed, searched_s)
     if bug.kind not in findings(faulty):
         proof.complaint = f"{bug.faulty} is not {bug.kind.value}, but {faulty.text()}"
     elif shortest.steps != bug.steps:
         proof.complaint = f"the shortest schedule is another one: {in_words(shortest.steps)}"
-    elif not fixed.verdict.is_good:
-        proof.complaint = f"{bug.fixed} fails, too: {fixed.verdict.text()}"
+    elif fixed is not None and not fixed.is_good:
+        proof.complaint = f"{bug.fixed} fails, too: {fixed.text()}"
     return proof
 
 
@@ -141,16 +144,19 @@ def line(proof: Proof) -> str:
     bug = proof.bug
     if proof.complaint:
         return f"NOT SHOWN  {bug.client} {bug.faulty} ({bug.link}): {proof.complaint}"
+    fixed = f"{bug.fixed} ok in {proof.fixed.took_s:.1f} s" if proof.fixed is not None else "no release has a fix"
     return (
         f"shown      {bug.client} {bug.faulty} {bug.kind.value.upper()} in {proof.faulty.took_s:.1f} s, "
-        f"{bug.fixed} ok in {proof.fixed.took_s:.1f} s; schedule {proof.number}, found in {proof.searched_s:.0f} s: "
+        f"{fixed}; schedule {proof.number}, found in {proof.searched_s:.0f} s: "
         f"{in_words(proof.shortest.steps)}"
     )
 
 
 def row(proof: Proof) -> Row:
     """Return what the page says of a bug."""
-    return Row(proof.bug, proof.shortest.steps, proof.number, proof.faulty.took_s, proof.fixed.took_s)
+    return Row(
+        proof.bug, proof.shortest.steps, proof.number, proof.faulty.took_s, proof.fixed.took_s if proof.fixed else 0.0
+    )
 
 
 def in_words(steps: Sequence[Step]) -> str:
