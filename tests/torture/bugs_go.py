@@ -23,7 +23,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         faulty="v1.49.0",
         fixed="v1.50.0",
         kind=FailureKind.EXITED,
-        steps=(Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR"), Step("kick", copy=1)),
+        steps=(Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR", copy=1), Step("kick", copy=1)),
         about="When the coordinator moves before the offsets are fetched, Consume() fails at once instead of retrying.",
         link="IBM/sarama#3574",
     ),

@@ -91,7 +91,7 @@ OPEN: Final[tuple[Bug, ...]] = (  # no release has a fix
         "2.16.1",
         "",
         FailureKind.STUCK,
-        (Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR"), KICK),
+        (Step("fail_next", api="OffsetFetch", error="NOT_COORDINATOR", copy=1), KICK),
         "When the coordinator moves between a rebalance and OffsetFetch, the partitions are never fetched.",
         "confluentinc/librdkafka#5586",
     ),
