@@ -142,7 +142,12 @@ FIRST: Final[tuple[tuple[Step, ...], ...]] = (
     (Step("delay", api="OffsetFetch", times=3, ms=2000), KICK),
     (Step("delay", api="SyncGroup", ms=1500), REBALANCE),
     (Step("delay", api="JoinGroup", ms=1500), REBALANCE),
-    *((Step("fail_next", api=api, error=error), *([NEEDS[api]] if api in NEEDS else ())) for api, error in ANSWERS),
+    *(
+        (Step("fail_next", api=api, error=error, copy=NEEDS[api].copy), NEEDS[api])  # of the member that then sends it
+        if api in NEEDS
+        else (Step("fail_next", api=api, error=error),)
+        for api, error in ANSWERS
+    ),
 )
 
 

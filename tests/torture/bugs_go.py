@@ -34,7 +34,7 @@ BUGS: Final[tuple[Bug, ...]] = (
         kind=FailureKind.EXITED,
         steps=(Step("fail_next", api="JoinGroup", error="COORDINATOR_NOT_AVAILABLE"), Step("rebalance")),
         about="When the coordinator is away for a moment, Consume() fails at once, and the application ends.",
-        link="IBM/sarama v1.61.1",
+        link="IBM/sarama@v1.61.1",
     ),
     Bug(
         client="franz-go",

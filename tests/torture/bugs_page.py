@@ -97,13 +97,13 @@ def _bugs(rows: Sequence[Row]) -> Iterator[str]:
     for row in rows:
         yield from _folded(f"- {row.bug.client} {row.bug.faulty}: {row.bug.about}")
     yield ""
-    links = {_label(row.bug): row.bug.link.replace("#", "/issues/") for row in rows}
+    links = {_label(row.bug): row.bug.link.replace("#", "/issues/").replace("@", "/releases/tag/") for row in rows}
     for name, link in sorted(links.items()):
         yield f"[{name}]: https://github.com/{link}"
 
 
 def _label(bug: Bug) -> str:
-    return "#" + bug.link.split("#")[1]
+    return bug.link.split("/")[1]
 
 
 def _folded(text: str, width: int = 120) -> Iterator[str]:
