@@ -38,7 +38,7 @@ class Commit:
     partition: TopicPartition
     offset: int
     before: int  # the committed offset before it; -1: there was none
-    is_owner: bool  # the member had the partition in that generation
+    is_owner: bool  # no other member had the partition in that generation
 
 
 class Watch:
@@ -119,7 +119,7 @@ class Watch:
 
     def _commit_answered(self, request: Any, response: Any, client: str) -> None:
         now_s = time.monotonic()
-        owned = self._owned(request.member_id)
+        of_others = self._of_others(request.member_id)
         for asked, answered in zip(request.topics, response.topics, strict=False):
             for each, outcome in zip(asked.partitions, answered.partitions, strict=False):
                 if outcome.error_code:
@@ -135,24 +135,23 @@ class Watch:
                         partition,
                         each.committed_offset,
                         before,
-                        owned is None or partition in owned,
+                        partition not in of_others,
                     )
                 )
                 if each.committed_offset > before:
                     self.progressed(now_s)
                 self.committed[partition] = each.committed_offset
 
-    def _owned(self, member_id: str) -> frozenset[TopicPartition] | None:
-        """Return the partitions of a member; None if it is not known."""
+    def _of_others(self, member_id: str) -> frozenset[TopicPartition]:
+        """Return the partitions that other members have, and this one does not.
+
+        One that nobody has is on its way: a cooperative member commits it a last time before it gives it up.
+        """
         group = self._runtime.core.groups.get(self._group)
-        member = None if group is None else group.members.get(member_id)
-        if member is None or not member.assignment:
-            return None
-        try:
-            decoded = decode_assignment(member.assignment)
-        except ProtocolError:
-            return None
-        return frozenset((each.topic, index) for each in decoded.assigned_partitions for index in each.partitions)
+        if group is None or member_id not in group.members:
+            return frozenset()
+        others = [_partitions(each.assignment) for name, each in group.members.items() if name != member_id]
+        return frozenset().union(*others) - _partitions(group.members[member_id].assignment)
 
     def _fetch_answered(self, request: Any, response: Any, client: str) -> None:
         asked = {
@@ -180,6 +179,15 @@ class Watch:
             return str(name)
         known = self._runtime.topics.catalogue.topics.values()
         return next((each.name for each in known if each.topic_id == topic.topic_id), "?")
+
+
+def _partitions(assignment: bytes) -> frozenset[TopicPartition]:
+    try:
+        decoded = decode_assignment(assignment) if assignment else None
+    except ProtocolError:
+        return frozenset()
+    topics = () if decoded is None else decoded.assigned_partitions
+    return frozenset((each.topic, index) for each in topics for index in each.partitions)
 
 
 class _Noting(SessionWrapper):
