@@ -30,12 +30,11 @@ BUGS: Final[tuple[Bug, ...]] = (
     Bug(
         client="platformatic",
         faulty="1.33.2",
-        fixed="1.34.0",
+        fixed="2.11.0",
         kind=FailureKind.EXITED,
-        steps=(Step("fail_next", api="OffsetCommit", error="COORDINATOR_LOAD_IN_PROGRESS"),),
-        about="One automatic commit that fails destroys the stream of records, and the application ends.",
+        steps=(Step("loading", ms=1500),),
+        about="An automatic commit that fails destroys the stream of records, and the application ends.",
         link="platformatic/kafka#268",
-        arguments=("once",),
     ),
     Bug(
         client="platformatic",
@@ -48,12 +47,11 @@ BUGS: Final[tuple[Bug, ...]] = (
     ),
     Bug(
         client="platformatic",
-        faulty="2.7.0",
+        faulty="1.35.0",
         fixed="2.11.0",
         kind=FailureKind.STUCK,
-        steps=(Step("fail_next", api="Heartbeat", error="NOT_COORDINATOR"),),
-        about="One heartbeat that fails is the last one: the session ends, and the copy never joins again.",
-        link="platformatic/kafka#376",
-        arguments=("once",),
+        steps=(Step("move_coordinator"),),
+        about="The coordinator is looked up once and never again: when it moves, all copies stand still for good.",
+        link="platformatic/kafka#291",
     ),
 )

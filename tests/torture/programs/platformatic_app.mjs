@@ -1,5 +1,5 @@
 // A plain consumer application of @platformatic/kafka. It ends when its stream of records fails.
-// The library commits each 200 ms. With the argument `once` it tries no request again.
+// The library commits each 200 ms.
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -24,8 +24,8 @@ const consumer = new Consumer({
   sessionTimeout: Number(told.KAFKA_SESSION_TIMEOUT_MS),
   heartbeatInterval: Number(told.KAFKA_HEARTBEAT_INTERVAL_MS),
   rebalanceTimeout: 10000,
-  retries: process.argv.includes('once') ? 0 : 1,
-  retryDelay: 200
+  retries: 1,
+  retryDelay: 50
 })
 for (const event of ['consumer:heartbeat:error', 'consumer:group:rejoin', 'consumer:group:join']) {
   consumer.on(event, ({ error } = {}) => console.log(event, error ?? ''))

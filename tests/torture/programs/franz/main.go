@@ -33,6 +33,7 @@ func main() {
 		kgo.SessionTimeout(milliseconds("KAFKA_SESSION_TIMEOUT_MS")),
 		kgo.HeartbeatInterval(milliseconds("KAFKA_HEARTBEAT_INTERVAL_MS")),
 		kgo.DisableAutoCommit(),
+		kgo.BlockRebalanceOnPoll(), // so that what was polled is still ours when it is committed
 		kgo.WithLogger(kgo.BasicLogger(os.Stderr, kgo.LogLevelInfo, nil)),
 	)
 	if err != nil {
@@ -45,14 +46,14 @@ func main() {
 		fetches.EachError(func(topic string, partition int32, err error) {
 			log.Printf("%s-%d: %v", topic, partition, err)
 		})
-		if fetches.Empty() {
-			continue
+		if !fetches.Empty() {
+			waiting, cancel := context.WithTimeout(context.Background(), commitTimeout)
+			if err := client.CommitRecords(waiting, fetches.Records()...); err != nil {
+				log.Print("not committed: ", err)
+			}
+			cancel()
 		}
-		waiting, cancel := context.WithTimeout(context.Background(), commitTimeout)
-		if err := client.CommitRecords(waiting, fetches.Records()...); err != nil {
-			log.Print("not committed: ", err)
-		}
-		cancel()
+		client.AllowRebalance()
 	}
-	client.Close()
+	client.CloseAllowingRebalance()
 }
