@@ -1,7 +1,6 @@
 // A plain consumer application of @platformatic/kafka. It ends when its stream of records fails.
-// The library commits each 200 ms.
+// The library commits each 500 ms.
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 // Releases 2.x need it, and Node 20 does not have it.
@@ -36,7 +35,7 @@ const stream = await consumer.consume({
   topics: [told.KAFKA_TOPIC],
   mode: 'committed',
   fallbackMode: 'earliest',
-  autocommit: 200,
+  autocommit: 500,
   maxWaitTime: 200
 })
 process.once('SIGTERM', () => consumer.close(true).finally(() => process.exit(0)))
