@@ -84,8 +84,6 @@ BUGS: Final[tuple[Bug, ...]] = (
         "confluentinc/librdkafka#4672",
         ("--strict",),
     ),
-)
-OPEN: Final[tuple[Bug, ...]] = (  # no release has a fix
     Bug(
         "confluent-kafka",
         "2.16.1",

@@ -9,12 +9,9 @@ import argparse
 import itertools
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
-from types import ModuleType
 from typing import Final
 
 from coordinator.config.sources import load
@@ -22,6 +19,7 @@ from coordinator.torture.play import TorturePlan
 from coordinator.torture.run import Listener, PlayedSchedule, run
 from coordinator.torture.schedule import FIRST, Schedule, Step, schedules
 from coordinator.torture.verdict import FailureKind, ScheduleVerdict
+from tests.torture import bugs_go, bugs_node, bugs_python, clients, go_clients, node_clients
 from tests.torture.bug import Bug
 from tests.torture.bugs_page import Row, page
 
@@ -35,19 +33,9 @@ SEARCHED: Final = 200  # schedules of the series in which that of a bug is looke
 Prepare = Callable[[str, Path], tuple[str, ...]]
 
 
-def modules(*names: str) -> Iterator[ModuleType]:
-    """Import those of these modules of this package that are there."""
-    for name in names:
-        if find_spec(f"tests.torture.{name}") is not None:
-            yield import_module(f"tests.torture.{name}")
-
-
-CLIENTS: Final = tuple(modules("clients", "go_clients", "node_clients"))
-PREPARE: Final[dict[str, Prepare]] = {name: way for each in CLIENTS for name, way in each.PREPARE.items()}
-NEWEST: Final[dict[str, str]] = {name: it for each in CLIENTS for name, it in getattr(each, "NEWEST", {}).items()}
-BUGS: Final[tuple[Bug, ...]] = tuple(
-    bug for each in modules("bugs_python", "bugs_go", "bugs_node") for bug in (*each.BUGS, *getattr(each, "OPEN", ()))
-)
+PREPARE: Final[dict[str, Prepare]] = {**clients.PREPARE, **go_clients.PREPARE, **node_clients.PREPARE}
+NEWEST: Final[dict[str, str]] = {**clients.NEWEST, **go_clients.NEWEST, **node_clients.NEWEST}
+BUGS: Final[tuple[Bug, ...]] = (*bugs_python.BUGS, *bugs_go.BUGS, *bugs_node.BUGS)
 
 
 @dataclass(slots=True)
@@ -179,8 +167,8 @@ def main(words: Sequence[str] | None = None) -> int:
             print(line(proofs[-1]), flush=True)
     if arguments.page is not None:
         shown = [proof for proof in proofs if not proof.complaint]
-        clients = [client for client in NEWEST if arguments.client in (None, client)]
-        columns = {f"{client} {NEWEST[client]}": cells(client, parallel=arguments.parallel) for client in clients}
+        chosen = [client for client in NEWEST if arguments.client in (None, client)]
+        columns = {f"{client} {NEWEST[client]}": cells(client, parallel=arguments.parallel) for client in chosen}
         arguments.page.write_text(page([row(proof) for proof in shown], columns), encoding="utf-8")
     return int(any(proof.complaint for proof in proofs))
 
