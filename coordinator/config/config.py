@@ -371,6 +371,13 @@ class Config:
     log_retention_check_interval_ms: int = _key(300000, "How often old segments are looked for.", long=True, minimum=1)
     message_max_bytes: int = _key(1048588, "The largest record batch a producer may send.", minimum=61)
     fetch_max_bytes: int = _key(57671680, "The most bytes one fetch is answered with, 8 MiB at most.", minimum=1024)
+    fetch_max_wait_ms: int = _key(
+        300000,
+        "The longest time that a fetch waits for records, if its client asks for more.",
+        ours=True,
+        minimum=1,
+        maximum=300000,
+    )
     producer_id_expiration_ms: int = _key(
         86400000, "How long the sequence numbers of a silent idempotent producer are remembered.", minimum=1
     )

@@ -24,6 +24,7 @@ TEST: Final[Mapping[str, ProfileValue]] = MappingProxyType(
         "offsets.topic.num.partitions": ProfileValue("1", "one log to open, and one to load"),
         "offsets.snapshot.tail.bytes": ProfileValue("0", "no child process"),
         "offsets.snapshot.stop.ms": ProfileValue("0", "a stop does not wait"),
+        "fetch.max.wait.ms": ProfileValue("50", "a client may wait for an empty partition first"),
         "log.dirs": ProfileValue(":memory:", "nothing on the disk"),
         "test.verbs.enable": ProfileValue("true", "`coordinator faults`, and POST /test/... for other languages"),
         "log.flush.policy": ProfileValue("never", "nothing has to survive the machine"),

@@ -14,7 +14,7 @@ class Bug:
 
     client: str
     faulty: str
-    fixed: str
+    fixed: str  # empty: no release has a fix
     kind: FailureKind
     steps: tuple[Step, ...]
     about: str  # what happens to the user

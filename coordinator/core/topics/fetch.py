@@ -134,7 +134,7 @@ class Fetch:
         self.ticket = ticket
         self.response = FetchResponse(session_id=NO_SESSION)
         self.slots: list[_Slot] = []
-        self.deadline_ms = now_ms + min(max(request.max_wait_ms, 0), MAX_WAIT_MS)
+        self.deadline_ms = now_ms + min(max(request.max_wait_ms, 0), fetching.config.fetch_max_wait_ms, MAX_WAIT_MS)
         self.max_bytes = min(max(request.max_bytes, 0), fetching.config.fetch_max_bytes, MAX_RESPONSE_BYTES)
         self.min_bytes = min(request.min_bytes, self.max_bytes)
         self.is_committed = request.isolation_level == READ_COMMITTED

@@ -245,6 +245,16 @@ def test_wait_is_limited_to_max_wait_ms(world: TopicsWorld) -> None:
     assert world.answer(ticket) is not UNANSWERED
 
 
+def test_a_fetch_waits_no_longer_than_the_server_allows() -> None:
+    world = TopicsWorld(fetch_max_wait_ms=50)
+    world.create("orders")
+    ticket = send_fetch(world, max_wait_ms=500)
+    world.advance(49)
+    assert world.answer(ticket) is UNANSWERED
+    world.advance(1)
+    assert world.answer(ticket) is not UNANSWERED
+
+
 def test_fetch_does_not_wait_if_more_fetches_wait_than_connections_are_allowed() -> None:
     world = TopicsWorld(max_connections=2)
     world.create("orders")
