@@ -40,6 +40,7 @@ examples:
 exit code: 0 if no schedule failed, 1 if one did, 2 if the application does not start or consume"""
 
 FAILED: Final = 1
+MOST_COPIES: Final = 9  # so that the client id of none begins with that of another one
 LONGEST_LINE: Final = 200
 
 
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--schedules", metavar="N", type=_positive, default=50, help="how many schedules; default: 50")
     add("--seed", metavar="N", type=int, default=1, help="from which they are generated; default: 1")
     add("--replay", metavar="FILE", type=Path, help="play the schedule of this file, and no other")
-    add("--copies", metavar="N", type=_positive, default=2, help="of the application; default: 2")
+    add("--copies", metavar="N", type=_copies, default=2, help=f"of the application, at most {MOST_COPIES}; default: 2")
     add("--partitions", metavar="N", type=_positive, default=4, help="of the topic; default: 4")
     add(
         "--parallel",
@@ -107,6 +108,13 @@ def run(arguments: argparse.Namespace) -> int:
 def _positive(text: str) -> int:
     number = int(text)
     if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def _copies(text: str) -> int:
+    number = _positive(text)
+    if number > MOST_COPIES:
         raise ValueError(text)
     return number
 

@@ -8,9 +8,10 @@ from itertools import islice
 import pytest
 
 from coordinator.torture.schedule import FIRST, schedules
+from tests.docs.blocks import ROOT
 from tests.torture.bug import Bug
 from tests.torture.bugs_page import Row, briefly, page
-from tests.torture.known_bugs import BUGS, BUILD, PREPARE, SEED, generated, prove
+from tests.torture.known_bugs import BUGS, BUILD, NEWEST, PREPARE, SEED, generated, prove
 
 PATIENCE_S = 40.0  # on a machine that does much else
 CHEAP = ("dpkp/kafka-python#2554", "dpkp/kafka-python#3017")
@@ -48,3 +49,12 @@ def test_the_page_has_a_row_for_each_bug_and_for_each_fault() -> None:
     assert max(len(line) for line in text.splitlines() if not line.startswith("|")) <= 120
     assert all(f"| {bug.faulty} | {bug.fixed or 'not yet'} | {briefly(bug.steps)} |" in text for bug in BUGS)
     assert all(f"| {briefly(steps)} | ok | lost |" in text for steps in FIRST)
+
+
+def test_the_page_in_the_documentation_is_of_these_bugs_and_faults() -> None:
+    text = (ROOT / "docs" / "torture-clients.md").read_text(encoding="utf-8")
+    for bug in BUGS:
+        assert f"| {bug.client} | {bug.faulty} | {bug.fixed or 'not yet'} | {briefly(bug.steps)} |" in text
+    assert all(f"| {client} {version} |" in text for client, version in NEWEST.items())
+    faults = [line.split(" | ")[0][2:] for line in text.splitlines()[-len(FIRST) :]]
+    assert faults == [briefly(steps) for steps in FIRST]
