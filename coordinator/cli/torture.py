@@ -106,16 +106,15 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError(text)
+    if not text.isdecimal() or (number := int(text)) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 upwards")
     return number
 
 
 def _copies(text: str) -> int:
     number = _positive(text)
     if number > MOST_COPIES:
-        raise ValueError(text)
+        raise argparse.ArgumentTypeError(f"{MOST_COPIES} copies at most, not {number}")
     return number
 
 

@@ -91,6 +91,25 @@ def test_an_application_that_is_not_there(tmp_path: Path) -> None:
     assert "./no-such-app cannot be started (No such file or directory); is it on the PATH?" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--copies", "12", "--", "true"], "argument --copies: 9 copies at most, not 12"),
+        (["--schedules", "0", "--", "true"], "argument --schedules: '0' is no number from 1 upwards"),
+        ([], "give the application behind --, for example: coordinator torture -- ./my-app"),
+        (
+            ["--replay", "missing.json", "--", "true"],
+            "--replay missing.json cannot be read (No such file or directory)",
+        ),
+    ],
+)
+def test_mistakes(tmp_path: Path, words: list[str], sentence: str) -> None:
+    command = [sys.executable, "-m", "coordinator", "torture", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert sentence in done.stderr
+
+
 def test_an_application_that_consumes_nothing(tmp_path: Path) -> None:
     done = torture(tmp_path, "--startup", "1", "--", "sleep", "60")
     assert done.returncode == 2
