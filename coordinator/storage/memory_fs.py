@@ -36,7 +36,7 @@ class MemoryFileSystem:
             if path.name in names:
                 content = names[path.name]
                 if content is None:
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+                    raise _error(errno.EISDIR, path)
             elif create:
                 content = names[path.name] = _Content()
             else:
@@ -59,7 +59,7 @@ class MemoryFileSystem:
         with self.mutex:
             names = self._directory(path.parent)
             if path.name in names:
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+                raise _error(errno.EEXIST, path)
             names[path.name] = None
             self._names[path] = {}
 
@@ -69,23 +69,44 @@ class MemoryFileSystem:
             names, target = self._directory(old.parent), self._directory(new.parent)
             if old.name not in names:
                 raise _missing(old)
-            replaced = target.get(new.name)
-            if replaced is not None and old != new:
+            content, replaced = names[old.name], target.get(new.name)
+            if new == old or (content is not None and replaced is content):
+                return  # two names of one file stay, as POSIX has it
+            self._check_rename(old, new)
+            if replaced is not None:
                 self._let_go(replaced)
             target[new.name] = names.pop(old.name)
             for directory in [each for each in self._names if each == old or old in each.parents]:
                 self._names[new / directory.relative_to(old)] = self._names.pop(directory)
 
+    def _check_rename(self, old: Path, new: Path) -> None:
+        """Raise the error that Linux has for a rename that mixes files and directories, or loses what one holds."""
+        if old in new.parents:
+            raise _error(errno.EINVAL, new)
+        if new in old.parents:
+            raise _error(errno.ENOTEMPTY, new)
+        if new in self._names:
+            if old not in self._names:
+                raise _error(errno.EISDIR, new)
+            if self._names[new]:
+                raise _error(errno.ENOTEMPTY, new)
+        elif old in self._names and self._is_file(new):
+            raise _error(errno.ENOTDIR, new)
+
     def link(self, old: Path, new: Path) -> None:
         with self.mutex:
+            if old in self._names:
+                raise _error(errno.EPERM, old)
             content, target = self._content(old), self._directory(new.parent)
             if new.name in target:
-                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(new))
+                raise _error(errno.EEXIST, new)
             content.uses += 1
             target[new.name] = content
 
     def unlink(self, path: Path) -> None:
         with self.mutex:
+            if path in self._names:
+                raise _error(errno.EISDIR, path)
             content = self._content(path)
             del self._names[path.parent][path.name]
             self._let_go(content)
@@ -93,7 +114,7 @@ class MemoryFileSystem:
     def rmdir(self, path: Path) -> None:
         with self.mutex:
             if self._directory(path):
-                raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), str(path))
+                raise _error(errno.ENOTEMPTY, path)
             del self._names[path], self._names[path.parent][path.name]
 
     def fsync_dir(self, path: Path) -> None:
@@ -110,7 +131,7 @@ class MemoryFileSystem:
         file = self.open(path, create=True)
         with self.mutex:
             if path in self._locked:
-                raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(path))
+                raise _error(errno.EAGAIN, path)
             self._locked.add(path)
         file.unlocks = path
         return file
@@ -162,10 +183,14 @@ class MemoryFileSystem:
             self.used_bytes -= len(content.data)
 
     def _directory(self, path: Path) -> dict[str, _Content | None]:
-        try:
-            return self._names[path]
-        except KeyError:
-            raise _missing(path) from None
+        names = self._names.get(path)
+        if names is None:
+            is_below_file = any(self._is_file(each) for each in (path, *path.parents))
+            raise _error(errno.ENOTDIR, path) if is_below_file else _missing(path)
+        return names
+
+    def _is_file(self, path: Path) -> bool:
+        return self._names.get(path.parent, {}).get(path.name) is not None
 
     def _content(self, path: Path) -> _Content:
         content = self._directory(path.parent).get(path.name)
@@ -202,6 +227,8 @@ class MemoryFile:
     def pwrite(self, data: bytes | bytearray | memoryview, position: int) -> None:
         with self._fs.mutex:
             content = self._open()
+            if not len(data):
+                return
             end = position + len(data)
             if end > len(content.data):
                 self._fs.resize(content, end)
@@ -234,5 +261,10 @@ class MemoryFile:
         return self._content
 
 
-def _missing(path: Path) -> FileNotFoundError:
-    return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+def _missing(path: Path) -> OSError:
+    return _error(errno.ENOENT, path)
+
+
+def _error(number: int, path: Path) -> OSError:
+    """Return the error of the operating system with this number, in its own class."""
+    return OSError(number, os.strerror(number), str(path))

@@ -96,6 +96,27 @@ def test_a_directory_is_renamed_with_what_is_in_it(fs: FileSystem, root: Path) -
     assert raised.value.errno == errno.ENOTEMPTY
 
 
+def test_a_directory_replaces_an_empty_one(fs: FileSystem, root: Path) -> None:
+    _tree(fs, root)
+    fs.rename(root / "full", root / "empty")
+    assert (fs.listdir(root), fs.listdir(root / "empty")) == (["empty", "file"], ["file"])
+
+
+def test_two_names_of_one_file_are_not_renamed(fs: FileSystem, root: Path) -> None:
+    file = written(fs, root / "a", b"1")
+    fs.link(root / "a", root / "b")
+    fs.rename(root / "a", root / "b")
+    assert fs.listdir(root) == ["a", "b"]
+    file.close()
+
+
+def test_a_write_of_nothing_leaves_the_size(fs: FileSystem, root: Path) -> None:
+    file = written(fs, root / "a", b"1")
+    file.pwrite(b"", 100)
+    assert file.size() == 1
+    file.close()
+
+
 def test_a_link_is_a_second_name_of_the_same_file(fs: FileSystem, root: Path) -> None:
     fs.mkdir(root / "d")
     file = written(fs, root / "a", b"1")
@@ -104,6 +125,23 @@ def test_a_link_is_a_second_name_of_the_same_file(fs: FileSystem, root: Path) ->
     file.close()
     fs.unlink(root / "a")
     assert content(fs, root / "d" / "b") == b"2"
+
+
+def _tree(fs: FileSystem, root: Path) -> Path:
+    """Make a file, an empty directory, and one with a file."""
+    for name in ("empty", "full"):
+        fs.mkdir(root / name)
+    for name in ("file", "full/file"):
+        written(fs, root / name, b"1").close()
+    return root
+
+
+def _rename(fs: FileSystem, root: Path, old: str, new: str) -> None:
+    _tree(fs, root)
+    try:
+        fs.rename(root / old, root / new)
+    finally:  # a refusal has changed nothing
+        assert (fs.listdir(root), fs.listdir(root / "full")) == (["empty", "file", "full"], ["file"])
 
 
 MISTAKES: dict[str, tuple[Callable[[FileSystem, Path], object], int]] = {
@@ -118,6 +156,21 @@ MISTAKES: dict[str, tuple[Callable[[FileSystem, Path], object], int]] = {
         lambda fs, root: (written(fs, root / "a", b"").close(), fs.link(root / "a", root / "a")),
         errno.EEXIST,
     ),
+    "rename a file over a directory": (lambda fs, root: _rename(fs, root, "file", "empty"), errno.EISDIR),
+    "rename a directory over a file": (lambda fs, root: _rename(fs, root, "empty", "file"), errno.ENOTDIR),
+    "rename a directory over one that holds a file": (
+        lambda fs, root: _rename(fs, root, "empty", "full"),
+        errno.ENOTEMPTY,
+    ),
+    "rename a directory into itself": (lambda fs, root: _rename(fs, root, "full", "full/x"), errno.EINVAL),
+    "rename a file over its own directory": (lambda fs, root: _rename(fs, root, "full/file", "full"), errno.ENOTEMPTY),
+    "rename into a file": (lambda fs, root: _rename(fs, root, "empty", "file/x"), errno.ENOTDIR),
+    "open below a file": (lambda fs, root: fs.open(_tree(fs, root) / "file" / "x", create=True), errno.ENOTDIR),
+    "open a directory": (lambda fs, root: fs.open(_tree(fs, root) / "empty", create=True), errno.EISDIR),
+    "list a file": (lambda fs, root: fs.listdir(_tree(fs, root) / "file"), errno.ENOTDIR),
+    "remove a file as a directory": (lambda fs, root: fs.rmdir(_tree(fs, root) / "file"), errno.ENOTDIR),
+    "remove a directory as a file": (lambda fs, root: fs.unlink(_tree(fs, root) / "empty"), errno.EISDIR),
+    "link a directory": (lambda fs, root: fs.link(_tree(fs, root) / "empty", root / "x"), errno.EPERM),
     "sync a directory that is not there": (lambda fs, root: fs.listdir(root / "x"), errno.ENOENT),
 }
 
