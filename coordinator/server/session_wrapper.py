@@ -16,6 +16,11 @@ class SessionWrapper:
     def __init__(self, session: Any) -> None:
         self._session = session
 
+    @property
+    def connection(self) -> Any:
+        """The connection itself, under all that wraps it."""
+        return getattr(self._session, "connection", self._session)
+
     def answer(self, ticket: Ticket, response: Any) -> None:
         """Answer the ticket. None: no bytes are sent."""
         self._session.answer(ticket, response)

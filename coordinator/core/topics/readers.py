@@ -28,7 +28,7 @@ class Reader:
     def __init__(self, ticket: Ticket) -> None:
         self.client_id = ticket.client_id
         self.client_host = ticket.client_host
-        self.session = id(ticket.session)  # its connection, which is not kept alive by it
+        self.session = _connection_of(ticket)  # its connection, which is not kept alive by it
         self.former_session = _NO_SESSION
         self.end_offset = UNKNOWN  # after the last record that was sent
         self.is_ambiguous = False
@@ -47,7 +47,7 @@ def note_read(partition: Partition, ticket: Ticket, end_offset: int) -> None:
     if readers is not None:
         last: Reader = readers[-1]
         if (
-            last.session == id(ticket.session)
+            last.session == _connection_of(ticket)
             and last.client_id == ticket.client_id
             and last.client_host == ticket.client_host
         ):
@@ -64,13 +64,18 @@ def _reader(partition: Partition, ticket: Ticket) -> Reader:
     index = _index(readers, ticket.client_id, ticket.client_host)
     if index >= 0:
         reader = readers.pop(index)
-        reader.came_from(id(ticket.session))
+        reader.came_from(_connection_of(ticket))
     else:
         reader = Reader(ticket)
         if len(readers) >= READERS_AT_MOST:
             del readers[0]
     readers.append(reader)
     return reader
+
+
+def _connection_of(ticket: Ticket) -> int:
+    """Return the identity of the connection. A session that wraps it for one request has it as `connection`."""
+    return id(getattr(ticket.session, "connection", ticket.session))
 
 
 def _index(readers: list[Reader], client_id: str, client_host: str) -> int:

@@ -7,6 +7,7 @@ import pytest
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.partition import Partition
 from coordinator.core.topics.readers import READERS_AT_MOST, UNKNOWN, note_read
+from coordinator.server.session_wrapper import SessionWrapper
 from protocol.compression import Codec
 from tests.support.topics_wire import batch, fetch, produce, send_fetch
 from tests.support.topics_world import UNANSWERED, TopicsWorld
@@ -105,3 +106,13 @@ def test_a_client_that_connects_again_is_not_ambiguous(world: TopicsWorld, parti
         note_read(partition, ticket, end_offset)
         note_read(partition, ticket, end_offset + 1)
     assert take(world, "a") == len(tickets)
+
+
+def test_a_watched_connection_is_one_reader(partition: Partition) -> None:
+    one, two = Connection(), Connection()
+    for end_offset, connection in enumerate((one, one, two, two)):
+        watched = SessionWrapper(SessionWrapper(connection))  # a new one for each request
+        note_read(partition, Ticket(watched, client_id="a"), end_offset)
+    assert partition.readers is not None
+    (reader,) = partition.readers
+    assert (reader.is_ambiguous, reader.session, reader.former_session) == (False, id(two), id(one))
