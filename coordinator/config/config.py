@@ -49,8 +49,12 @@ def _key(
     choices: tuple[str, ...] = (),
     check: Callable[[str], object] | None = None,
     shape: str = "",
+    secret: bool = False,
 ) -> Any:
-    """Declare one key. `check` raises ConfigError for text of the right type with an invalid meaning."""
+    """Declare one key. `check` raises ConfigError for text of the right type with an invalid meaning.
+
+    `secret`: the value is not shown, as that of a password in Kafka.
+    """
     facts = {
         "help": help,
         "ours": ours,
@@ -60,8 +64,9 @@ def _key(
         "choices": choices,
         "check": check,
         "shape": shape,
+        "secret": secret,
     }
-    return field(default=default, metadata=facts)
+    return field(default=default, metadata=facts, repr=not secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,7 +295,10 @@ class Config:
         ours=True,
     )
     test_verbs_token: str = _key(
-        "", "The token that a verb must send as `Authorization: Bearer`. With a token, the verbs are served.", ours=True
+        "",
+        "The token that a verb must send as `Authorization: Bearer`. With a token, the verbs are served.",
+        ours=True,
+        secret=True,
     )
 
     # --- durability and segments ---
@@ -502,7 +510,7 @@ class Key(NamedTuple):
 
     name: str
     attribute: str
-    type: str  # "int", "long", "double", "boolean" or "string"
+    type: str  # "int", "long", "double", "boolean", "string" or "password"
     default: float | bool | str
     help: str
     ours: bool
@@ -523,7 +531,7 @@ class Key(NamedTuple):
             return "true or false"
         if self.choices:
             return " or ".join(self.choices)
-        if self.type == "string":
+        if self.type in ("string", "password"):
             return self.shape
         ceiling = INT64_MAX if self.type == "long" else INT32_MAX
         if self.maximum is not None and self.maximum < ceiling:
@@ -537,7 +545,7 @@ class Key(NamedTuple):
             if text.lower() not in ("true", "false"):
                 raise ConfigError(f"{self.name} must be true or false, not {text!r}")
             return text.lower() == "true"
-        if self.type == "string":
+        if self.type in ("string", "password"):
             if self.choices and text not in self.choices:
                 raise ConfigError(f"{self.name} must be {self.valid}, not {text!r}")
             if self.check is not None:
@@ -591,6 +599,8 @@ def keys() -> Mapping[str, Key]:
         kind = _TYPES[str(declared.type)]
         if facts.pop("long"):
             kind = "long"
+        if facts.pop("secret"):
+            kind = "password"
         name = declared.name.replace("_", ".")
         default: Any = declared.default
         table[name] = Key(name=name, attribute=declared.name, type=kind, default=default, **facts)

@@ -144,7 +144,7 @@ MISTAKES = [
     ("log.retention.ms=-2", "log.retention.ms must be -1 to 9223372036854775807, not -2"),
     ("offsets.topic.num.partitions=10001", "offsets.topic.num.partitions must be 1 to 10000, not 10001"),
     ("auto.create.topics.enable=yes", "auto.create.topics.enable must be true or false, not 'yes'"),
-    ("log.flush.policy=always", "log.flush.policy must be sync or interval or never, not 'always'"),
+    ("log.flush.policy=often", "log.flush.policy must be sync or interval or never, not 'often'"),
     ("listeners=9092", "listeners: '9092' is not an address; write host:port, for example 127.0.0.1:9092"),
     ("listeners=a:99999", "listeners: 'a:99999' is not an address; write host:port, for example 127.0.0.1:9092"),
     ("listeners=SSL://a:1", "listeners: 'SSL://a:1' asks for the protocol SSL, but only PLAINTEXT is served"),
@@ -421,3 +421,10 @@ def test_a_limit_below_one_whole_request_is_refused_with_both_names() -> None:
     with pytest.raises(ConfigError, match=r"queued\.max\.request\.bytes \(5\) is below socket\.request\.max\.bytes"):
         load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "5"})
     assert load(environ={"COORDINATOR_QUEUED_MAX_REQUEST_BYTES": "-1"}).queued_max_request_bytes == -1
+
+
+def test_a_secret_is_not_shown() -> None:
+    config = load(overrides=["test.verbs.token=s3cret"])
+    assert config.test_verbs_token == "s3cret"
+    assert "s3cret" not in repr(config)
+    assert keys()["test.verbs.token"].type == "password"

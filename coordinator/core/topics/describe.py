@@ -55,6 +55,7 @@ _SERVER_TYPES: Final = {
     "double": ConfigType.DOUBLE,
     "boolean": ConfigType.BOOLEAN,
     "string": ConfigType.STRING,
+    "password": ConfigType.PASSWORD,
 }
 # Kafka's settings with a fixed value here. Tools read the first to learn which requests a broker understands.
 _SERVER_FACTS: Final = (
@@ -232,13 +233,17 @@ def _entries_of(
 
 def _shown(entry: _Entry, request: DescribeConfigsRequest) -> DescribeConfigsResourceResult:
     _, value, source = entry.levels[0]
+    is_sensitive = entry.type is ConfigType.PASSWORD  # then no level tells its value
     return DescribeConfigsResourceResult(
         name=entry.name,
-        value=value,
+        value=None if is_sensitive else value,
         read_only=entry.is_read_only,
         config_source=source,
         is_default=source == FROM_DEFAULT,
-        synonyms=[DescribeConfigsSynonym(name=n, value=v, source=s) for n, v, s in entry.levels]
+        is_sensitive=is_sensitive,
+        synonyms=[
+            DescribeConfigsSynonym(name=n, value=None if is_sensitive else v, source=s) for n, v, s in entry.levels
+        ]
         if request.include_synonyms and source != FROM_LOGGER
         else [],
         config_type=entry.type,

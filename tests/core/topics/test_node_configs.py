@@ -22,6 +22,7 @@ from coordinator.core.cluster import Cluster
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.catalogue import parse_document
 from coordinator.core.topics.effects import ChangeCatalogue
+from coordinator.core.topics.settings import ConfigType
 from coordinator.server.api import describe_configs as describe_api
 from coordinator.server.api import incremental_alter_configs as alter_api
 from protocol.error_codes import ErrorCode
@@ -339,3 +340,13 @@ def test_no_object_copies_a_dynamic_setting_at_start() -> None:
         ("topics.py", "_scan_at_ms", "log_retention_check_interval_ms"),  # when the next scan is due
         ("fetch.py", "max_bytes", "fetch_max_bytes"),  # the limit of one request
     }
+
+
+@pytest.mark.parametrize("token", ["s3cret", ""])
+def test_a_secret_is_described_without_its_value(token: str) -> None:
+    world = TopicsWorld(test_verbs_token=token)
+    asked = DescribeConfigsResource(resource_type=BROKER, resource_name="1", configuration_keys=["test.verbs.token"])
+    request = DescribeConfigsRequest(resources=[asked], include_synonyms=True)
+    [found] = world.call(describe_api.API, request, 4).results[0].configs
+    assert (found.value, found.is_sensitive, found.config_type) == (None, True, ConfigType.PASSWORD)
+    assert [each.value for each in found.synonyms] == [None] * (1 + bool(token))
