@@ -33,11 +33,13 @@ class ServerHost:
     def __init__(self, config: Config, *, is_own_process: bool = False) -> None:
         self.config = config
         self.port = 0
+        self.http_address = ""  # of the port that shows this server, if another part has opened one
         self._is_own_process = is_own_process
         self._fs = file_system(config)
         self.requests = RequestLog()
         self.faults: Faults
         self._server: Server | None = None
+        self._starting: Server | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
     @property
@@ -54,12 +56,14 @@ class ServerHost:
 
     async def start(self) -> None:
         """Start, at the same address as before. Raises StartupError."""
-        server = Server(self.config, fs=self._fs)
+        server = self._starting = Server(self.config, supervisor_http_address=self.http_address, fs=self._fs)
         try:
             await server.start()
         except BaseException:
             await server.stop()
             raise
+        finally:
+            self._starting = None
         self._server = server
         self.port = server.port
         self.config = replace(self.config, listeners=f"{server.host}:{server.port}")
@@ -72,7 +76,7 @@ class ServerHost:
 
     def status(self) -> Any:
         """Return the figures of /readyz and /metrics. Called from the HTTP thread."""
-        server = self._server
+        server = self._server or self._starting
         if server is None:
             return ServerStatus(False, "the server is stopped by a verb", ())
         return server.status()
