@@ -31,6 +31,7 @@ from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
 from coordinator.server.server import EXIT_MISTAKE, STOP_SIGNALS, PortFiles, StartupError, bind, told_host
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.memory_fs import IN_MEMORY
 from coordinator.storage.worker_dirs import arrange, worker_dir
 from coordinator.workers.messages import READY, WorkerOrder, parse_status
 
@@ -273,8 +274,23 @@ class Supervisor:
         return ServerStatus(not waiting, waiting[0] if waiting else f"{len(found)} workers are ready", metrics)
 
 
+def _check_workers(config: Config) -> None:
+    """Raise StartupError for settings that several processes cannot share."""
+    if config.log_dirs == IN_MEMORY:
+        raise StartupError(
+            f"{config.workers} workers share a data directory, and {IN_MEMORY} is one of a single process; leave "
+            "--workers out, or give a directory with --data-dir"
+        )
+    if config.test_verbs_enable or config.test_verbs_token:
+        raise StartupError(
+            f"the verbs for tests work on one process and not on {config.workers} workers; leave --workers out, or "
+            "set test.verbs.enable=false and no test.verbs.token"
+        )
+
+
 def run(config: Config, files: PortFiles, log_level: str, ready: Callable[[Sequence[str]], None]) -> int:
     """Serve with `config.workers` processes until told to end. Raises StartupError with a sentence for the user."""
+    _check_workers(config)
     try:
         data_dir = DataDir.open(Path(config.log_dirs), config)
     except DataDirError as error:
