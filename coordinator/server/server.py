@@ -27,7 +27,7 @@ import uuid
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 from coordinator.core.clock import Clock
 from coordinator.core.cluster import Cluster, ClusterIdentity
@@ -112,8 +112,25 @@ def run(config: Config, files: PortFiles = NO_FILES, *, ready: Callable[[str], N
     return run_node(Server(config), files, ready=ready)
 
 
-def run_node(server: Server, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
-    """Run a server as `run` does."""
+class Runnable(Protocol):
+    """Runs under `run_node`: a server, or a part that stands for one."""
+
+    @property
+    def host(self) -> str: ...
+
+    @property
+    def port(self) -> int: ...
+
+    @property
+    def http_address(self) -> str: ...
+
+    async def start(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+def run_node(server: Runnable, files: PortFiles = NO_FILES, *, ready: Callable[[str], None] | None = None) -> int:
+    """Run a node as `run` does."""
     _raise_file_limit()
     sys.setswitchinterval(SWITCH_S)
     with asyncio.Runner(loop_factory=loop_factory()) as runner:
@@ -146,7 +163,7 @@ def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return factory
 
 
-async def _serve(server: Server, files: PortFiles, ready: Callable[[str], None] | None) -> int:
+async def _serve(server: Runnable, files: PortFiles, ready: Callable[[str], None] | None) -> int:
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in STOP_SIGNALS:
@@ -154,7 +171,7 @@ async def _serve(server: Server, files: PortFiles, ready: Callable[[str], None] 
     try:
         if not await _started(server, stop):
             return 0
-        files.write(server.port, server.runtime.http_address)
+        files.write(server.port, server.http_address)
         if ready is not None:
             ready(f"{server.host}:{server.port}")
         await stop.wait()
@@ -169,7 +186,7 @@ async def later(module: str) -> Any:
     return await asyncio.get_running_loop().run_in_executor(None, import_module, module)
 
 
-async def _started(server: Server, stop: asyncio.Event) -> bool:
+async def _started(server: Runnable, stop: asyncio.Event) -> bool:
     """Start; return False if a stop signal came first. Reading a big log takes long and can be cancelled any time."""
     starting, stopping = asyncio.create_task(server.start()), asyncio.create_task(stop.wait())
     await asyncio.wait((starting, stopping), return_when=asyncio.FIRST_COMPLETED)
@@ -228,6 +245,7 @@ def bind(address: Address) -> socket.socket:
 class Server:
     """One node: its data directory, runtime and sockets. The socket of a worker was bound by its supervisor.
 
+    `supervisor_http_address`: of the HTTP port that shows this node, if another part has opened it.
     `fs`: the file system that holds the data directory. In one that other processes cannot read, nothing is compacted.
     """
 
@@ -286,7 +304,8 @@ class Server:
             await _agreed(link.first_catalogue())
         self._server = await loop.create_server(lambda: Connection(runtime), sock=listening, backlog=ACCEPTS_AT_ONCE)
         listening.listen(BACKLOG)  # the kernel's backlog: how many connections may wait to be accepted
-        runtime.shows_metrics = config.http_address is not None or self._bound is not None  # a worker's are asked for
+        # The figures of a worker, or behind the HTTP port of another part, are asked for as well.
+        runtime.shows_metrics = bool(config.http_address or self._bound or self._supervisor_http_address)
         runtime.start_housekeeping()
         runtime.event_topic.start()
         compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
@@ -466,6 +485,11 @@ class Server:
             stopping=self._stopping,
             started_at=self._started_at,
         )
+
+    @property
+    def http_address(self) -> str:
+        """The address of the HTTP port that shows this node, host:port; empty if there is none."""
+        return self.runtime.http_address
 
     @property
     def runtime(self) -> Runtime:

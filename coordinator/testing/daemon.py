@@ -6,14 +6,13 @@ The HTTP port belongs to the process and not to the server, so that it answers w
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from coordinator.metrics.http_server import HttpPortError, open_http
-from coordinator.server.server import STOP_S, STOP_SIGNALS, SWITCH_S, PortFiles, StartupError, loop_factory
-from coordinator.server.stop_watchdog import watchdog
+from coordinator.config.values import is_loopback
+from coordinator.metrics.http_server import HttpPortError, HttpServer, open_http
+from coordinator.server.server import PortFiles, StartupError, run_node
 from coordinator.testing.host import ServerHost
 from coordinator.testing.http import VerbCommands
 from coordinator.testing.verbs import Verbs
@@ -24,30 +23,48 @@ if TYPE_CHECKING:
 
 def run(config: Config, files: PortFiles, *, ready: Callable[[str], None]) -> int:
     """Serve until SIGTERM, SIGINT or SIGHUP, with verbs. Returns the exit code. Raises StartupError."""
-    sys.setswitchinterval(SWITCH_S)
-    with asyncio.Runner(loop_factory=loop_factory()) as runner:
-        return runner.run(_serve(config, files, ready))
+    address = config.http_address
+    if address is not None and not config.test_verbs_token and not is_loopback(address.host):
+        raise StartupError(
+            f"the verbs for tests would be open to the network at {address}: serve them on this machine with "
+            "--http 127.0.0.1:9080, or have them ask for a token with test.verbs.token "
+            "(COORDINATOR_TEST_VERBS_TOKEN in the environment)"
+        )
+    return run_node(_Node(config), files, ready=ready)
 
 
-async def _serve(config: Config, files: PortFiles, ready: Callable[[str], None]) -> int:
-    loop, stop = asyncio.get_running_loop(), asyncio.Event()
-    for number in STOP_SIGNALS:
-        loop.add_signal_handler(number, stop.set)
-    host = ServerHost(replace(config, http_listen="off"), is_own_process=True)
-    commands = VerbCommands(Verbs(host), loop, config.test_verbs_token)
-    http = None
-    try:
-        await host.start()
+class _Node:
+    """A server that verbs stop and start, and the HTTP port beside it."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._host = ServerHost(replace(config, http_listen="off"), is_own_process=True)
+        self._http: HttpServer | None = None
+
+    @property
+    def host(self) -> str:
+        return self._host.bootstrap_servers.rpartition(":")[0]
+
+    @property
+    def port(self) -> int:
+        return self._host.port
+
+    @property
+    def http_address(self) -> str:
+        return "" if self._http is None else self._http.bound
+
+    async def start(self) -> None:
+        """Open the HTTP port, which says why the server is not ready yet, and start the server."""
+        commands = VerbCommands(Verbs(self._host), asyncio.get_running_loop(), self._config.test_verbs_token)
         try:
-            http = open_http(config, host.status, commands)
+            self._http = open_http(self._config, self._host.status, commands)
         except HttpPortError as error:
             raise StartupError(str(error)) from None
-        files.write(host.port, "" if http is None else http.bound)
-        ready(host.bootstrap_servers)
-        await stop.wait()
-    finally:
-        with watchdog("the stop", STOP_S):
-            await host.close()
-            if http is not None:
-                http.close()
-    return 0
+        self._host.http_address = self.http_address
+        await self._host.start()
+
+    async def stop(self) -> None:
+        """Stop the server, and then the HTTP port."""
+        await self._host.close()
+        if self._http is not None:
+            self._http.close()
