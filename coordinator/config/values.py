@@ -35,6 +35,18 @@ class Address(NamedTuple):
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+def is_loopback(host: str) -> bool:
+    """Return True for a host that only programs on the same machine reach."""
+    if host.lower() == "localhost":
+        return True
+    from ipaddress import ip_address  # late, because few daemons ask
+
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
 def parse_address(text: str) -> Address:
     """Parse `host:port`, `[v6 address]:port`, `:port` (all interfaces) or Kafka's `PLAINTEXT://host:port`."""
     scheme, separator, rest = text.strip().rpartition("://")

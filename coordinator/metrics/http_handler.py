@@ -47,9 +47,9 @@ class HttpHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         path, _, query = self.path.partition("?")
         if self._commands is None:
-            code, body = HTTPStatus.NOT_FOUND, b'{"error":"no commands are served here, or too many run"}'
+            code, body = HTTPStatus.NOT_FOUND, b'{"error":"no verbs here; start with --profile test"}'
         else:
-            code, body = self._commands(path, query, self.headers.get("Authorization", ""))
+            code, body = self._commands(path, query, self.headers)
         self._send(code, "application/json", body + b"\n", with_body=True)
 
     def _respond(self, *, with_body: bool) -> None:

@@ -23,12 +23,15 @@ import time
 from collections.abc import Callable
 from http import HTTPStatus
 from io import BytesIO
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coordinator.config.config import Config
 from coordinator.config.values import Address, parse_address
 from coordinator.metrics.health import ServerStatus
 from coordinator.metrics.http_connection import HttpConnection
+
+if TYPE_CHECKING:
+    from email.message import Message
 
 LOG: Final = logging.getLogger("coordinator.http")
 
@@ -46,8 +49,8 @@ class HttpPortError(Exception):
     """The HTTP port cannot be opened, although it was asked for. One sentence that says what to do."""
 
 
-# (path, query, Authorization header) to status and JSON; called in a thread of its own, and may block
-Commands = Callable[[str, str, str], tuple[HTTPStatus, bytes]]
+# (path, query, headers) to status and JSON; called in a thread of its own, and may block
+Commands = Callable[[str, str, "Message"], tuple[HTTPStatus, bytes]]
 
 
 class HttpServer:
@@ -116,7 +119,7 @@ class HttpServer:
                 self._hang_up(connection)
             elif connection.is_asked:
                 self._selector.unregister(connection.socket)
-                if connection.head.startswith(b"POST ") and self._commanding.acquire(blocking=False):
+                if self._is_command(connection) and self._commanding.acquire(blocking=False):
                     del self._open[connection]
                     threading.Thread(target=self._command, args=(connection,), name="http-command", daemon=True).start()
                 else:
@@ -124,7 +127,8 @@ class HttpServer:
         self._asked.sort(key=lambda connection: COSTLY in connection.head[:64])
         while self._asked:
             connection = self._asked.pop(0)
-            if not connection.answer(_answer(connection, self._status, None)):
+            commands = _busy if self._is_command(connection) else None
+            if not connection.answer(_answer(connection, self._status, commands)):
                 self._hang_up(connection)
             else:
                 self._selector.register(connection.socket, selectors.EVENT_WRITE, connection)
@@ -133,6 +137,9 @@ class HttpServer:
         now = time.monotonic()
         for connection in [each for each in self._open if each.deadline <= now]:
             self._hang_up(connection)
+
+    def _is_command(self, connection: HttpConnection) -> bool:
+        return self._commands is not None and connection.head.startswith(b"POST ")
 
     def _command(self, connection: HttpConnection) -> None:
         """Run a command to its end and answer it, in a thread of its own."""
@@ -192,6 +199,14 @@ def open_http(config: Config, status: Status, commands: Commands | None = None) 
         return None
     LOG.info("http listen=%s:%d", host, port)
     return server
+
+
+def _busy(path: str, query: str, headers: Message) -> tuple[HTTPStatus, bytes]:
+    """Answer a command for which there is no slot."""
+    return (
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        b'{"error":"%d verbs run already, wait for one to end"}' % MAX_COMMANDS,
+    )
 
 
 def _answer(connection: HttpConnection, status: Status, commands: Commands | None) -> bytes:

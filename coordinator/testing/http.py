@@ -1,26 +1,38 @@
 """The verbs over HTTP: `POST /test/VERB?name=value&…`, with a JSON answer.
 
 The parameters are those of the verb in Python. A verb that cannot be done answers 400 with `{"error": …}`, a wait that
-ends without success 408.
+ends without success 408. Without a token, pages in a browser are refused with 403: their requests have an Origin, or
+the name of another host.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import wait
 from functools import cache
 from http import HTTPStatus
-from typing import Any, Final, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, get_origin, get_type_hints
 from urllib.parse import parse_qs
 
 import msgspec
 
+from coordinator.config.values import is_loopback
 from coordinator.testing.errors import CoordinatorTestingError, NotInTimeError
-from coordinator.testing.verbs import Verbs
+from coordinator.testing.verbs import Payload, Verbs
+
+if TYPE_CHECKING:
+    from email.message import Message
+
+LOG: Final = logging.getLogger("coordinator.http")
 
 PREFIX: Final = "/test/"
-LONGEST_S: Final = 600.0
+LONGEST_S: Final = 600.0  # that a verb may be told to take
+GIVE_UP_S: Final = LONGEST_S + 60.0
+_SECONDS: Final = frozenset({"timeout", "down", "seconds"})
+_OWN_BOUNDS: Final = frozenset({"advance"})  # takes no time, however far it goes
 _MAPPING: Final = "topics"  # the parameter of create_topics: any name=number
 
 
@@ -38,10 +50,17 @@ class VerbCommands:
         self._loop = loop
         self._token = token
 
-    def __call__(self, path: str, query: str, authorization: str) -> tuple[HTTPStatus, bytes]:
-        if self._token and not _is_same(authorization, f"Bearer {self._token}"):
+    def __call__(self, path: str, query: str, headers: Message) -> tuple[HTTPStatus, bytes]:
+        if self._token:
+            if not _is_same(headers.get("Authorization", ""), f"Bearer {self._token}"):
+                return _error(
+                    HTTPStatus.UNAUTHORIZED, "send the header `Authorization: Bearer TOKEN` with test.verbs.token"
+                )
+        elif _is_from_elsewhere(headers):
             return _error(
-                HTTPStatus.UNAUTHORIZED, "send the header `Authorization: Bearer TOKEN` with test.verbs.token"
+                HTTPStatus.FORBIDDEN,
+                "without a token, verbs are for programs on this machine and not for pages in a browser: ask "
+                "http://127.0.0.1 without the header Origin, or set test.verbs.token",
             )
         name = path.removeprefix(PREFIX)
         if not path.startswith(PREFIX) or name not in verb_names():
@@ -49,12 +68,23 @@ class VerbCommands:
         verb = getattr(self._verbs, name)
         try:
             arguments = arguments_of(verb, parse_qs(query, keep_blank_values=True, strict_parsing=bool(query)))
-            result = asyncio.run_coroutine_threadsafe(verb(**arguments), self._loop).result(LONGEST_S)
+            result = self._run(name, verb(**arguments))
+            return HTTPStatus.OK, msgspec.json.encode(plain(result), order="deterministic")
         except NotInTimeError as error:
             return _error(HTTPStatus.REQUEST_TIMEOUT, str(error))
         except (CoordinatorTestingError, ValueError, msgspec.ValidationError) as error:
             return _error(HTTPStatus.BAD_REQUEST, str(error))
-        return HTTPStatus.OK, msgspec.json.encode(plain(result), order="deterministic")
+        except Exception as error:
+            LOG.exception("the verb %s failed", name)
+            return _error(HTTPStatus.INTERNAL_SERVER_ERROR, f"{type(error).__name__}: {error or 'no details'}")
+
+    def _run(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        """Run a verb on the loop of the server. Raises NotInTimeError if it does not end."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        if wait((future,), GIVE_UP_S).not_done:
+            future.cancel()
+            raise NotInTimeError(f"{name} had not ended after {GIVE_UP_S:g} s and was given up")
+        return future.result()
 
 
 def arguments_of(verb: Callable[..., Coroutine[Any, Any, Any]], query: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -68,13 +98,20 @@ def arguments_of(verb: Callable[..., Coroutine[Any, Any, Any]], query: Mapping[s
     missing = [name for name, each in parameters.items() if each.default is each.empty and name not in query]
     if missing:
         raise ValueError(f"{verb.__name__} needs {missing[0]!r}; its parameters: {', '.join(parameters)}")
-    return {
+    arguments: dict[str, Any] = {
         name: values if name == "values" else _converted(types[name], name, values[-1])
         for name, values in query.items()
     }
+    if verb.__name__ not in _OWN_BOUNDS:
+        for name in _SECONDS & arguments.keys():
+            if not 0 <= arguments[name] <= LONGEST_S:  # nan neither
+                raise ValueError(f"{name}={query[name][-1]}: give 0 to {LONGEST_S:g} seconds")
+    return arguments
 
 
 def _converted(wanted: Any, name: str, text: str) -> Any:
+    if wanted == Payload:
+        return text
     try:
         return msgspec.convert(text, wanted, strict=False)
     except msgspec.ValidationError as error:
@@ -104,8 +141,19 @@ def _error(status: HTTPStatus, sentence: str) -> tuple[HTTPStatus, bytes]:
     return status, msgspec.json.encode({"error": sentence})
 
 
+def _is_from_elsewhere(headers: Message) -> bool:
+    """Return True for a request that a page in a browser made, or that was sent to a name of somewhere else.
+
+    The name is checked because a page can have its own one lead to this machine.
+    """
+    if "Origin" in headers or "Sec-Fetch-Site" in headers:
+        return True
+    host = headers.get("Host", "127.0.0.1")
+    return not is_loopback(host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0])
+
+
 def _is_same(given: str, wanted: str) -> bool:
-    """Compare two texts in a time that does not tell where they differ."""
+    """Compare a header, read as latin-1, with a text, in a time that does not tell where they differ."""
     from hmac import compare_digest  # late, because only a daemon with a token asks
 
-    return compare_digest(given, wanted)
+    return compare_digest(given.encode("latin-1", "replace"), wanted.encode())

@@ -12,9 +12,9 @@ from typing import Any, Final
 import msgspec
 
 from coordinator.testing.errors import CoordinatorTestingError, NotInTimeError
-from coordinator.testing.http import LONGEST_S as LONGEST_S
-from coordinator.testing.http import PREFIX
+from coordinator.testing.http import GIVE_UP_S, PREFIX
 
+LONGEST_S: Final = GIVE_UP_S + 10.0  # until the server has answered in any case
 _DIRECTLY: Final = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # whatever http_proxy says
 
 
@@ -29,9 +29,11 @@ def post_verb(
         OSError: no server answers
     """
     url = f"http://{address}{PREFIX}{verb}?{urllib.parse.urlencode(query)}"
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+    request = urllib.request.Request(url, method="POST")
+    if token:
+        request.headers["Authorization"] = f"Bearer {token}".encode()  # type: ignore[assignment]  # http.client takes it
     try:
-        with _DIRECTLY.open(urllib.request.Request(url, method="POST", headers=headers), timeout=timeout_s) as answer:
+        with _DIRECTLY.open(request, timeout=timeout_s) as answer:
             return msgspec.json.decode(answer.read())
     except urllib.error.HTTPError as error:
         with error:

@@ -126,7 +126,8 @@ def test_other_paths_and_methods_get_an_error_with_the_list_of_paths(daemon: Dae
     assert "/readyz" in daemon.get("/")[2]
     assert daemon.get("/healthz?probe=1")[0] == 200
     assert daemon.get("/healthz", method="HEAD")[::2] == (200, "")
-    assert daemon.get("/healthz", method="POST")[0] == 501
+    assert daemon.get("/healthz", method="PUT")[0] == 501
+    assert daemon.get("/healthz", method="POST")[::2] == (404, '{"error":"no verbs here; start with --profile test"}\n')
 
 
 def test_a_status_that_cannot_be_read_is_answered_with_an_error(
