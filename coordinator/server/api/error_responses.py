@@ -43,6 +43,13 @@ from protocol.messages.offset_fetch import (
 )
 from protocol.messages.produce import PartitionProduceResponse, ProduceResponse, TopicProduceResponse
 
+SESSION_ERRORS: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+    }
+)
 ErrorResponse = Callable[[Any, ErrorCode], Any]
 
 
@@ -50,7 +57,8 @@ def _find_coordinator(request: Any, error: ErrorCode) -> FindCoordinatorResponse
     keys = request.coordinator_keys or [request.key]
     return FindCoordinatorResponse(
         coordinators=[
-            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=None) for key in keys
+            Coordinator(key=key, node_id=-1, host="", port=-1, error_code=error, error_message=error.message)
+            for key in keys
         ]
     )
 
@@ -64,6 +72,9 @@ def _metadata(request: Any, error: ErrorCode) -> MetadataResponse:
 
 
 def _fetch(request: Any, error: ErrorCode) -> FetchResponse:
+    """Put an error of the session at the top, without partitions as Kafka does, and any other at the partitions."""
+    if error in SESSION_ERRORS:
+        return FetchResponse(error_code=error, responses=[])
     responses = [
         FetchableTopicResponse(
             topic=topic.topic,
