@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, get_type_hints
 
+from coordinator.config.environment import variable_of
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
 from coordinator.testing.http import from_plain
 from coordinator.testing.http_client import post_verb
@@ -24,6 +26,7 @@ from coordinator.testing.verbs import Verbs
 P = ParamSpec("P")
 T = TypeVar("T")
 
+TOKEN: Final = "test.verbs.token"  # passed in the environment, because every user sees a command line
 START_S: Final = 30.0
 STOP_S: Final = 20.0
 ENDING_S: Final = 1.0
@@ -69,7 +72,7 @@ class CoordinatorProcess:
         self.data_dir = Path(self._temporary.name if self._temporary else str(data_dir))
         self._topics = dict(topics or {})
         self._settings = {name.replace("_", "."): setting_text(value) for name, value in settings.items()}
-        self._token = self._settings.get("test.verbs.token", "")
+        self._token = self._settings.pop(TOKEN, "")
         self.http_address = ""  # of the verbs, host:port
         self._process: subprocess.Popen[bytes] | None = None
         self._address = listen  # a port that the system chooses at the first start is kept from then on
@@ -89,7 +92,12 @@ class CoordinatorProcess:
         self._http_file.unlink(missing_ok=True)
         with self._log_file.open("ab") as log:
             self._process = subprocess.Popen(
-                self._command(), stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+                self._command(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                env={**os.environ, **({variable_of(TOKEN): self._token} if self._token else {})},
             )
         deadline = time.monotonic() + START_S
         while not self._port_file.exists():

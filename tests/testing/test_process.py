@@ -132,6 +132,7 @@ def test_a_start_that_fails_is_quoted(tmp_path: Path) -> None:
 def test_a_token_is_asked_for(tmp_path: Path) -> None:
     with CoordinatorProcess(data_dir=tmp_path, test_verbs_token="s3cret") as process:
         assert process.groups() == []
+        assert b"s3cret" not in Path(f"/proc/{process.pid}/cmdline").read_bytes()
         request = urllib.request.Request(f"http://{process.http_address}/test/groups", method="POST")
         with pytest.raises(urllib.error.HTTPError) as refused:
             urllib.request.urlopen(request, timeout=30)
