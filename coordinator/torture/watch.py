@@ -145,7 +145,7 @@ class Watch:
     def _of_others(self, member_id: str) -> frozenset[TopicPartition]:
         """Return the partitions that other members have, and this one does not.
 
-        One that nobody has is on its way: a cooperative member commits it a last time before it gives it up.
+        One that no member has is on its way: a cooperative member commits it a last time before it gives it up.
         """
         group = self._runtime.core.groups.get(self._group)
         if group is None or member_id not in group.members:
