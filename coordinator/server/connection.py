@@ -694,6 +694,13 @@ class Connection(asyncio.Protocol):
         return self._client_id
 
     @property
+    def local_port(self) -> int:
+        """The port that the client has connected to; 0 when the connection is closed."""
+        transport = self._transport
+        name = None if transport is None else transport.get_extra_info("sockname")
+        return 0 if name is None else int(name[1])
+
+    @property
     def is_closed(self) -> bool:
         """True when nothing more is read, handled or answered."""
         return self._is_closed

@@ -39,13 +39,6 @@ GROUP_APIS: Final = frozenset(
 APIS: Final = GROUP_APIS | {ApiKey.FIND_COORDINATOR, ApiKey.METADATA}
 
 
-class SecondConnection(Connection):
-    """A connection to the second address."""
-
-    __slots__ = ()
-    is_second = True
-
-
 class SecondNode:
     """The second address of a server, and the groups that are there."""
 
@@ -60,7 +53,7 @@ class SecondNode:
         """Move the coordinator of a group to the other node. Returns the id of the node."""
         if self._server is None:
             self._server = await asyncio.get_running_loop().create_server(
-                lambda: SecondConnection(self._runtime), self._node.host, 0
+                lambda: Connection(self._runtime), self._node.host, 0
             )
             self._node.port = self._server.sockets[0].getsockname()[1]
             self._runtime.routes.add_layer(self._intercept, APIS)
@@ -79,7 +72,7 @@ class SecondNode:
     def _intercept(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
         api = ApiKey(ticket.api_key)
         if api in GROUP_APIS:
-            is_second = getattr(ticket.session, "is_second", False)
+            is_second = getattr(ticket.session, "local_port", 0) == self._node.port
             if any((group in self._moved) is not is_second for group in groups_of(request)):
                 node.reply(ticket, ERROR_RESPONSES[api](request, ErrorCode.NOT_COORDINATOR))
                 return
