@@ -291,8 +291,9 @@ class Verbs:
 
     async def pause(self, seconds: float) -> None:
         """Have the server do nothing for some time, as a stopped process does. Returns when that has begun."""
-        loop = asyncio.get_running_loop()
-        loop.call_soon(loop.call_soon, time.sleep, seconds)  # behind the answer of this verb
+        task = asyncio.current_task()
+        assert task is not None
+        task.add_done_callback(lambda _: time.sleep(seconds))  # behind the answer of this verb, before any request
 
     async def loading(self, group: str, seconds: float) -> None:
         """Have the groups of this one's partition answer COORDINATOR_LOAD_IN_PROGRESS for some time."""

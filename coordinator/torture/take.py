@@ -4,6 +4,7 @@ here: `play.py` takes them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -85,7 +86,7 @@ async def _crash(target: TortureTarget, step: Step) -> None:
 
 
 async def _pause(target: TortureTarget, step: Step) -> None:
-    await target.verbs.pause(step.ms / 1000)
+    await asyncio.create_task(target.verbs.pause(step.ms / 1000))  # it begins at the end of its task
 
 
 _TAKE: Final[dict[str, Callable[[TortureTarget, Step], Awaitable[Any]]]] = {
