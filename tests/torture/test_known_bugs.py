@@ -22,7 +22,7 @@ def bring(bug: Bug) -> None:
         for version in (bug.faulty, bug.fixed):
             PREPARE[bug.client](version, BUILD)
     except subprocess.CalledProcessError:
-        pytest.skip(f"{bug.client} {bug.faulty} and {bug.fixed} cannot be brought from their package registry")
+        pytest.skip(f"not run: {bug.client} {bug.faulty} and {bug.fixed} are not here; connect to a package registry")
 
 
 @pytest.mark.integration
