@@ -1,4 +1,4 @@
-"""Faults on purpose: requests that are refused, delayed, dropped or left without an answer, for tests.
+"""Faults on purpose: requests that are refused, delayed or left without an answer, for tests.
 
 A fault stands between dispatch and handler, and nowhere else. While there is none for an API, its rows of the table
 (`Routes`) hold the handler itself, so that no request pays for it. While there is one, they hold a layer that
@@ -27,8 +27,25 @@ if TYPE_CHECKING:
     from coordinator.server.runtime import Runtime
 
 MAX_FAULTS: Final = 1000
+LONGEST_DELAY_MS: Final = 3_600_000
 FOR_EVER: Final = 0  # times
 ANY: Final = "*"
+
+
+APIS_WITH_GROUPS: Final = frozenset(
+    {
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.JOIN_GROUP,
+        ApiKey.HEARTBEAT,
+        ApiKey.LEAVE_GROUP,
+        ApiKey.SYNC_GROUP,
+        ApiKey.DESCRIBE_GROUPS,
+        ApiKey.DELETE_GROUPS,
+        ApiKey.OFFSET_DELETE,
+    }
+)
 
 
 class Action(StrEnum):
@@ -36,7 +53,6 @@ class Action(StrEnum):
 
     FAIL = "fail"  # it is not handled, and answered with an error
     DELAY = "delay"  # it is handled later
-    DROP = "drop"  # it is not handled, and its connection is closed
     LOSE_REPLY = "lose_reply"  # it is handled, and its connection is closed instead of the answer
 
 
@@ -65,21 +81,24 @@ class Fault:
             return False
         return self.group == ANY or any(fnmatchcase(group, self.group) for group in groups_of(request))
 
-    def text(self) -> str:
-        """Say the fault in words."""
-        what = {
+    @property
+    def what(self) -> str:
+        """Say in words the fate of a request that meets it."""
+        return {
             Action.FAIL: f"answered {self.error.name}",
             Action.DELAY: f"delayed by {self.delay_ms} ms",
-            Action.DROP: "dropped with its connection",
             Action.LOSE_REPLY: "handled and not answered",
         }[self.action]
+
+    def text(self) -> str:
+        """Say the fault in words."""
         who = "".join(
             f" of {kind} {pattern}"
             for kind, pattern in (("client", self.client), ("group", self.group))
             if pattern != ANY
         )
         times = "each" if self.times == FOR_EVER else "the next" if self.times == 1 else f"the next {self.times}"
-        return f"{times} {self.api.name}{who}: {what}"
+        return f"{times} {self.api.name}{who}: {self.what}"
 
 
 def groups_of(request: Any) -> Iterable[str]:
@@ -94,10 +113,18 @@ def groups_of(request: Any) -> Iterable[str]:
 
 
 class Faults:
-    """The faults of one node, and the handlers that apply them."""
+    """The faults of one node, and the handlers that apply them.
 
-    def __init__(self, runtime: Runtime) -> None:
+    `on_fired` is called before a fault acts on a request, `on_layer` after the layer of the faults was put before those
+    that were there.
+    """
+
+    def __init__(
+        self, runtime: Runtime, on_fired: Callable[[Ticket, Fault], None], on_layer: Callable[[], None]
+    ) -> None:
         self._runtime = runtime
+        self._on_fired = on_fired
+        self._on_layer = on_layer
         self._faults: list[Fault] = []
         self._made = 0
 
@@ -112,11 +139,12 @@ class Faults:
         Raises:
             ValueError: the sentence says what is wrong with it.
         """
-        if fault.action is Action.FAIL and fault.api not in ERROR_RESPONSES:
-            known = ", ".join(sorted(ApiKey(key).name for key in ERROR_RESPONSES))
-            raise ValueError(f"{fault.api.name} cannot be failed; these can: {known}")
-        if len(self._faults) >= MAX_FAULTS:
-            raise ValueError(f"there are {MAX_FAULTS} faults already; remove some first")
+        _check(fault)
+        is_over = [each.is_over for each in self._faults]
+        if is_over.count(False) >= MAX_FAULTS:
+            raise ValueError(f"{MAX_FAULTS} faults are still to come already; remove some first")
+        if len(is_over) >= MAX_FAULTS:
+            del self._faults[is_over.index(True)]
         self._made += 1
         fault.number = self._made
         self._faults.append(fault)
@@ -135,7 +163,7 @@ class Faults:
         self._apply()
 
     def all(self) -> list[Fault]:
-        """Return the faults that were not removed, those that are over among them."""
+        """Return the faults that were not removed; of those that are over, the latest."""
         return list(self._faults)
 
     def _apply(self) -> None:
@@ -144,6 +172,7 @@ class Faults:
         self._runtime.routes.remove_layer(self._intercept)
         if active:
             self._runtime.routes.add_layer(self._intercept, active)
+            self._on_layer()
             self._runtime.forget_templates()
 
     def _intercept(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
@@ -152,9 +181,30 @@ class Faults:
                 fault.fired += 1
                 if fault.fired == fault.times:
                     self._runtime.call_later(0, self._apply)
+                self._on_fired(ticket, fault)
                 _ACTIONS[fault.action](self._runtime, fault, handle, request, ticket, now_ms)
                 return
         handle(node, request, ticket, now_ms)
+
+
+def _check(fault: Fault) -> None:
+    """Raise ValueError for a fault that no request can meet."""
+    from coordinator.server.api.table import HANDLERS  # late: it imports all handlers
+
+    if fault.api not in HANDLERS:
+        raise ValueError(f"{fault.api.name} is not served here, so no request of it can meet a fault")
+    if fault.action is Action.FAIL and fault.api not in ERROR_RESPONSES:
+        known = ", ".join(sorted(ApiKey(key).name for key in ERROR_RESPONSES))
+        raise ValueError(f"{fault.api.name} cannot be failed; these can: {known}")
+    if fault.action is Action.FAIL and fault.error is ErrorCode.NONE:
+        raise ValueError("NONE is no error; fail_next answers with an error of Kafka's, for example NOT_COORDINATOR")
+    if fault.times < 0:
+        raise ValueError(f"times={fault.times}: it is 0, for all requests, or more")
+    if not 0 <= fault.delay_ms <= LONGEST_DELAY_MS:
+        raise ValueError(f"ms={fault.delay_ms}: a request is delayed by 0 to {LONGEST_DELAY_MS} ms")
+    if fault.group != ANY and fault.api not in APIS_WITH_GROUPS:
+        known = ", ".join(sorted(each.name for each in APIS_WITH_GROUPS))
+        raise ValueError(f"a request of {fault.api.name} names no group; leave out `group`. These name one: {known}")
 
 
 def _fail(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
@@ -169,10 +219,6 @@ def _delay(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket:
     runtime.call_later(fault.delay_ms, handle_now)
 
 
-def _drop(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
-    ticket.session.close(f"fault {fault.number}: {fault.text()}")
-
-
 def _lose_reply(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ticket: Ticket, now_ms: int) -> None:
     ticket.session = SilentSession(ticket.session, f"fault {fault.number}: {fault.text()}")
     handle(runtime, request, ticket, now_ms)
@@ -181,7 +227,6 @@ def _lose_reply(runtime: Runtime, fault: Fault, handle: Handle, request: Any, ti
 _ACTIONS: Final[dict[Action, Callable[[Runtime, Fault, Handle, Any, Ticket, int], None]]] = {
     Action.FAIL: _fail,
     Action.DELAY: _delay,
-    Action.DROP: _drop,
     Action.LOSE_REPLY: _lose_reply,
 }
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.clock import LATE_S
 from coordinator.core.events.model import IncidentKind, Rebalance
+from coordinator.core.shard import PartitionState
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
 from coordinator.metrics.group_figures import GroupMetrics
@@ -41,7 +42,7 @@ from coordinator.server.time_slices import TimeSlices
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 
     from coordinator.config.config import Config
     from coordinator.core.clock import Clock
@@ -446,9 +447,7 @@ class Runtime:
         for fault in self.core.take_faults():
             LOG.error("fault contained, its partition is read from the log again; please report this:\n%s", fault)
         for partition in self.core.take_broken_partitions():
-            task = self._loop.create_task(self._reload(partition))
-            self._reloads.add(task)
-            task.add_done_callback(self._reloads.discard)
+            self._begin_reload(self._reload(partition))
 
     def _next_deadline_ms(self) -> int | None:
         deadline_ms = self.core.next_deadline_ms()
@@ -562,12 +561,24 @@ class Runtime:
         LOG.error("invariant broken partition=%d; its groups are loaded from the log again", partition)
         await self.load_again(partition)
 
-    async def load_again(self, partition: int, loading_s: float = 0.0) -> None:
-        """Load a partition from the log, which takes `loading_s` at least."""
+    async def load_again(self, partition: int, loading_s: float = 0.0) -> bool:
+        """Begin to load a partition from the log, which takes `loading_s` at least. False: it is loading already."""
         await self.offsets_log.drained(partition)
+        if self.core.partition(partition).state is PartitionState.LOADING:
+            return False
         self.core.load_begin(partition)
+        self.end_of_event()
+        self._begin_reload(self._load_after(partition, loading_s))
+        return True
+
+    async def _load_after(self, partition: int, loading_s: float) -> None:
         await asyncio.sleep(loading_s)
         await self._load(partition, use_snapshot=False)
+
+    def _begin_reload(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._reloads.add(task)
+        task.add_done_callback(self._reloads.discard)
 
     def stop_timers(self) -> None:
         """Stop all timers for good, at shutdown. Events that still end arm none."""

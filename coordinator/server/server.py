@@ -247,6 +247,7 @@ class Server:
 
     `supervisor_http_address`: of the HTTP port that shows this node, if another part has opened it.
     `fs`: the file system that holds the data directory. In one that other processes cannot read, nothing is compacted.
+    `skipped_ms`: how far earlier runs have put the wall clock forward, in tests.
     """
 
     def __init__(
@@ -256,8 +257,10 @@ class Server:
         supervisor_http_address: str = "",
         *,
         fs: FileSystem | None = None,
+        skipped_ms: int = 0,
     ) -> None:
         self.config = config
+        self._skipped_ms = skipped_ms
         self._fs = fs or file_system(config)
         self._bound = listening
         self._supervisor_http_address = supervisor_http_address
@@ -375,7 +378,7 @@ class Server:
     ) -> Runtime:
         """Open the logs, and build the runtime with all its parts."""
         config, fs = self.config, self._fs
-        clock, callbacks = Clock(loop), Callbacks()
+        clock, callbacks = Clock(loop, self._skipped_ms), Callbacks()
         try:
             self._recover(fs, path)
             offsets_log = OffsetsLog.open(
@@ -414,7 +417,7 @@ class Server:
             new_member_uuid=lambda: str(uuid.uuid4()),
             topic_partition_exists=topic_logs.topics.partition_exists,
             take_read_up_to=topic_logs.topics.take_read_up_to,
-            wall_offset_ms=wall_offset_ms(clock.now_ms),
+            wall_offset_ms=wall_offset_ms(clock.now_ms) + clock.skipped_ms,
             on_event=callbacks.on_event,
             on_too_large=callbacks.on_too_large,
             owns=cluster.owns_offsets_partition,
@@ -497,6 +500,11 @@ class Server:
         if self._runtime is None:
             raise RuntimeError("the server has not been started")
         return self._runtime
+
+    def descriptors(self) -> list[int]:
+        """Return the descriptors of all sockets of this running server."""
+        listening = [] if self._socket is None else [self._socket.fileno()]
+        return [each for each in (*listening, *(c.descriptor for c in self.runtime.connections.all())) if each >= 0]
 
     # -- stop ----------------------------------------------------------------------------------------------------
 

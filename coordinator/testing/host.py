@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 import os
 import signal
+import weakref
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from coordinator.config.values import Address
 from coordinator.core.effects import Ticket
 from coordinator.metrics.health import ServerStatus
 from coordinator.server.api.table import HANDLERS
@@ -24,7 +26,8 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.server.runtime import Runtime
 
-CLIENT_ID = "coordinator-testing"
+CLIENT_ID: Final = "coordinator-testing"
+NOT_RUNNING: Final = "the server does not run; start it first"
 
 
 class ServerHost:
@@ -40,13 +43,18 @@ class ServerHost:
         self.faults: Faults
         self._server: Server | None = None
         self._starting: Server | None = None
+        self._skipped_ms = 0  # by `advance`, in the runs before this one
+        self._changing = asyncio.Lock()  # held while the server starts or ends, and while its second node opens
+        self._closed = asyncio.Event()
+        self._callers: set[Caller] = set()  # not answered yet
         self._ending: set[asyncio.Task[None]] = set()
+        _HOSTS.add(self)
 
     @property
     def runtime(self) -> Runtime:
         """The running node. Raises ServerEndedError while it does not run."""
         if self._server is None:
-            raise ServerEndedError("the server does not run; start it first")
+            raise ServerEndedError(NOT_RUNNING)
         return self._server.runtime
 
     @property
@@ -55,8 +63,83 @@ class ServerHost:
         return self.config.listeners
 
     async def start(self) -> None:
-        """Start, at the same address as before. Raises StartupError."""
-        server = self._starting = Server(self.config, supervisor_http_address=self.http_address, fs=self._fs)
+        """Start. Raises StartupError, and ServerEndedError if it was closed."""
+        async with self._changing:
+            await self._start()
+
+    async def restart(self, down: float) -> None:
+        """Stop in the order that loses nothing, and start again. `down`: seconds between the two."""
+        async with self._changing:
+            await self._stop()
+            await self._come_back(down)
+
+    async def crash(self, down: float) -> None:
+        """End as a killed process does: connections break, and what was not written is gone. Start again.
+
+        A process of its own kills itself, and is to be started again by the one that started it.
+
+        Raises:
+            CoordinatorTestingError: the data is in a directory, which a server in this process cannot leave half-done.
+        """
+        async with self._changing:
+            self._crash()
+            await self._come_back(down)
+
+    async def close(self) -> None:
+        """Stop for good. A server that is down comes back no more."""
+        self._closed.set()
+        async with self._changing:
+            await self._stop()
+        for task in self._ending:
+            with contextlib.suppress(Exception):
+                await task
+
+    async def move_coordinator(self, group: str) -> int:
+        """Move the coordinator of a group to the other node. Returns the id of the node."""
+        async with self._changing:
+            if self._server is None:
+                raise ServerEndedError(NOT_RUNNING)
+            return await self.second_node.move(group)
+
+    def status(self) -> Any:
+        """Return the figures of /readyz and /metrics. Called from the HTTP thread."""
+        server = self._server or self._starting
+        if server is None:
+            return ServerStatus(False, "the server is stopped by a verb", ())
+        return server.status()
+
+    async def call(self, request: Any) -> Any:
+        """Have the server answer a request of Kafka's protocol, without a connection and past all faults."""
+        api = HANDLERS[codec.api_key_of(request)]
+        runtime, caller = self.runtime, Caller()
+        ticket = Ticket(caller, api_key=int(api.key), version=api.max_version, client_id=CLIENT_ID)
+        api.handle(runtime, request, ticket, runtime.now_ms())
+        return await self._answer_to(caller)
+
+    async def ask_core(self, command: Any) -> Any:
+        """Have the core answer one of its own commands."""
+        runtime, caller = self.runtime, Caller()
+        runtime.execute(runtime.core.handle(command, Ticket(caller, client_id=CLIENT_ID), runtime.now_ms()))
+        return await self._answer_to(caller)
+
+    # -- internal ------------------------------------------------------------------------------------------------
+
+    async def _answer_to(self, caller: Caller) -> Any:
+        self._callers.add(caller)
+        try:
+            self.runtime.end_of_event()
+            return await caller.answered
+        finally:
+            self._callers.discard(caller)
+
+    async def _start(self) -> None:
+        if self._closed.is_set():
+            raise ServerEndedError("the server was stopped for good meanwhile")
+        if self._server is not None:
+            return
+        server = self._starting = Server(
+            self.config, supervisor_http_address=self.http_address, fs=self._fs, skipped_ms=self._skipped_ms
+        )
         try:
             await server.start()
         except BaseException:
@@ -66,36 +149,40 @@ class ServerHost:
             self._starting = None
         self._server = server
         self.port = server.port
-        self.config = replace(self.config, listeners=f"{server.host}:{server.port}")
+        self.config = replace(self.config, listeners=str(Address(server.host, server.port)))
         if hasattr(self, "faults"):
             self.faults.move_to(server.runtime)
         else:
-            self.faults = Faults(server.runtime)
-        self.second_node = SecondNode(server.runtime)
-        server.runtime.routes.add_layer(self.requests.observe)
+            self.faults = Faults(server.runtime, self.requests.fault_fired, self._observe)
+        self.second_node = SecondNode(server.runtime, self._observe)
+        self._observe()
 
-    def status(self) -> Any:
-        """Return the figures of /readyz and /metrics. Called from the HTTP thread."""
-        server = self._server or self._starting
-        if server is None:
-            return ServerStatus(False, "the server is stopped by a verb", ())
-        return server.status()
+    def _observe(self) -> None:
+        """Have the log of requests come before all other layers, so that it sees what these do."""
+        if self._server is not None:
+            routes = self._server.runtime.routes
+            routes.remove_layer(self.requests.observe)
+            routes.add_layer(self.requests.observe)
 
-    async def stop(self) -> None:
-        """Stop in the order that loses nothing. Nothing happens if it does not run."""
+    async def _come_back(self, down: float) -> None:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._closed.wait(), down)
+        await self._start()
+
+    def _taken(self) -> Server | None:
+        """Return the server that is about to end. From now on no verb reaches it."""
         server, self._server = self._server, None
         if server is not None:
+            self._skipped_ms = server.runtime.clock.skipped_ms
             self.second_node.close()
+        return server
+
+    async def _stop(self) -> None:
+        server = self._taken()
+        if server is not None:
             await server.stop()
 
-    async def crash(self) -> None:
-        """End as a killed process does: connections break, and what was not written is gone.
-
-        A process of its own kills itself, and is to be started again by the one that started it.
-
-        Raises:
-            CoordinatorTestingError: the data is in a directory, which a server in this process cannot leave half-done.
-        """
+    def _crash(self) -> None:
         if not isinstance(self._fs, MemoryFileSystem):
             if self._is_own_process:
                 os.kill(os.getpid(), signal.SIGKILL)
@@ -103,40 +190,40 @@ class ServerHost:
                 "a server with a data directory cannot crash inside of this process; leave data_dir out, "
                 "or use CoordinatorProcess, which is killed with SIGKILL"
             )
-        server, self._server = self._server, None
+        server = self._taken()
         if server is None:
             return
+        # No client may hear of an append that is not in the copy.
+        for caller in self._callers:
+            caller.fail(ServerEndedError("the server crashed before it answered"))
+        server.close_listener()
         for connection in server.runtime.connections.all():
             connection.abort()
         self._fs = self._fs.copy()  # the old server ends on the old one
-        server.close_listener()
-        self.second_node.close()
         ending = asyncio.get_running_loop().create_task(server.stop())
         self._ending.add(ending)
         ending.add_done_callback(self._ending.discard)
 
-    async def close(self) -> None:
-        """Stop for good."""
-        await self.stop()
-        for task in self._ending:
-            with contextlib.suppress(Exception):
-                await task
+    def _let_go(self) -> None:
+        """Have a forked child hold no socket of this server, whose port would be in use until the child ends."""
+        if self._server is None:
+            return
+        held = [*self._server.descriptors(), *self.second_node.descriptors()]
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for descriptor in held:
+            os.dup2(nothing, descriptor, inheritable=False)  # and not closed, because its owner closes it, too
+        os.close(nothing)
 
-    async def call(self, request: Any) -> Any:
-        """Have the server answer a request of Kafka's protocol, without a connection and past all faults."""
-        api = HANDLERS[codec.api_key_of(request)]
-        runtime, caller = self.runtime, Caller()
-        ticket = Ticket(caller, api_key=int(api.key), version=api.max_version, client_id=CLIENT_ID)
-        api.handle(runtime, request, ticket, runtime.now_ms())
-        runtime.end_of_event()
-        return await caller.answered
 
-    async def ask_core(self, command: Any) -> Any:
-        """Have the core answer one of its own commands."""
-        runtime, caller = self.runtime, Caller()
-        runtime.execute(runtime.core.handle(command, Ticket(caller, client_id=CLIENT_ID), runtime.now_ms()))
-        runtime.end_of_event()
-        return await caller.answered
+_HOSTS: weakref.WeakSet[ServerHost] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for host in list(_HOSTS):
+        host._let_go()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 class Caller:
@@ -155,5 +242,9 @@ class Caller:
 
     def close(self, reason: str, **_: Any) -> None:
         """Take the end of the connection as an error."""
+        self.fail(CoordinatorTestingError(reason))
+
+    def fail(self, error: CoordinatorTestingError) -> None:
+        """Take an error in place of the answer."""
         if not self.answered.done():
-            self.answered.set_exception(CoordinatorTestingError(reason))
+            self.answered.set_exception(error)

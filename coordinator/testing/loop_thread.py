@@ -12,6 +12,7 @@ from functools import cache
 from typing import Any, Final, TypeVar
 
 from coordinator.server.server import loop_factory
+from coordinator.testing.errors import ServerEndedError
 
 T = TypeVar("T")
 STARTED_S: Final = 10.0
@@ -39,6 +40,9 @@ class LoopThread:
         if threading.current_thread() is self._thread:
             coroutine.close()
             raise RuntimeError("this would wait for itself: call it from another thread than that of the test server")
+        if not self._thread.is_alive():  # threads do not survive a fork
+            coroutine.close()
+            raise ServerEndedError("this server belongs to another process; start one here")
         return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:

@@ -18,6 +18,7 @@ from protocol.error_codes import ErrorCode
 if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.server.api.handler import Handle
+    from coordinator.server.faults import Fault
 
 KEPT: Final = 200
 SEARCHED: Final = 16  # elements of each array in which an error is looked for
@@ -33,13 +34,15 @@ class LoggedRequest:
     groups: tuple[str, ...]
     outcome: str = "not answered yet"
     took_ms: float = -1.0
+    fault: str = ""  # that it met
 
     def text(self) -> str:
         """Say it in one line."""
         clock = time.strftime("%H:%M:%S", time.localtime(self.at)) + f".{int(self.at % 1 * 1000):03}"
         took = "" if self.took_ms < 0 else f" after {self.took_ms:.1f} ms"
+        fault = f" ({self.fault})" if self.fault else ""
         whose = f" {', '.join(self.groups)}" if self.groups else ""
-        return f"{clock}  {self.client or '-':20}  {self.api.name}{whose}: {self.outcome}{took}"
+        return f"{clock}  {self.client or '-':20}  {self.api.name}{whose}: {self.outcome}{took}{fault}"
 
 
 class RequestLog:
@@ -55,6 +58,11 @@ class RequestLog:
         ticket.session = _Observed(ticket.session, entry)
         handle(node, request, ticket, now_ms)
 
+    def fault_fired(self, ticket: Ticket, fault: Fault) -> None:
+        """Note the fault that a request has met."""
+        if isinstance(ticket.session, _Observed):
+            ticket.session.entry.fault = f"fault {fault.number}: {fault.what}"
+
     def lines(self, last: int = KEPT) -> list[str]:
         """Return the last requests, oldest first, a line each."""
         return [each.text() for each in list(self._requests)[-last:]]
@@ -63,11 +71,11 @@ class RequestLog:
 class _Observed(SessionWrapper):
     """The connection of a ticket, which notes the answer."""
 
-    __slots__ = ("_entry", "_started")
+    __slots__ = ("_started", "entry")
 
     def __init__(self, session: Any, entry: LoggedRequest) -> None:
         super().__init__(session)
-        self._entry = entry
+        self.entry = entry
         self._started = time.monotonic()
 
     def answer(self, ticket: Ticket, response: Any) -> None:
@@ -77,12 +85,12 @@ class _Observed(SessionWrapper):
 
     def close(self, reason: str, **options: Any) -> None:
         """Note the reason and close."""
-        self._end(f"connection closed: {reason}")
+        self._end("connection closed" if self.entry.fault else f"connection closed: {reason}")
         super().close(reason, **options)
 
     def _end(self, outcome: str) -> None:
-        self._entry.outcome = outcome
-        self._entry.took_ms = (time.monotonic() - self._started) * 1000
+        self.entry.outcome = outcome
+        self.entry.took_ms = (time.monotonic() - self._started) * 1000
 
 
 def error_of(response: Any) -> ErrorCode:

@@ -42,8 +42,9 @@ APIS: Final = GROUP_APIS | {ApiKey.FIND_COORDINATOR, ApiKey.METADATA}
 class SecondNode:
     """The second address of a server, and the groups that are there."""
 
-    def __init__(self, runtime: Runtime) -> None:
+    def __init__(self, runtime: Runtime, on_layer: Callable[[], None]) -> None:
         self._runtime = runtime
+        self._on_layer = on_layer  # called after this has put its layer before those that were there
         self._server: asyncio.Server | None = None
         self._moved: set[str] = set()
         me = runtime.cluster.me
@@ -57,6 +58,7 @@ class SecondNode:
             )
             self._node.port = self._server.sockets[0].getsockname()[1]
             self._runtime.routes.add_layer(self._intercept, APIS)
+            self._on_layer()
             self._runtime.forget_templates()
         if group in self._moved:
             self._moved.remove(group)
@@ -68,6 +70,10 @@ class SecondNode:
         """Close the second address."""
         if self._server is not None:
             self._server.close()
+
+    def descriptors(self) -> list[int]:
+        """Return the descriptors of its listening sockets."""
+        return [] if self._server is None else [each.fileno() for each in self._server.sockets]
 
     def _intercept(self, handle: Handle, node: Any, request: Any, ticket: Ticket, now_ms: int) -> None:
         api = ApiKey(ticket.api_key)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from functools import update_wrapper
 from pathlib import Path
@@ -22,6 +22,8 @@ from coordinator.testing.verbs import Verbs
 P = ParamSpec("P")
 T = TypeVar("T")
 Verb = Callable[Concatenate[Verbs, P], Coroutine[Any, Any, T]]
+
+REPORT_S: Final = 5.0  # for each answer that the report of a failed test quotes
 
 
 class _Blocking(Generic[P, T]):
@@ -85,6 +87,7 @@ class Coordinator:
         self._config = load(flags=flags, profile=profile)
         self._loop_thread: LoopThread = shared_loop_thread()
         self._host: ServerHost | None = None
+        self._latest: ServerHost | None = None  # also after its end, for the report of a test
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -93,7 +96,7 @@ class Coordinator:
         if self._host is None:
             host = ServerHost(self._config)
             self._loop_thread.run(host.start())
-            self._host = host
+            self._host = self._latest = host
         return self
 
     def stop(self) -> None:
@@ -131,28 +134,37 @@ class Coordinator:
     @property
     def faults(self) -> list[Fault]:
         """The faults so far, with how often each has fired."""
-        return self._running().faults.all()
+        return [] if self._latest is None else self._latest.faults.all()
 
     def requests(self) -> list[str]:
         """Return the last requests with their outcomes, oldest first, a line each."""
-        return self._running().requests.lines()
+        return [] if self._latest is None else self._latest.requests.lines()
 
     def check_faults(self) -> None:
         """Raise FaultNotFiredError if a fault was asked for that no request has met."""
-        unfired = [fault for fault in self.faults if not fault.fired]
-        if unfired:
-            raise FaultNotFiredError(
-                f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
-                "another one, or had the client no reason to send it? remove_fault() takes one back"
-            )
+        check_fired(self.faults)
 
     def report(self, requests: int) -> list[tuple[str, str]]:
         """Return the story of each group and the last requests, as (title, text), for the report of a failed test."""
-        if self._host is None:
+        if self._latest is None:
             return []
-        sections = [(f"coordinator: group {group}", self.explain(group)) for group in self.groups()]
-        lines = self._host.requests.lines(requests)
+        sections: list[tuple[str, str]] = []
+        verbs = Verbs(self._latest)
+        try:
+            sections += [
+                (f"coordinator: group {each}", self._soon(verbs.explain(each))) for each in self._soon(verbs.groups())
+            ]
+        except Exception as error:  # the server may be down, and the test failed for another reason
+            sections.append(("coordinator: groups", f"not known: {error or f'no answer within {REPORT_S:g} s'}"))
+        lines = self._latest.requests.lines(requests)
         return [*sections, ("coordinator: last requests", "\n".join(lines) or "none")]
+
+    def _soon(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        future = self.submit(coroutine)
+        try:
+            return future.result(REPORT_S)
+        finally:
+            future.cancel()
 
     # -- verbs ---------------------------------------------------------------------------------------------------
 
@@ -170,6 +182,8 @@ class Coordinator:
     delay = _Blocking(Verbs.delay)
     lose_reply = _Blocking(Verbs.lose_reply)
     drop_connection = _Blocking(Verbs.drop_connection)
+    list_faults = _Blocking(Verbs.list_faults)
+    clear_faults = _Blocking(Verbs.clear_faults)
     remove_fault = _Blocking(Verbs.remove_fault)
     loading = _Blocking(Verbs.loading)
     move_coordinator = _Blocking(Verbs.move_coordinator)
@@ -217,6 +231,16 @@ def _is_in_event_loop() -> bool:
     return True
 
 
+def check_fired(faults: Iterable[Fault]) -> None:
+    """Raise FaultNotFiredError if a fault was met by no request."""
+    unfired = [fault for fault in faults if not fault.fired]
+    if unfired:
+        raise FaultNotFiredError(
+            f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
+            "another one, or had the client no reason to send it? remove_fault() takes one back"
+        )
+
+
 class AsyncCoordinator:
     """A running `Coordinator`, with verbs to be awaited. `async with Coordinator() as ...` gives one."""
 
@@ -247,6 +271,8 @@ class AsyncCoordinator:
     delay = _Awaitable(Verbs.delay)
     lose_reply = _Awaitable(Verbs.lose_reply)
     drop_connection = _Awaitable(Verbs.drop_connection)
+    list_faults = _Awaitable(Verbs.list_faults)
+    clear_faults = _Awaitable(Verbs.clear_faults)
     remove_fault = _Awaitable(Verbs.remove_fault)
     loading = _Awaitable(Verbs.loading)
     move_coordinator = _Awaitable(Verbs.move_coordinator)

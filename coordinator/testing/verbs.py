@@ -45,6 +45,7 @@ Payload = bytes | str | None
 LOOK_S: Final = 0.001  # between two looks at what is awaited
 TIMEOUT_S: Final = 10.0
 LONGEST_ADVANCE_S: Final = 31 * 24 * 3600
+LONGEST_S: Final = 3600
 PRODUCE_TIMEOUT_MS: Final = 10_000
 
 
@@ -277,6 +278,14 @@ class Verbs:
             raise CoordinatorTestingError(f"no client {client!r} is connected; `client` is its client.id")
         return len(connections)
 
+    async def list_faults(self) -> list[Fault]:
+        """Return the faults that were not removed, with how often each has fired."""
+        return self._host.faults.all()
+
+    async def clear_faults(self) -> None:
+        """Take all faults back."""
+        self._host.faults.clear()
+
     async def remove_fault(self, fault: Fault | int) -> None:
         """Take a fault back, by itself or its number. It fires no more, and is not missed if it never fired."""
         for each in self._host.faults.all():
@@ -287,19 +296,25 @@ class Verbs:
 
     async def move_coordinator(self, group: str) -> int:
         """Move the coordinator of a group to another node, where its members find it again. Returns the node id."""
-        return await self._host.second_node.move(group)
+        return await self._host.move_coordinator(group)
 
     async def pause(self, seconds: float) -> None:
         """Have the server do nothing for some time, as a stopped process does. Returns when that has begun."""
+        _check_seconds(seconds)
         task = asyncio.current_task()
         assert task is not None
         task.add_done_callback(lambda _: time.sleep(seconds))  # behind the answer of this verb, before any request
 
     async def loading(self, group: str, seconds: float) -> None:
-        """Have the groups of this one's partition answer COORDINATOR_LOAD_IN_PROGRESS for some time."""
+        """Have all groups of this one's partition answer COORDINATOR_LOAD_IN_PROGRESS for some time.
+
+        Returns when that has begun.
+        """
+        _check_seconds(seconds)
         runtime = self._host.runtime
         partition = runtime.core.partition_for(group)
-        await runtime.load_again(partition, seconds)
+        if not await runtime.load_again(partition, seconds):
+            raise CoordinatorTestingError(f"group {group!r} is being loaded already; wait until that is over")
 
     async def advance(self, seconds: float) -> None:
         """Let time go forward at once: sessions, rebalances and retention that end within `seconds` end now.
@@ -314,15 +329,13 @@ class Verbs:
 
     async def restart(self, down: float = 0.0) -> None:
         """Stop and start the server, at the same address and with its data. `down`: seconds between the two."""
-        await self._host.stop()
-        await asyncio.sleep(down)
-        await self._host.start()
+        _check_seconds(down)
+        await self._host.restart(down)
 
     async def crash(self, down: float = 0.0) -> None:
         """Have the server end without a goodbye, and start again. `down`: seconds between the two."""
-        await self._host.crash()
-        await asyncio.sleep(down)
-        await self._host.start()
+        _check_seconds(down)
+        await self._host.crash(down)
 
     # -- internal ------------------------------------------------------------------------------------------------
 
@@ -413,6 +426,11 @@ def _check(error: ErrorCode, sentence: str) -> None:
         raise CoordinatorTestingError(f"{sentence} ({error.name})")
 
 
+def _check_seconds(seconds: float) -> None:
+    if not 0 <= seconds <= LONGEST_S:
+        raise CoordinatorTestingError(f"{seconds} s: it takes 0 to {LONGEST_S} s")
+
+
 def api_of(name: str) -> ApiKey:
     """Return an API by its name in Kafka (JoinGroup) or here (JOIN_GROUP)."""
     wanted = name.replace("_", "").lower()
@@ -429,4 +447,5 @@ def error_of_name(name: str) -> ErrorCode:
         from difflib import get_close_matches
 
         close = get_close_matches(name.upper(), [each.name for each in ErrorCode], n=3, cutoff=0.3)
-        raise CoordinatorTestingError(f"there is no error {name!r}; similar: {', '.join(close)}") from None
+        hint = f"similar: {', '.join(close)}" if close else "it takes Kafka's names, for example NOT_COORDINATOR"
+        raise CoordinatorTestingError(f"there is no error {name!r}; {hint}") from None

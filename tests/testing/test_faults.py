@@ -145,7 +145,7 @@ async def test_mistakes(server: AsyncCoordinator, api: str, error: str, sentence
 
 async def test_a_server_has_a_limit_of_faults(server: AsyncCoordinator) -> None:
     faults = [await server.fail_next("JoinGroup", "NOT_COORDINATOR") for _ in range(1000)]
-    with pytest.raises(CoordinatorTestingError, match="there are 1000 faults already; remove some first"):
+    with pytest.raises(CoordinatorTestingError, match="1000 faults are still to come already; remove some first"):
         await server.fail_next("JoinGroup", "NOT_COORDINATOR")
     for fault in faults:
         await server.remove_fault(fault)
