@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from coordinator.server.faults import Fault
+
 
 class CoordinatorTestingError(Exception):
     """Base of all errors of `coordinator.testing`."""
@@ -25,3 +31,13 @@ class FaultNotFiredError(CoordinatorTestingError):
 
 class ServerEndedError(CoordinatorTestingError):
     """The server does not run. The message has its last lines, if it was a process."""
+
+
+def check_fired(faults: Iterable[Fault]) -> None:
+    """Raise FaultNotFiredError if a fault was met by no request."""
+    unfired = [fault for fault in faults if not fault.fired]
+    if unfired:
+        raise FaultNotFiredError(
+            f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
+            "another one, or had the client no reason to send it? remove_fault() takes one back"
+        )

@@ -17,7 +17,8 @@ from types import TracebackType
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, get_type_hints
 
 from coordinator.config.environment import variable_of
-from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
+from coordinator.config.values import parse_address
+from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError, check_fired
 from coordinator.testing.http import from_plain
 from coordinator.testing.http_client import post_verb
 from coordinator.testing.settings import ANY_PORT, setting_text
@@ -29,6 +30,7 @@ T = TypeVar("T")
 TOKEN: Final = "test.verbs.token"  # passed in the environment, because every user sees a command line
 START_S: Final = 30.0
 STOP_S: Final = 20.0
+ANSWER_S: Final = 60.0
 ENDING_S: Final = 1.0
 LOOK_S: Final = 0.005
 LINES_QUOTED: Final = 15
@@ -75,7 +77,7 @@ class CoordinatorProcess:
         self._token = self._settings.pop(TOKEN, "")
         self.http_address = ""  # of the verbs, host:port
         self._process: subprocess.Popen[bytes] | None = None
-        self._address = listen  # a port that the system chooses at the first start is kept from then on
+        self._address = parse_address(listen)  # a port that the system chooses at the first start is kept from then on
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -87,40 +89,37 @@ class CoordinatorProcess:
         """
         if self.is_running:
             return self
+        self.kill()  # what an earlier process left open
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._port_file.unlink(missing_ok=True)
         self._http_file.unlink(missing_ok=True)
         with self._log_file.open("ab") as log:
             self._process = subprocess.Popen(
                 self._command(),
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
                 env={**os.environ, **({variable_of(TOKEN): self._token} if self._token else {})},
             )
-        deadline = time.monotonic() + START_S
-        while not self._port_file.exists():
-            self._check_alive("at its start")
-            if time.monotonic() > deadline:
-                self.kill()
-                raise ServerEndedError(
-                    f"the coordinator was not ready within {START_S:g} s; it said:\n{self.log_tail()}"
-                )
-            time.sleep(LOOK_S)
-        self._address = f"127.0.0.1:{self._port_file.read_text().strip()}"
+        try:
+            self._wait_for_port()
+        except ServerEndedError:
+            self.kill()
+            raise
+        self._address = self._address._replace(port=int(self._port_file.read_text()))
         self.http_address = f"127.0.0.1:{self._http_file.read_text().strip()}"
         return self
 
     def kill(self) -> None:
         """Send SIGKILL: nothing is written or answered any more. `start` starts it again."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            self._process = None
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _end(process)
 
     def stop(self) -> None:
-        """Send SIGTERM and wait for the end. Nothing happens if it does not run.
+        """Send SIGTERM and wait for the end, also if it is paused. Nothing happens if it does not run.
 
         Raises:
             ServerEndedError: it had ended before, or did not end in time.
@@ -130,24 +129,40 @@ class CoordinatorProcess:
             return
         ended = process.poll()
         process.terminate()
+        process.send_signal(signal.SIGCONT)
         try:
-            process.wait(STOP_S)
+            _end(process, STOP_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            _end(process)
             raise ServerEndedError(
                 f"the coordinator did not stop within {STOP_S:g} s; it said:\n{self.log_tail()}"
             ) from None
         if ended is not None:
             raise ServerEndedError(f"the coordinator had ended with {ended}; it said:\n{self.log_tail()}")
 
-    def pause(self) -> None:
-        """Send SIGSTOP: the process does nothing until `resume`, and its connections stay open."""
-        self._running().send_signal(signal.SIGSTOP)
+    def crash(self, down: float = 0.0) -> None:
+        """Kill it and start it again. `down`: seconds between the two. Faults end with the process."""
+        self.kill()
+        time.sleep(down)
+        self.start()
+
+    def pause(self, seconds: float | None = None) -> None:
+        """Have the process do nothing for some time, or with SIGSTOP until `resume`. Its connections stay open."""
+        if seconds is None:
+            self._running().send_signal(signal.SIGSTOP)
+        else:
+            self._pause(seconds)
 
     def resume(self) -> None:
         """Send SIGCONT."""
         self._running().send_signal(signal.SIGCONT)
+
+    def check_faults(self) -> None:
+        """Raise FaultNotFiredError if a fault was asked for that no request has met. Nothing if it does not run."""
+        if self.is_running:
+            self.resume()
+            check_fired(self.list_faults())
 
     def __enter__(self) -> Self:
         return self.start()
@@ -157,7 +172,10 @@ class CoordinatorProcess:
     ) -> None:
         try:
             if kind is None:
-                self.stop()
+                try:
+                    self.check_faults()
+                finally:
+                    self.stop()
             else:
                 self.kill()  # the reason of the failure must not be hidden by another
         finally:
@@ -167,7 +185,7 @@ class CoordinatorProcess:
     @property
     def bootstrap_servers(self) -> str:
         """The address for clients, host:port."""
-        return self._address
+        return str(self._address)
 
     @property
     def is_running(self) -> bool:
@@ -196,10 +214,12 @@ class CoordinatorProcess:
         self._check_alive("before it was asked")
         names = list(inspect.signature(verb).parameters)[1:]
         query = [*zip(names, arguments, strict=False), *options.items()]
+        timeout_s = ANSWER_S + sum(float(value) for name, value in query if name in ("timeout", "down"))
         pairs = [pair for name, value in query for pair in _pairs(name, value)]
         try:
             return _typed(
-                get_type_hints(verb)["return"], post_verb(self.http_address, verb.__name__, pairs, self._token)
+                get_type_hints(verb)["return"],
+                post_verb(self.http_address, verb.__name__, pairs, self._token, timeout_s),
             )
         except CoordinatorTestingError:
             raise
@@ -224,9 +244,12 @@ class CoordinatorProcess:
     delay = _OverHttp(Verbs.delay)
     lose_reply = _OverHttp(Verbs.lose_reply)
     drop_connection = _OverHttp(Verbs.drop_connection)
+    list_faults = _OverHttp(Verbs.list_faults)
+    clear_faults = _OverHttp(Verbs.clear_faults)
     remove_fault = _OverHttp(Verbs.remove_fault)
     loading = _OverHttp(Verbs.loading)
     move_coordinator = _OverHttp(Verbs.move_coordinator)
+    _pause = _OverHttp(Verbs.pause)
     advance = _OverHttp(Verbs.advance)
     restart = _OverHttp(Verbs.restart)
     wait_stable = _OverHttp(Verbs.wait_stable)
@@ -247,7 +270,16 @@ class CoordinatorProcess:
         return self.data_dir / "http-port"
 
     def _command(self) -> list[str]:
-        command = [sys.executable, "-m", "coordinator", "serve", "--profile", "test", "--listen", self._address]
+        command = [
+            sys.executable,
+            "-m",
+            "coordinator.testing.child",
+            "serve",
+            "--profile",
+            "test",
+            "--listen",
+            str(self._address),
+        ]
         command += ["--data-dir", str(self.data_dir / "data"), "--port-file", str(self._port_file)]
         command += ["--http", "127.0.0.1:0", "--http-port-file", str(self._http_file)]
         for name, partitions in self._topics.items():
@@ -255,6 +287,16 @@ class CoordinatorProcess:
         for key, value in self._settings.items():
             command += ["--override", f"{key}={value}"]
         return command
+
+    def _wait_for_port(self) -> None:
+        deadline = time.monotonic() + START_S
+        while not self._port_file.exists():
+            self._check_alive("at its start")
+            if time.monotonic() > deadline:
+                raise ServerEndedError(
+                    f"the coordinator was not ready within {START_S:g} s; it said:\n{self.log_tail()}"
+                )
+            time.sleep(LOOK_S)
 
     def _running(self) -> subprocess.Popen[bytes]:
         self._check_alive("already")
@@ -272,9 +314,28 @@ def _pairs(name: str, value: Any) -> list[tuple[str, str]]:
     """Return a parameter as it stands in a query."""
     if isinstance(value, Mapping):
         return [(str(key), str(each)) for key, each in value.items()]
-    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return [] if value is None else [(name, value.decode() if isinstance(value, bytes) else str(value))]
-    return [pair for each in value for pair in _pairs(name, each)]
+    if name == "fault":
+        return [(name, str(getattr(value, "number", value)))]
+    if isinstance(value, bytes):
+        try:
+            return [(name, value.decode())]
+        except UnicodeDecodeError:
+            raise CoordinatorTestingError(f"{name}: {value!r} is no UTF-8; {_BY_CLIENT}") from None
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        return [] if value is None else [(name, str(value))]
+    values = list(value)
+    if None in values:
+        raise CoordinatorTestingError(f"{name}: None cannot be said over HTTP; {_BY_CLIENT}")
+    return [pair for each in values for pair in _pairs(name, each)]
+
+
+_BY_CLIENT: Final = "produce it with a Kafka client, or use Coordinator, which is a server in this process"
+
+
+def _end(process: subprocess.Popen[bytes], timeout_s: float | None = None) -> None:
+    process.wait(timeout_s)
+    assert process.stdin is not None
+    process.stdin.close()
 
 
 def _typed(wanted: Any, found: Any) -> Any:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from concurrent.futures import Future
 from functools import update_wrapper
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar
 
 from coordinator.config.sources import load
 from coordinator.server.faults import Fault
 from coordinator.storage.memory_fs import IN_MEMORY
-from coordinator.testing.errors import FaultNotFiredError, NotInTimeError, ServerEndedError
+from coordinator.testing.errors import NotInTimeError, ServerEndedError, check_fired
 from coordinator.testing.host import ServerHost
 from coordinator.testing.loop_thread import LoopThread, shared_loop_thread
 from coordinator.testing.settings import ANY_PORT, setting_text
@@ -229,16 +229,6 @@ def _is_in_event_loop() -> bool:
     except RuntimeError:
         return False
     return True
-
-
-def check_fired(faults: Iterable[Fault]) -> None:
-    """Raise FaultNotFiredError if a fault was met by no request."""
-    unfired = [fault for fault in faults if not fault.fired]
-    if unfired:
-        raise FaultNotFiredError(
-            f"no request came for: {'; '.join(fault.text() for fault in unfired)}. Was the client id or the group "
-            "another one, or had the client no reason to send it? remove_fault() takes one back"
-        )
 
 
 class AsyncCoordinator:

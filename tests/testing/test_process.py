@@ -14,8 +14,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from coordinator.testing import CoordinatorProcess, CoordinatorTestingError, NotInTimeError, ServerEndedError
+from coordinator.testing import (
+    CoordinatorProcess,
+    CoordinatorTestingError,
+    FaultNotFiredError,
+    NotInTimeError,
+    ServerEndedError,
+)
 from protocol.error_codes import ErrorCode
+from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember, alone_in_group
 from tests.support.wire import Wire
 
@@ -138,3 +145,35 @@ def test_a_token_is_asked_for(tmp_path: Path) -> None:
             urllib.request.urlopen(request, timeout=30)
         with refused.value:
             assert refused.value.code == 401
+
+
+def test_a_process_has_the_verbs_that_need_more_than_one_request(tmp_path: Path) -> None:
+    with CoordinatorProcess(topics={ORDERS: 1}, data_dir=tmp_path) as process:
+        fault = process.fail_next("Heartbeat", "NOT_COORDINATOR")
+        with pytest.raises(FaultNotFiredError, match="no request came for: the next HEARTBEAT"):
+            process.check_faults()
+        process.remove_fault(fault)
+        assert process.list_faults() == []
+        process.produce(ORDERS, ["a"])
+        for value in (None, b"\xff"):
+            with pytest.raises(CoordinatorTestingError, match="produce it with a Kafka client, or use Coordinator"):
+                process.produce(ORDERS, [value])
+        pid = process.pid
+        process.crash()
+        assert process.pid != pid
+        assert process.produce(ORDERS, ["b"]) == 1
+        process.pause(0.01)
+        process.pause()  # and no resume: the stop does not wait for one
+
+
+def test_a_process_ends_with_its_parent(tmp_path: Path) -> None:
+    script = (
+        "import sys, time\nfrom coordinator.testing import CoordinatorProcess\n"
+        "print(CoordinatorProcess(data_dir=sys.argv[1]).start().pid, flush=True)\ntime.sleep(60)"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    with parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        parent.kill()
+    eventually(lambda: not Path(f"/proc/{pid}").exists(), "the end of the child", within_s=20)
