@@ -22,17 +22,16 @@ class CoordinatorTestCase(unittest.TestCase):
     settings: ClassVar[Mapping[str, Any]] = {}
     coordinator: Coordinator
 
-    def run(self, result: unittest.TestResult | None = None) -> unittest.TestResult | None:
-        """Run one test, with a server around its setUp, its method and its tearDown."""
+    def _callSetUp(self) -> None:  # noqa: N802 - unittest takes an error in here as one of this test
         self.coordinator = Coordinator(topics=self.topics, **self.settings).start()
-        try:
-            return super().run(result)
-        finally:
-            self.coordinator.stop()
+        self.addCleanup(self.coordinator.stop)
+        super()._callSetUp()  # type: ignore[misc]
 
     def _callTestMethod(self, method: Any) -> None:  # noqa: N802
         try:
-            method()
+            super()._callTestMethod(method)  # type: ignore[misc]
+        except unittest.SkipTest:
+            raise
         except Exception as error:
             for title, text in self.coordinator.report(REQUESTS_SHOWN):
                 error.add_note(f"{title}\n{text}")

@@ -47,7 +47,7 @@ def coordinator(request: pytest.FixtureRequest, coordinator_settings: dict[str, 
     request.node.stash.setdefault(_SERVERS, []).append(server)
     try:
         yield server
-        if not _has_failed(request):
+        if _has_passed(request):
             server.check_faults()
     finally:
         server.stop()
@@ -69,9 +69,14 @@ def coordinator_process(
     from coordinator.testing.process import CoordinatorProcess
 
     settings = _settings(request, coordinator_settings)
-    with CoordinatorProcess(data_dir=settings.pop("data_dir", tmp_path / "coordinator"), **settings) as server:
-        request.node.stash.setdefault(_SERVERS, []).append(server)
+    server = CoordinatorProcess(**{"data_dir": tmp_path / "coordinator", **settings}).start()
+    request.node.stash.setdefault(_SERVERS, []).append(server)
+    try:
         yield server
+        if _has_passed(request):
+            server.check_faults()
+    finally:
+        server.stop()
 
 
 def _settings(request: pytest.FixtureRequest, common: dict[str, Any]) -> dict[str, Any]:
@@ -79,18 +84,19 @@ def _settings(request: pytest.FixtureRequest, common: dict[str, Any]) -> dict[st
     return common if marker is None else {**common, **marker.kwargs}
 
 
-_FAILED: Final = pytest.StashKey[bool]()
+_PASSED: Final = pytest.StashKey[bool]()
 
 
-def _has_failed(request: pytest.FixtureRequest) -> bool:
-    return bool(request.node.stash.get(_FAILED, False))
+def _has_passed(request: pytest.FixtureRequest) -> bool:
+    return bool(request.node.stash.get(_PASSED, False))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
     report = yield
+    if call.when == "call":
+        item.stash[_PASSED] = report.passed
     if report.failed and call.when == "call":
-        item.stash[_FAILED] = True
         for server in item.stash.get(_SERVERS, []):
             for title, text in server.report(REQUESTS_SHOWN):
                 report.sections.append((title, text))

@@ -28,6 +28,20 @@ class Orders(CoordinatorTestCase):
     def has_a_fault_that_no_request_meets(self) -> None:
         self.coordinator.fail_next("JoinGroup", "NOT_COORDINATOR")
 
+    def stops_its_server(self) -> None:
+        self.coordinator.stop()
+
+    def fails_while_it_is_down(self) -> None:
+        self.coordinator.stop()
+        raise AssertionError("the real failure")
+
+
+class WrongSetting(CoordinatorTestCase):
+    settings = {"group_max_size": "x"}  # noqa: RUF012
+
+    def passes(self) -> None:
+        pass
+
 
 def outcome(*names: str) -> unittest.TestResult:
     result = unittest.TestResult()
@@ -51,3 +65,16 @@ def test_a_failure_has_the_last_requests_as_a_note() -> None:
 def test_a_fault_that_no_request_meets_is_an_error() -> None:
     ((_, text),) = outcome("has_a_fault_that_no_request_meets").errors
     assert "FaultNotFiredError: no request came for: the next JOIN_GROUP: answered NOT_COORDINATOR" in text
+
+
+def test_a_server_that_a_test_stops_hides_nothing() -> None:
+    assert outcome("stops_its_server").wasSuccessful()
+    ((_, text),) = outcome("fails_while_it_is_down").failures
+    assert "AssertionError: the real failure" in text
+
+
+def test_a_wrong_setting_is_an_error_of_the_test() -> None:
+    result = unittest.TestResult()
+    WrongSetting("passes").run(result)
+    ((_, text),) = result.errors
+    assert "ConfigError" in text

@@ -166,3 +166,29 @@ def test_nothing_imported():
 """,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_server_that_is_down_hides_no_failure(tmp_path: Path) -> None:
+    done = pytest_in(
+        tmp_path,
+        """
+import pytest
+
+def test_stops_it(coordinator):
+    coordinator.stop()
+
+def test_fails_while_it_is_down(coordinator):
+    coordinator.stop()
+    assert False, "the real failure"
+
+def test_is_skipped(coordinator):
+    coordinator.fail_next("JoinGroup", "NOT_COORDINATOR")
+    pytest.skip("not today")
+
+def test_a_process_has_a_fault_that_no_request_meets(coordinator_process):
+    coordinator_process.fail_next("JoinGroup", "NOT_COORDINATOR")
+""",
+    )
+    assert "1 failed, 2 passed, 1 skipped, 1 error" in done.stdout, done.stdout + done.stderr
+    assert "the real failure" in done.stdout
+    assert "FaultNotFiredError" in done.stdout
