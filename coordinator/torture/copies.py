@@ -25,6 +25,16 @@ VARIABLES: Final = {
 }
 
 
+_RUNNING: Final[set[int]] = set()  # the process ids of all copies of this process
+
+
+def kill_all() -> None:
+    """Kill every copy that this process has started. Called where no event loop runs any more."""
+    for pid in list(_RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
 class Copy:
     """One copy of the application. It may be started again after its end."""
 
@@ -46,6 +56,7 @@ class Copy:
                 *self._command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment,
                 start_new_session=True,
             )  # fmt: skip
+        _RUNNING.add(self._process.pid)
         self.is_wanted = True
 
     @property
@@ -75,6 +86,7 @@ class Copy:
         self.signal(signal.SIGKILL)
         if self._process is not None:
             await self._process.wait()
+            _RUNNING.discard(self._process.pid)
 
     async def stop(self) -> None:
         """Tell it to end, and kill it if it does not."""

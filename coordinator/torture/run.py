@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 
 from coordinator.server.server import loop_factory
+from coordinator.torture.copies import kill_all
 from coordinator.torture.play import AppError, TorturePlan, play
 from coordinator.torture.schedule import Schedule
 from coordinator.torture.verdict import ScheduleVerdict
@@ -100,9 +103,18 @@ def play_one(plan: TorturePlan, schedule: Schedule, name: str) -> ScheduleVerdic
 
 
 def _be_quiet() -> None:
-    """Prepare a worker process: the server's log is not shown, and Ctrl-C is for the main process."""
+    """Prepare a worker process: it shows no log of the server, leaves Ctrl-C to the main process, and ends with it."""
     logging.disable(logging.CRITICAL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, name="end-with-parent", daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    parent = parent_process()
+    if parent is not None:
+        parent.join()
+        kill_all()
+        os._exit(1)
 
 
 def shrink(

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.torture.schedule import Schedule, Step, read_schedule, write_schedule
+from tests.support.eventually import eventually
 
 pytestmark = pytest.mark.integration
 
@@ -108,6 +109,16 @@ def test_mistakes(tmp_path: Path, words: list[str], sentence: str) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
     assert sentence in done.stderr
+
+
+def test_no_copy_outlives_torture(tmp_path: Path) -> None:
+    app = "import os, pathlib, time; pathlib.Path(f'{os.getpid()}.pid').touch(); time.sleep(600)"
+    words = ["-m", "coordinator", "torture", "--schedules", "1", "--", sys.executable, "-c", app]
+    with subprocess.Popen([sys.executable, *words], cwd=tmp_path, stdout=subprocess.DEVNULL) as torture:
+        eventually(lambda: len(list(tmp_path.glob("*.pid"))) == 2, "two copies run")
+        torture.kill()
+    pids = [int(path.stem) for path in tmp_path.glob("*.pid")]
+    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the copies end with it")
 
 
 def test_an_application_that_consumes_nothing(tmp_path: Path) -> None:
