@@ -90,7 +90,7 @@ conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands at it (needs a JDK)
-	$(PY) -m pytest -q tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
+	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
 	  tests/conformance/live_history.py tests/conformance/live_cli.py $(ARGS)
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays

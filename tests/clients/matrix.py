@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -222,14 +223,20 @@ def run(arguments: argparse.Namespace, columns: list[str], directory: Path) -> R
     rows = arguments.only or [*PROGRAMS, TOOLS_ROW]
     names = [each for each in rows if each != TOOLS_ROW]
     programs = find_programs(names, columns, results, offered=arguments.offered)
-    for program in programs:
+
+    def run_row(program: Program) -> None:
         run_program(program, [each for each in columns if each != MIXED], directory, server, results)
         if arguments.retry and (red := results.try_again(program.name)):
             run_program(program, red, directory / "again", server, results)
+
+    with ThreadPoolExecutor(arguments.parallel) as pool:  # a row has a server and a log of its own
+        running = [pool.submit(run_row, program) for program in programs]
+        if TOOLS_ROW in rows and not arguments.scenario and not arguments.kafka:
+            running.append(pool.submit(run_tools, directory, results, offered=arguments.offered, retry=arguments.retry))
+        for each in running:
+            each.result()
     if MIXED in columns and len(programs) > 1:
         run_mixed(programs, directory, server, results, retry=arguments.retry)
-    if TOOLS_ROW in rows and not arguments.scenario and not arguments.kafka:
-        run_tools(directory, results, offered=arguments.offered, retry=arguments.retry)
     return results
 
 
@@ -258,6 +265,7 @@ def main() -> int:
         "--offered", action="store_true", help="leave out, and say so, what this machine has no tool for"
     )
     parser.add_argument("--retry", action="store_true", help="try red cells once more, and say so; likewise")
+    parser.add_argument("--parallel", metavar="N", type=int, default=2, help="rows at the same time (default: 2)")
     parser.add_argument("--keep", metavar="DIR", type=Path, help="keep the logs of clients and daemons here")
     parser.add_argument("--kafka", action="store_true", help="against a real Apache Kafka; likewise")
     arguments = parser.parse_args()
