@@ -15,9 +15,9 @@ from coordinator.core.group.state import STABLE
 from coordinator.testing.errors import CoordinatorTestingError
 from coordinator.testing.host import ServerHost
 from coordinator.testing.verbs import Verbs
-from coordinator.torture.abandoned import AbandonedMembers, are_unavoidable
+from coordinator.torture.abandoned import AbandonedMembers
 from coordinator.torture.copies import Copy
-from coordinator.torture.records import counted, read_values
+from coordinator.torture.judge import failures_seen, judge_output
 from coordinator.torture.schedule import Schedule, Step
 from coordinator.torture.take import SERVER_STEPS, TortureTarget, take
 from coordinator.torture.verdict import Failure, FailureKind, ScheduleVerdict
@@ -246,61 +246,10 @@ class Play:
 
     async def _judge(self, verdict: ScheduleVerdict) -> None:
         verdict.records = sum(self._ends.values())
-        if lost := self._watch.unsent(self._watch.committed):
-            partition, offsets = next(iter(lost.items()))
-            count = sum(map(len, lost.values()))
-            verdict.failures.append(
-                Failure(
-                    FailureKind.LOST,
-                    f"{count} records were committed past and sent to no copy, the first is "
-                    f"{partition[0]}-{partition[1]} offset {offsets[0]}",
-                )
-            )
         verdict.sent_twice = self._watch.sent_twice()
+        verdict.failures += failures_seen(self._watch, self._abandoned, self._schedule)
         if self._plan.has_output:
-            await self._judge_output(verdict)
-        for client, (topic, number), offset in self._watch.read_again[:1]:
-            floor = self._watch.floor[topic, number]
-            sentence = f"{client} read {topic}-{number} from offset {offset} again, where {floor} was committed"
-            verdict.failures.append(Failure(FailureKind.READ_AGAIN, sentence))
-        if (abandoned := self._abandoned.found()) and not are_unavoidable(self._schedule):
-            sentence = f"{abandoned[0]} joined as a new member, and left the group to wait for its old one"
-            verdict.failures.append(Failure(FailureKind.ABANDONED, sentence))
-        for commit in self._watch.commits:
-            where = f"{commit.partition[0]}-{commit.partition[1]}"
-            if commit.offset < commit.before:
-                verdict.failures.append(
-                    Failure(
-                        FailureKind.WENT_BACK,
-                        f"{commit.client} committed {where} at {commit.offset}, where {commit.before} was committed",
-                    )
-                )
-                break
-            if not commit.is_owner:
-                verdict.failures.append(
-                    Failure(
-                        FailureKind.NOT_OWNER, f"{commit.client} committed {where}, which it does not have any more"
-                    )
-                )
-                break
-
-    async def _judge_output(self, verdict: ScheduleVerdict) -> None:
-        """Compare the values that were given and committed with those that the application wrote."""
-        given = {
-            value: f"{topic}-{partition} offset {offset}"
-            for topic, partition in self._ends
-            for offset, value in await read_values(self._host, topic, partition)
-            if offset < self._watch.committed.get((topic, partition), 0)
-        }
-        written = counted(await read_values(self._host, OUTPUT))
-        verdict.processed_twice = sum(written[value] - 1 for value in given if written[value] > 1)
-        if lost := [where for value, where in given.items() if value not in written]:
-            verdict.failures.append(
-                Failure(
-                    FailureKind.LOST,
-                    f"{len(lost)} records were committed and their values are not in {OUTPUT}, the first is {lost[0]}",
-                )
-            )
+            await judge_output(self._host, OUTPUT, self._ends, self._watch, verdict)
 
     # -- helpers -------------------------------------------------------------------------------------------------
 
