@@ -39,7 +39,7 @@ MAX_CONNECTIONS: Final = 64
 LIFETIME_S: Final = 10.0
 MAX_COMMANDS: Final = 16
 BACKLOG: Final = 64
-SWEEP_S: Final = 0.25  # between looks for connections past their deadline; also the longest time that close() takes
+SWEEP_S: Final = 0.25  # between looks for connections past their deadline
 COSTLY: Final = b"/metrics"  # takes tens of ms, so probes are answered first
 
 Status = Callable[[], ServerStatus]
@@ -65,6 +65,7 @@ class HttpServer:
         self._listening: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
+        self._waker: tuple[socket.socket, socket.socket] | None = None  # the thread waits for the second to be readable
         self._selector = selectors.DefaultSelector()
         self._open: dict[HttpConnection, None] = {}  # in order of arrival
         self._asked: list[HttpConnection] = []  # connections whose request is complete and not answered yet
@@ -76,7 +77,9 @@ class HttpServer:
         listening = socket.create_server((host, self._address.port), family=family, backlog=BACKLOG)
         listening.setblocking(False)
         self._listening = listening
+        self._waker = socket.socketpair()
         self._selector.register(listening, selectors.EVENT_READ)
+        self._selector.register(self._waker[1], selectors.EVENT_READ, self._waker)
         self._thread = threading.Thread(target=self._serve, name="http", daemon=True)
         self._thread.start()
         bound_host, port = listening.getsockname()[:2]
@@ -85,12 +88,14 @@ class HttpServer:
 
     def close(self) -> None:
         """Stop accepting, close all connections. Safe to call twice, and before `start`."""
-        listening, thread = self._listening, self._thread
-        self._listening = self._thread = None
-        if listening is None or thread is None:
+        listening, thread, waker = self._listening, self._thread, self._waker
+        self._listening = self._thread = self._waker = None
+        if listening is None or thread is None or waker is None:
             return
         self._is_closing.set()
+        waker[0].close()
         thread.join()
+        waker[1].close()
         listening.close()
         self._selector.close()
 
@@ -108,6 +113,8 @@ class HttpServer:
         """Read and write what the sockets allow now; answer all cheap requests and at most one for /metrics."""
         for key, _ in self._selector.select(0 if self._asked else SWEEP_S):
             connection = key.data
+            if self._is_closing.is_set():
+                return
             if connection is None:
                 self._accept()
             elif connection not in self._open:
