@@ -10,7 +10,7 @@ import weakref
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.config.values import Address
+from coordinator.config.values import Address, parse_address
 from coordinator.core.effects import Ticket
 from coordinator.metrics.health import ServerStatus
 from coordinator.server.api.table import HANDLERS
@@ -18,6 +18,7 @@ from coordinator.server.faults import Faults
 from coordinator.server.server import Server, file_system
 from coordinator.storage.memory_fs import MemoryFileSystem
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError
+from coordinator.testing.held_port import HeldPort
 from coordinator.testing.request_log import RequestLog
 from coordinator.testing.second_node import SecondNode
 from protocol import codec
@@ -35,6 +36,7 @@ class ServerHost:
 
     def __init__(self, config: Config, *, is_own_process: bool = False) -> None:
         self.config = config
+        self._held = HeldPort(parse_address(config.listeners))
         self.port = 0
         self.http_address = ""  # of the port that shows this server, if another part has opened one
         self._is_own_process = is_own_process
@@ -90,6 +92,7 @@ class ServerHost:
         self._closed.set()
         async with self._changing:
             await self._stop()
+            self._held.release()
         for task in self._ending:
             with contextlib.suppress(Exception):
                 await task
@@ -137,6 +140,8 @@ class ServerHost:
             raise ServerEndedError("the server was stopped for good meanwhile")
         if self._server is not None:
             return
+        self._held.hold()
+        self.config = replace(self.config, listeners=str(self._held.address))
         server = self._starting = Server(
             self.config, supervisor_http_address=self.http_address, fs=self._fs, skipped_ms=self._skipped_ms
         )
@@ -144,12 +149,14 @@ class ServerHost:
             await server.start()
         except BaseException:
             await server.stop()
+            self._held.release()
             raise
         finally:
             self._starting = None
         self._server = server
         self.port = server.port
-        self.config = replace(self.config, listeners=str(Address(server.host, server.port)))
+        self._held.address = Address(server.host, server.port)
+        self.config = replace(self.config, listeners=str(self._held.address))
         if hasattr(self, "faults"):
             self.faults.move_to(server.runtime)
         else:
@@ -208,7 +215,7 @@ class ServerHost:
         """Have a forked child hold no socket of this server, whose port would be in use until the child ends."""
         if self._server is None:
             return
-        held = [*self._server.descriptors(), *self.second_node.descriptors()]
+        held = [*self._server.descriptors(), *self.second_node.descriptors(), *self._held.descriptors()]
         nothing = os.open(os.devnull, os.O_RDWR)
         for descriptor in held:
             os.dup2(nothing, descriptor, inheritable=False)  # and not closed, because its owner closes it, too

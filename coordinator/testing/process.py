@@ -19,6 +19,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Self, TypeVar, g
 from coordinator.config.environment import variable_of
 from coordinator.config.values import parse_address
 from coordinator.testing.errors import CoordinatorTestingError, ServerEndedError, check_fired
+from coordinator.testing.held_port import HeldPort
 from coordinator.testing.http import from_plain
 from coordinator.testing.http_client import post_verb
 from coordinator.testing.settings import ANY_PORT, setting_text
@@ -77,7 +78,7 @@ class CoordinatorProcess:
         self._token = self._settings.pop(TOKEN, "")
         self.http_address = ""  # of the verbs, host:port
         self._process: subprocess.Popen[bytes] | None = None
-        self._address = parse_address(listen)  # a port that the system chooses at the first start is kept from then on
+        self._port = HeldPort(parse_address(listen))  # of clients; one that is chosen at a start is kept from then on
 
     # -- life ----------------------------------------------------------------------------------------------------
 
@@ -90,6 +91,7 @@ class CoordinatorProcess:
         if self.is_running:
             return self
         self.kill()  # what an earlier process left open
+        self._port.hold()
         self.data_dir.mkdir(parents=True, exist_ok=True)
         self._port_file.unlink(missing_ok=True)
         self._http_file.unlink(missing_ok=True)
@@ -106,8 +108,9 @@ class CoordinatorProcess:
             self._wait_for_port()
         except ServerEndedError:
             self.kill()
+            self._port.release()
             raise
-        self._address = self._address._replace(port=int(self._port_file.read_text()))
+        self._port.address = self._port.address._replace(port=int(self._port_file.read_text()))
         self.http_address = f"127.0.0.1:{self._http_file.read_text().strip()}"
         return self
 
@@ -125,6 +128,7 @@ class CoordinatorProcess:
             ServerEndedError: it had ended before, or did not end in time.
         """
         process, self._process = self._process, None
+        self._port.release()
         if process is None:
             return
         ended = process.poll()
@@ -179,13 +183,14 @@ class CoordinatorProcess:
             else:
                 self.kill()  # the reason of the failure must not be hidden by another
         finally:
+            self._port.release()
             if self._temporary is not None:
                 self._temporary.cleanup()
 
     @property
     def bootstrap_servers(self) -> str:
         """The address for clients, host:port."""
-        return str(self._address)
+        return str(self._port.address)
 
     @property
     def is_running(self) -> bool:
@@ -278,7 +283,7 @@ class CoordinatorProcess:
             "--profile",
             "test",
             "--listen",
-            str(self._address),
+            str(self._port.address),
         ]
         command += ["--data-dir", str(self.data_dir / "data"), "--port-file", str(self._port_file)]
         command += ["--http", "127.0.0.1:0", "--http-port-file", str(self._http_file)]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import sys
 import threading
 import time
 
@@ -10,6 +13,7 @@ import pytest
 
 from coordinator.testing import AsyncCoordinator, Coordinator, CoordinatorTestingError, ServerEndedError
 from protocol.error_codes import ErrorCode
+from tests.support.eventually import eventually
 from tests.support.group_member import GroupMember
 from tests.support.wire import ConnectionEnded
 from tests.testing.conftest import ORDERS
@@ -96,6 +100,34 @@ def test_a_forked_child_holds_no_address_and_its_verbs_are_refused() -> None:
             os.waitpid(child, 0)
             os.close(reading)
             os.close(writing)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="not run: needs Linux, where the port of a server is held")
+def test_a_server_that_is_down_keeps_its_port() -> None:
+    server = Coordinator().start()
+    host, _, port = server.bootstrap_servers.rpartition(":")
+    thread = threading.Thread(target=_restart, args=(server, 30))
+    thread.start()
+    eventually(lambda: not _listens(host, int(port)), "the server is down")
+    with pytest.raises(OSError, match="Address already in use"), socket.socket() as other:
+        other.bind((host, int(port)))
+    server.stop()
+    thread.join(5)
+    with Coordinator(listen=f"{host}:{port}"):
+        pass  # the port is free
+
+
+def _restart(server: Coordinator, down: float) -> None:
+    with contextlib.suppress(ServerEndedError):
+        server.restart(down)
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
 
 
 def test_an_address_of_ipv6_stays() -> None:
