@@ -127,6 +127,8 @@ def _listens(host: str, port: int) -> bool:
         socket.create_connection((host, port), timeout=5).close()
     except ConnectionRefusedError:
         return False
+    except ConnectionResetError:
+        pass  # it is about to close
     return True
 
 
