@@ -30,9 +30,7 @@ class Clock:
     def __init__(self, loop: LoopTime, skipped_ms: int = 0) -> None:
         self._time = loop.time
         self._lost_ms = 0
-        self.skipped_ms = (
-            skipped_ms  # so far, by `skip` and before this run: the wall clock of the core goes forward as well
-        )
+        self.skipped_ms = skipped_ms  # by `skip`, earlier runs included: the core's wall clock goes forward as well
         self._stops_ms = _NEVER  # where the clock stops unless the housekeeping runs before
         self._loop_s = -1.0  # the loop's time at the last call,
         self._now_ms = 0  # and the result; uvloop's time is the same for many requests

@@ -31,21 +31,21 @@ LONGEST_DELAY_MS: Final = 3_600_000
 FOR_EVER: Final = 0  # times
 ANY: Final = "*"
 
-
-APIS_WITH_GROUPS: Final = frozenset(
+# Those that only the coordinator of the groups that they name answers.
+GROUP_APIS: Final = frozenset(
     {
-        ApiKey.OFFSET_COMMIT,
-        ApiKey.OFFSET_FETCH,
-        ApiKey.FIND_COORDINATOR,
         ApiKey.JOIN_GROUP,
+        ApiKey.SYNC_GROUP,
         ApiKey.HEARTBEAT,
         ApiKey.LEAVE_GROUP,
-        ApiKey.SYNC_GROUP,
+        ApiKey.OFFSET_COMMIT,
+        ApiKey.OFFSET_FETCH,
+        ApiKey.OFFSET_DELETE,
         ApiKey.DESCRIBE_GROUPS,
         ApiKey.DELETE_GROUPS,
-        ApiKey.OFFSET_DELETE,
     }
 )
+APIS_WITH_GROUPS: Final = GROUP_APIS | {ApiKey.FIND_COORDINATOR}
 
 
 class Action(StrEnum):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.server.connection import Connection
-from coordinator.server.faults import groups_of
+from coordinator.server.faults import APIS_WITH_GROUPS, GROUP_APIS, groups_of
 from coordinator.server.session_wrapper import SessionWrapper
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -24,19 +24,7 @@ if TYPE_CHECKING:
     from coordinator.server.api.handler import Handle
     from coordinator.server.runtime import Runtime
 
-GROUP_APIS: Final = frozenset(
-    {
-        ApiKey.JOIN_GROUP,
-        ApiKey.SYNC_GROUP,
-        ApiKey.HEARTBEAT,
-        ApiKey.LEAVE_GROUP,
-        ApiKey.OFFSET_COMMIT,
-        ApiKey.OFFSET_FETCH,
-        ApiKey.DESCRIBE_GROUPS,
-        ApiKey.DELETE_GROUPS,
-    }
-)
-APIS: Final = GROUP_APIS | {ApiKey.FIND_COORDINATOR, ApiKey.METADATA}
+APIS: Final = APIS_WITH_GROUPS | {ApiKey.METADATA}
 
 
 class SecondNode:

@@ -17,6 +17,7 @@ from coordinator.testing import (
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest
 from protocol.messages.metadata import MetadataRequest
+from protocol.messages.offset_delete import OffsetDeleteRequest
 from tests.support.group_member import GroupMember, alone_in_group
 from tests.support.wire import Wire
 from tests.testing.conftest import ORDERS, Connect, port_of
@@ -159,6 +160,8 @@ async def test_a_coordinator_that_moves(server: AsyncCoordinator, member: GroupM
         assert await server.move_coordinator("billing") == node
         assert await member.heartbeat() is ErrorCode.NOT_COORDINATOR
         assert await member.commit({(ORDERS, 0): 1}) is ErrorCode.NOT_COORDINATOR
+        deleted = await member.wire.request(OffsetDeleteRequest(group_id="billing", topics=[]), 0)
+        assert deleted.error_code == ErrorCode.NOT_COORDINATOR
         (found,) = (await wire.request(FindCoordinatorRequest(coordinator_keys=["billing"]), 4)).coordinators
         nodes = {each.node_id: each.port for each in (await wire.request(MetadataRequest(topics=[]), 9)).brokers}
         assert (found.node_id, found.port) == (node, nodes[node])

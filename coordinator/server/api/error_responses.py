@@ -35,6 +35,7 @@ from protocol.messages.offset_commit import (
     OffsetCommitResponsePartition,
     OffsetCommitResponseTopic,
 )
+from protocol.messages.offset_delete import OffsetDeleteResponse
 from protocol.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchResponseGroup,
@@ -208,5 +209,6 @@ ERROR_RESPONSES: Final[Mapping[int, ErrorResponse]] = MappingProxyType(
         ApiKey.DELETE_GROUPS: lambda request, error: DeleteGroupsResponse(
             results=[DeletableGroupResult(group_id=name, error_code=error) for name in request.groups_names]
         ),
+        ApiKey.OFFSET_DELETE: lambda _, error: OffsetDeleteResponse(error_code=error, topics=[]),
     }
 )
