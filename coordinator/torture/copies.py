@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import weakref
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -25,14 +26,10 @@ VARIABLES: Final = {
 }
 
 
-_RUNNING: Final[set[int]] = set()  # the process ids of all copies of this process
-
-
 def kill_all() -> None:
-    """Kill every copy that this process has started. Called where no event loop runs any more."""
-    for pid in list(_RUNNING):
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(pid, signal.SIGKILL)
+    """Kill every copy of this process that runs. Called from another thread than that of the event loop."""
+    for copy in list(_COPIES):
+        copy.signal(signal.SIGKILL)
 
 
 class Copy:
@@ -46,6 +43,7 @@ class Copy:
         self._log_file = directory / f"{self.client_id}.log"
         self._process: asyncio.subprocess.Process | None = None
         self.is_wanted = False  # its end is not one that the schedule asked for
+        _COPIES.add(self)
 
     async def start(self) -> None:
         """Start it. Raises OSError if there is no such program."""
@@ -56,7 +54,6 @@ class Copy:
                 *self._command, stdin=asyncio.subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment,
                 start_new_session=True,
             )  # fmt: skip
-        _RUNNING.add(self._process.pid)
         self.is_wanted = True
 
     @property
@@ -86,7 +83,6 @@ class Copy:
         self.signal(signal.SIGKILL)
         if self._process is not None:
             await self._process.wait()
-            _RUNNING.discard(self._process.pid)
 
     async def stop(self) -> None:
         """Tell it to end, and kill it if it does not."""
@@ -106,6 +102,9 @@ class Copy:
             file.seek(max(0, size - QUOTED_BYTES))
             return "\n".join(file.read().decode(errors="replace").splitlines()[-lines:])
         return ""
+
+
+_COPIES: Final[weakref.WeakSet[Copy]] = weakref.WeakSet()
 
 
 def _filled(word: str, facts: Mapping[str, str]) -> str:
