@@ -9,6 +9,7 @@ import pytest
 
 from coordinator.torture.schedule import FIRST, schedules
 from tests.docs.blocks import ROOT
+from tests.support.machine_tools import not_run
 from tests.torture.bug import Bug
 from tests.torture.bugs_page import Row, briefly, page
 from tests.torture.known_bugs import BUGS, BUILD, NEWEST, PREPARE, SEED, generated, prove
@@ -22,7 +23,7 @@ def bring(bug: Bug) -> None:
         for version in (bug.faulty, bug.fixed):
             PREPARE[bug.client](version, BUILD)
     except subprocess.CalledProcessError:
-        pytest.skip(f"not run: {bug.client} {bug.faulty} and {bug.fixed} are not here; connect to a package registry")
+        not_run(f"connect to a package registry that has {bug.client} {bug.faulty} and {bug.fixed}")
 
 
 @pytest.mark.integration
