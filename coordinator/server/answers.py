@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Ticket
@@ -76,7 +75,7 @@ def encode(slot: Slot, response: Any) -> bytes | Iterator[bytes]:
 def frame(slot: Slot, route: Route, body: bytes) -> bytes:
     """Return the frame around an encoded answer, and observe the time that it took."""
     if slot.received_s:
-        route.latency.observe(monotonic() - slot.received_s, route.sample_mask + 1)
+        route.latency.observe(slot.session.monotonic() - slot.received_s, route.sample_mask + 1)
     if route.answer_is_flexible:
         return _SIZE_AND_CORRELATION.pack(5 + len(body), slot.correlation_id) + b"\0" + body
     return _SIZE_AND_CORRELATION.pack(4 + len(body), slot.correlation_id) + body

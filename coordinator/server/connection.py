@@ -19,7 +19,6 @@ import math
 import struct
 import sys
 from collections import deque
-from time import monotonic
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS, UNKNOWN_SOFTWARE
@@ -102,6 +101,7 @@ class Connection(asyncio.Protocol):
         "frame_started_ms",
         "held_bytes",
         "last_activity_ms",
+        "monotonic",
         "peer",
         "preparing_bytes",
         "unsent_bytes",
@@ -110,6 +110,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self.monotonic = runtime.monotonic  # seconds, to measure how long work takes
         self._routes = runtime.routes
         self._pipelined = runtime.routes.pipelined
         self._largest_request = runtime.config.connection_request_max_bytes
@@ -246,7 +247,7 @@ class Connection(asyncio.Protocol):
             self._receive(data, now_ms, 0.0)
         elif not self._is_queued and (turn_ends := self._slices.begin()):
             self._receive(data, now_ms, turn_ends)
-            if monotonic() > turn_ends:
+            if self.monotonic() > turn_ends:
                 self._slices.spent()
         else:
             self._unread += data
@@ -316,7 +317,7 @@ class Connection(asyncio.Protocol):
                 ran += 1
                 ended_s = self._run(frame, now_ms, frame is last)
                 if (ended_s or not ran % CHECKED_EVERY) and (
-                    (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
+                    (ended_s or self.monotonic()) > turn_ends or self._out_bytes > room_bytes
                 ):
                     self._slices.spent()
                     break
@@ -339,7 +340,7 @@ class Connection(asyncio.Protocol):
             ran += 1
             ended_s = self._run(frame, now_ms, not waiting and not self._unread and self.frame_started_ms < 0)
             if (ended_s or not ran % CHECKED_EVERY) and (
-                (ended_s or monotonic()) > turn_ends or self._out_bytes > room_bytes
+                (ended_s or self.monotonic()) > turn_ends or self._out_bytes > room_bytes
             ):
                 self._slices.spent()
                 break
@@ -354,7 +355,7 @@ class Connection(asyncio.Protocol):
     def _take_turns(self) -> Iterator[None]:
         """Serve waiting frames, a step in each turn, until none may run."""
         while not self._is_closed:
-            step_ends = monotonic() + STEP_S
+            step_ends = self.monotonic() + STEP_S
             data, self._unread = self._unread, b""
             if data:
                 self._receive(data, self._runtime.now_ms(), step_ends)
@@ -473,14 +474,14 @@ class Connection(asyncio.Protocol):
             _, body, request = self._decoded
             self._decoded = None
             return self._handle(frame, body, request, route, now_ms)
-        started_s = monotonic()
+        started_s = self.monotonic()
         try:
             body = self._read_header(frame, route)
             request = route.decode(frame, body, route.max_elements)
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if (took_s := monotonic() - started_s) > STEP_S:
+        if (took_s := self.monotonic() - started_s) > STEP_S:
             self._runtime.health.record(f"decoding of {route.name}", took_s)
             self._decoded = frame, body, request
             self._waiting.appendleft(frame)
@@ -515,7 +516,7 @@ class Connection(asyncio.Protocol):
         if is_last and route.key == SYNC_GROUP:
             slot.may_be_held = self._parks_heartbeats
         runtime = self._runtime
-        started_s = monotonic()
+        started_s = self.monotonic()
         if not route.requests & route.sample_mask:
             slot.received_s = started_s
         route.requests += 1
@@ -525,7 +526,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._failed(f"{route.name} v{route.version} could not be handled", error)
             return 0.0
-        ended_s = monotonic()
+        ended_s = self.monotonic()
         if ended_s - started_s > NOTABLE_S:
             runtime.health.record(route.name, ended_s - started_s)
         if self._slots and self._slots[-1] is slot and slot.answer is None:

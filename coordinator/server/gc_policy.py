@@ -13,7 +13,8 @@ Each pass is timed, for the metrics and as a possible cause of a stall.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import perf_counter
 from typing import Any, Final
 
@@ -26,37 +27,51 @@ THRESHOLDS: Final = (10_000, 1, 1_000_000)
 
 
 class GcPolicy:
-    """Applies the policy: `start` once, then `second` each second. `tell(what, seconds)` reports long passes."""
+    """Applies the policy: `start` once, then `second` each second. `tell(what, seconds)` reports long passes.
 
-    def __init__(self, tell: Callable[[str, float], None]) -> None:
+    `collector`: the module gc, or what a simulation has in its place.
+    """
+
+    def __init__(self, tell: Callable[[str, float], None], collector: Any = gc) -> None:
         self.pauses = Histogram(STALL_BOUNDS_S)
         self._tell = tell
+        self._gc = collector
         self._began = 0.0
         self._former: tuple[int, int, int] | None = None
 
     def start(self) -> None:
         """Freeze the objects of the start, which stay for ever, without a pass: there is hardly any garbage."""
-        self._former = gc.get_threshold()
-        gc.freeze()
-        gc.set_threshold(*THRESHOLDS)
-        gc.callbacks.append(self._passed)
+        self._former = self._gc.get_threshold()
+        self._gc.freeze()
+        self._gc.set_threshold(*THRESHOLDS)
+        self._gc.callbacks.append(self._passed)
 
     def second(self) -> None:
         """Freeze the objects that survived a pass of the second generation."""
-        if gc.get_count()[2]:
-            gc.collect(1)
-            gc.freeze()
+        if self._gc.get_count()[2]:
+            self._gc.collect(1)
+            self._gc.freeze()
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Make no pass while objects are loaded, and then freeze them: repeated passes take longer than loading."""
+        self._gc.disable()
+        try:
+            yield
+        finally:
+            self._gc.freeze()
+            self._gc.enable()
 
     def loaded(self) -> None:
         """Freeze the objects that loading has made, without a pass: none of them is garbage."""
-        gc.freeze()
+        self._gc.freeze()
 
     def stop(self) -> None:
         """Restore the settings of the process, in which other code may run."""
         if self._former is not None:
-            gc.callbacks.remove(self._passed)
-            gc.set_threshold(*self._former)
-            gc.unfreeze()
+            self._gc.callbacks.remove(self._passed)
+            self._gc.set_threshold(*self._former)
+            self._gc.unfreeze()
             self._former = None
 
     def _passed(self, phase: str, info: dict[str, Any]) -> None:

@@ -14,12 +14,10 @@ silent connections.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import math
 import threading
 from functools import partial
-from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.clock import LATE_S
@@ -39,6 +37,7 @@ from coordinator.server.line_limit import RARE, rare
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
 from coordinator.server.parking_clients import ParkingClients
 from coordinator.server.time_slices import TimeSlices
+from coordinator.storage.machine import THIS_MACHINE, Machine
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -158,8 +157,11 @@ class Runtime:
         snapshots: Snapshots,
         topic_logs: TopicLogs,
         link: Link | None = None,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         callbacks.runtime = self
+        self.machine = machine
+        self.monotonic = monotonic = machine.monotonic  # an attribute, because each request reads it
         self.config = config
         self.identity = identity
         self.cluster = cluster
@@ -182,9 +184,9 @@ class Runtime:
         self.load_ms: dict[int, int] = {}
         self.events = 0  # so far, recognised heartbeats not counted
         self.health = LoopHealth(
-            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_template, thread_time
+            loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_template, machine.thread_time
         )
-        self.gc_policy = GcPolicy(self.health.record)
+        self.gc_policy = GcPolicy(self.health.record, machine.collector)
         self.time_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         # A queue of its own, so that long answers do not wait behind clients that pipeline many requests.
         self.request_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
@@ -322,7 +324,7 @@ class Runtime:
     def on_durable(self, partition: int, high_watermark: int) -> None:
         """Apply that every record of a partition below `high_watermark` is durable."""
         now_ms = self.now_ms()
-        started = monotonic()
+        started = self.monotonic()
         self.execute(self.core.appended(partition, high_watermark, now_ms, RECORDS_AT_ONCE))
         if self.core.is_behind(partition, high_watermark):
             self.time_slices.add(self._apply_rest(partition, high_watermark))
@@ -389,7 +391,7 @@ class Runtime:
         self._timer = None
         self._timer_ms = -1
         now_ms = self.now_ms()
-        started = monotonic()
+        started = self.monotonic()
         self.execute(self.core.advance_clock(now_ms))
         self.execute_topics(self.topics.advance_clock(now_ms))
         self.end_of_event()
@@ -413,7 +415,7 @@ class Runtime:
 
     def _notable(self, what: str, started: float) -> None:
         """Record work that began at `started` as the cause of a stall, if it took long."""
-        if (took := monotonic() - started) > NOTABLE_S:
+        if (took := self.monotonic() - started) > NOTABLE_S:
             self.health.record(what, took)
 
     def flush_later(self, connection: Session) -> None:
@@ -496,7 +498,7 @@ class Runtime:
         self.health.second(due, next_due)
         self.gc_policy.second()
         self._refresh_wall_clock()
-        started = monotonic()
+        started = self.monotonic()
         self.connections.sweep(self.now_ms())
         self._notable("sweep of the connections", started)
         if self.shows_metrics:
@@ -509,20 +511,16 @@ class Runtime:
 
     def _refresh_wall_clock(self) -> None:
         """Follow adjustments of the system clock: the core computes wall time from its monotonic `now_ms`."""
-        self.core.wall_offset_ms = wall_offset_ms(self.now_ms) + self.clock.skipped_ms
+        self.core.wall_offset_ms = wall_offset_ms(self.now_ms, self.machine.wall_ms) + self.clock.skipped_ms
 
     async def load_all(self) -> None:
         """Load the offsets log into the core. Meanwhile requests are answered COORDINATOR_LOAD_IN_PROGRESS."""
-        started = monotonic()
+        started = self.monotonic()
         for partition in self.offsets_log.logs:
             self.core.load_begin(partition)
-        gc.disable()  # the objects made now stay; repeated passes over them would take longer than making them
-        try:
+        with self.gc_policy.loading():
             for partition in self.offsets_log.logs:
                 await self._load(partition, use_snapshot=True)
-        finally:
-            gc.freeze()
-            gc.enable()
         counters = self.snapshots.counters
         LOG.info(
             "loaded partitions_from_snapshot=%d partitions_from_log=%d records_read=%d groups=%d offsets=%d ms=%d",
@@ -531,11 +529,11 @@ class Runtime:
             counters.replayed_records,
             self.core.group_count,
             self.core.offset_count,
-            int((monotonic() - started) * 1000),
+            int((self.monotonic() - started) * 1000),
         )
 
     async def _load(self, partition: int, *, use_snapshot: bool) -> None:
-        started = monotonic()
+        started = self.monotonic()
         given_up = threading.Event()
         shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
         read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
@@ -552,7 +550,7 @@ class Runtime:
             )
             self.core.load_failed(partition)
             return
-        self.load_ms[partition] = int((monotonic() - started) * 1000)
+        self.load_ms[partition] = int((self.monotonic() - started) * 1000)
         self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
 

@@ -22,8 +22,6 @@ import resource
 import signal
 import socket
 import sys
-import time
-import uuid
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -33,7 +31,7 @@ from coordinator.core.clock import Clock
 from coordinator.core.cluster import Cluster, ClusterIdentity
 from coordinator.core.coordinator import GroupCoordinator
 from coordinator.core.topics.names import OFFSETS_TOPIC
-from coordinator.processes.wall_clock import wall_ms, wall_offset_ms
+from coordinator.processes.wall_clock import wall_offset_ms
 from coordinator.server import port_file
 from coordinator.server.connection import Connection
 from coordinator.server.runtime import Callbacks, Runtime
@@ -45,6 +43,7 @@ from coordinator.storage.log import redo
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.log.flusher import FlushPolicy
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, UnsyncedFileSystem
+from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.memory_fs import IN_MEMORY, MemoryFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
 from coordinator.storage.ownership_check import foreign_logs
@@ -247,7 +246,7 @@ class Server:
 
     `supervisor_http_address`: of the HTTP port that shows this node, if another part has opened it.
     `fs`: the file system that holds the data directory. In one that other processes cannot read, nothing is compacted.
-    `skipped_ms`: how far earlier runs have put the wall clock forward, in tests.
+    `skipped_ms`: how far earlier runs have put the wall clock forward, in tests. `machine`: a simulated one, or this.
     """
 
     def __init__(
@@ -258,8 +257,10 @@ class Server:
         *,
         fs: FileSystem | None = None,
         skipped_ms: int = 0,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         self.config = config
+        self._machine = machine
         self._skipped_ms = skipped_ms
         self._fs = fs or file_system(config)
         self._bound = listening
@@ -275,8 +276,10 @@ class Server:
         self._http: Any = None
         self._ready = False
         self._stopping = False
-        self._started_at = time.time()
-        self._epoch = os.urandom(8).hex()  # of this run: a compaction that was planned in another run is rejected
+        self._started_at = machine.wall_ms() / 1000
+        self._epoch = machine.random_bytes(
+            8
+        ).hex()  # of this run: a compaction that was planned in another run is rejected
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -284,7 +287,9 @@ class Server:
         """Start all parts. Raises StartupError with a sentence for the user."""
         loop = asyncio.get_running_loop()
         try:
-            self._data_dir = data_dir = DataDir.open(Path(self.config.log_dirs), self.config, self._fs)
+            self._data_dir = data_dir = DataDir.open(
+                Path(self.config.log_dirs), self.config, self._fs, self._machine.new_uuid
+            )
             self._bring_partitions_home(data_dir)
         except DataDirError as error:
             raise StartupError.of(error) from None
@@ -377,7 +382,7 @@ class Server:
         identity: ClusterIdentity,
     ) -> Runtime:
         """Open the logs, and build the runtime with all its parts."""
-        config, fs = self.config, self._fs
+        config, fs, machine = self.config, self._fs, self._machine
         clock, callbacks = Clock(loop, self._skipped_ms), Callbacks()
         try:
             self._recover(fs, path)
@@ -390,6 +395,7 @@ class Server:
                 on_failed=callbacks.on_failed,
                 owns=cluster.owns_offsets_partition,
                 evidence=evidence,
+                machine=machine,
             )
             topic_logs = TopicLogs(
                 loop,
@@ -401,6 +407,7 @@ class Server:
                 internal_logs={
                     OFFSETS_TOPIC: [offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
                 },
+                machine=machine,
                 now_ms=clock.now_ms,
             )
             topic_logs.start()
@@ -414,10 +421,10 @@ class Server:
         core = GroupCoordinator(
             config,
             partitions=config.offsets_topic_num_partitions,
-            new_member_uuid=lambda: str(uuid.uuid4()),
+            new_member_uuid=lambda: str(machine.new_uuid()),
             topic_partition_exists=topic_logs.topics.partition_exists,
             take_read_up_to=topic_logs.topics.take_read_up_to,
-            wall_offset_ms=wall_offset_ms(clock.now_ms) + clock.skipped_ms,
+            wall_offset_ms=wall_offset_ms(clock.now_ms, machine.wall_ms) + clock.skipped_ms,
             on_event=callbacks.on_event,
             on_too_large=callbacks.on_too_large,
             owns=cluster.owns_offsets_partition,
@@ -432,9 +439,10 @@ class Server:
             callbacks=callbacks,
             core=core,
             offsets_log=offsets_log,
-            snapshots=Snapshots(config, fs, offsets_log),
+            snapshots=Snapshots(config, fs, offsets_log, machine=machine),
             topic_logs=topic_logs,
             link=self._link,
+            machine=machine,
         )
 
     def _recover(self, fs: FileSystem, path: Path) -> None:
@@ -442,7 +450,7 @@ class Server:
         if _was_compacted(fs, path):
             from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
 
-            for message in recover(fs, path, epoch=self._epoch, now_ms=wall_ms()):
+            for message in recover(fs, path, epoch=self._epoch, now_ms=self._machine.wall_ms()):
                 LOG.warning("recovered %s", message)
 
     async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor | None:

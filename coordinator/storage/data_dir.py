@@ -13,6 +13,7 @@ from __future__ import annotations
 import base64
 import errno
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -55,7 +56,13 @@ class DataDir:
     _lock: File
 
     @classmethod
-    def open(cls, path: Path, config: Config, fs: FileSystem | None = None) -> Self:
+    def open(
+        cls,
+        path: Path,
+        config: Config,
+        fs: FileSystem | None = None,
+        new_uuid: Callable[[], uuid.UUID] = uuid.uuid4,
+    ) -> Self:
         """Make the directory if absent, lock it, check or write its identity."""
         fs = fs or RealFileSystem()
         try:
@@ -69,7 +76,7 @@ class DataDir:
             raise unusable(path, error) from None
         try:
             facts = _read_meta(fs, path)
-            updated = _checked(fs, path, config, facts)
+            updated = _checked(fs, path, config, facts, new_uuid)
             if updated != facts:
                 text = "".join(f"{key}={value}\n" for key, value in updated.items())
                 write_atomically(fs, path / META_NAME, text.encode())
@@ -129,7 +136,9 @@ def _read_meta(fs: FileSystem, path: Path) -> dict[str, str]:
     return facts
 
 
-def _checked(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) -> dict[str, str]:
+def _checked(
+    fs: FileSystem, path: Path, config: Config, facts: dict[str, str], new_uuid: Callable[[], uuid.UUID]
+) -> dict[str, str]:
     """Return the new content of meta.properties. DataDirError: config and directory disagree."""
     meta = path / META_NAME
     updated = dict(facts)
@@ -149,7 +158,7 @@ def _checked(fs: FileSystem, path: Path, config: Config, facts: dict[str, str]) 
             f"the data directory {path} belongs to no cluster yet; set cluster.id to a name of your choice, the same "
             "on every node of cluster.nodes"
         )
-    cluster_id = updated.setdefault("cluster.id", config.cluster_id or _new_cluster_id())
+    cluster_id = updated.setdefault("cluster.id", config.cluster_id or _new_cluster_id(new_uuid))
     if config.cluster_id and config.cluster_id != cluster_id:
         raise DataDirError(
             f"the data directory {path} belongs to the cluster {cluster_id}, but cluster.id is {config.cluster_id}; "
@@ -181,8 +190,8 @@ def _partitions_in(fs: FileSystem, path: Path) -> int:
     return max(numbers) + 1 if numbers else 0
 
 
-def _new_cluster_id() -> str:
+def _new_cluster_id(new_uuid: Callable[[], uuid.UUID]) -> str:
     """Return 22 characters of URL-safe base 64, like Kafka's `Uuid.randomUuid`."""
-    while (made := base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")).startswith("-"):
+    while (made := base64.urlsafe_b64encode(new_uuid().bytes).decode().rstrip("=")).startswith("-"):
         pass  # a leading dash looks like an option on a command line
     return made

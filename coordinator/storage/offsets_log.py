@@ -26,6 +26,7 @@ from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.recovery import FindEvidence, no_evidence
 from coordinator.storage.log.segment import Entry
+from coordinator.storage.machine import THIS_MACHINE, Machine
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import ControlType, build_batch, build_control_batch
 
@@ -150,6 +151,7 @@ class OffsetsLog:
         on_durable: Callable[[int, int], None],
         on_failed: OnFailed,
         flusher: Callable[[Callable[..., None], Callable[..., None]], Flusher] | None = None,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         self.logs: Mapping[int, Log] = dict(logs)
         self._partitions = {number: _Partition(number, log) for number, log in logs.items()}
@@ -169,6 +171,8 @@ class OffsetsLog:
             interval_ms=config.log_flush_interval_ms,
             max_queued_bytes=config.log_max_queued_bytes,
             name="offsets-writer",
+            worker=machine.writer("offsets-writer"),
+            clock=machine.monotonic,
         )
 
     @classmethod
@@ -183,6 +187,7 @@ class OffsetsLog:
         on_failed: OnFailed,
         owns: Callable[[int], bool] = lambda partition: True,
         evidence: FindEvidence = no_evidence,
+        machine: Machine = THIS_MACHINE,
     ) -> Self:
         """Open or create the partitions that this node owns, and log what recovery did.
 
@@ -205,7 +210,7 @@ class OffsetsLog:
             for log in logs.values():
                 log.abandon()
             raise
-        return cls(logs, config, loop, on_durable, on_failed)
+        return cls(logs, config, loop, on_durable, on_failed, machine=machine)
 
     def log(self, partition: int) -> Log:
         return self.logs[partition]

@@ -7,12 +7,11 @@ cannot be read fails its own item only. `None` stands for a log that was closed 
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.topics.effects import MAX_TIMESTAMP, Lookup, Opened, Read, ReadFailure
 from coordinator.core.topics.retention import RetainedSegment, delete_up_to
-from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from protocol.error_codes import ErrorCode
 from protocol.errors import ProtocolError
@@ -97,7 +96,9 @@ def trim_log(log: Log | None, offset: int) -> Opened:
     return facts_of(log)
 
 
-def retain(items: Sequence[tuple[Partition, Log | None, Any]]) -> list[tuple[Partition, Opened]]:
+def retain(
+    items: Sequence[tuple[Partition, Log | None, Any]], wall_ms: Callable[[], int]
+) -> list[tuple[Partition, Opened]]:
     """Delete the segments that each policy has expired; returns the logs that are shorter now."""
     now_ms = wall_ms()
     results: list[tuple[Partition, Opened]] = []

@@ -16,7 +16,6 @@ import asyncio
 import base64
 import contextlib
 import logging
-import time
 import uuid
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
@@ -49,6 +48,7 @@ from coordinator.core.topics.topics import Topics
 from coordinator.storage.catalogue_store import CatalogueStore
 from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import Flusher
+from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.producer_checkpoint import ProducerCheckpoint, replay_producers
 from coordinator.storage.thread_pool import Executor, ThreadPool
 from coordinator.storage.topic_log_work import batch_times, close_logs, facts_of, look_up, read_logs, retain, trim_log
@@ -85,13 +85,14 @@ class TopicLogs:
         on_effects: OnEffects,
         cluster: Cluster | None = None,
         internal_logs: Mapping[str, Sequence[Log | None]] | None = None,
-        new_topic_id: Callable[[], bytes] | None = None,
         readers: Executor | None = None,
         changer: Executor | None = None,
         writer: WriterQueue | None = None,
         now_ms: Callable[[], int] | None = None,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         self._loop = loop
+        self._machine = machine
         self._now_ms = now_ms or Clock(loop).now_ms
         self._config = config
         self._on_effects = on_effects
@@ -100,7 +101,7 @@ class TopicLogs:
         self.topics = Topics(
             config,
             cluster=cluster or Cluster.alone(config.node_id),
-            new_topic_id=new_topic_id or random_topic_id,
+            new_topic_id=partial(random_topic_id, machine.new_uuid),
             now_ms=self._now_ms(),
         )
         self.flusher = Flusher(
@@ -111,7 +112,8 @@ class TopicLogs:
             interval_ms=config.log_flush_interval_ms,
             max_queued_bytes=config.log_max_queued_bytes,
             name="topic-writer",
-            worker=writer,
+            worker=writer or machine.writer("topic-writer"),
+            clock=machine.monotonic,
         )
         self._logs: dict[Partition, Log] = {}
         self._readers = readers or ThreadPool(loop, READERS, "topic-reader")
@@ -140,7 +142,7 @@ class TopicLogs:
                     partition.refresh()
                     self._logs[partition] = log
         stored = store.load_catalogue()
-        first_id = topics.cluster.first_producer_id(int(time.time()))
+        first_id = topics.cluster.first_producer_id(self._machine.wall_ms() // 1000)
         topics.producer_ids.restore(max(store.load_producer_ids(), first_id))
         if (reason := topics.catalogue.configure_nodes(stored.node_configs)) is not None:
             LOG.error("settings changed at run time are ignored reason=%s", reason)
@@ -300,7 +302,7 @@ class TopicLogs:
             self._readers.run(self.store.disk_space, partial(self._measured, job))
         else:
             items = [(partition, self._logs.get(partition), policy) for partition, policy in job.items]
-            self.flusher.run(partial(retain, items), partial(self._retained, job))
+            self.flusher.run(partial(retain, items, self._machine.wall_ms), partial(self._retained, job))
 
     def _in_changer_change(self, job: ChangeCatalogue) -> dict[Partition, Log]:
         """Write the catalogue and create the logs; if that fails, restore the previous catalogue."""
@@ -427,10 +429,10 @@ class TopicLogs:
             pool.close()
 
 
-def random_topic_id() -> bytes:
+def random_topic_id(new_uuid: Callable[[], uuid.UUID]) -> bytes:
     """Return a random uuid. Its text form has no leading dash, which tools would take for an option."""
     while True:
-        topic_id = uuid.uuid4().bytes
+        topic_id = new_uuid().bytes
         if not base64.urlsafe_b64encode(topic_id).startswith(b"-"):
             return topic_id
 

@@ -14,7 +14,6 @@ import asyncio
 import logging
 import sys
 import threading
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,11 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.replay import groups_of
+from coordinator.storage.log.fs import RealFileSystem
+from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.snapshot import file
 from coordinator.storage.snapshot.file import GivenUpError, SnapshotError
-from coordinator.storage.snapshot.folding import SnapshotOrder, draft, order_for
+from coordinator.storage.snapshot.folding import Drafted, SnapshotOrder, draft, order_for
 from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
 
 if TYPE_CHECKING:
@@ -61,13 +62,20 @@ class Snapshots:
     """Loads and makes the snapshots of one node."""
 
     def __init__(
-        self, config: Config, fs: FileSystem, offsets_log: OffsetsLog, *, child: Sequence[str] = CHILD
+        self,
+        config: Config,
+        fs: FileSystem,
+        offsets_log: OffsetsLog,
+        *,
+        child: Sequence[str] = CHILD,
+        machine: Machine = THIS_MACHINE,
     ) -> None:
         self.counters = SnapshotCounters()
         self._config = config
         self._fs = fs
         self._offsets_log = offsets_log
         self._child = tuple(child)
+        self._monotonic = machine.monotonic
         self._children: Children | None = None
         self._life: asyncio.Task[None] | None = None
         self._look: asyncio.Future[None] | None = None
@@ -125,7 +133,7 @@ class Snapshots:
         binding = binding_of(log, partition, loaded)
         if binding is None:
             return
-        started = time.monotonic()
+        started = self._monotonic()
         try:
             size = keep(self._fs, log.directory, binding, loaded)
         except OSError as error:
@@ -190,8 +198,8 @@ class Snapshots:
                 order, segments = order_for(self._fs, log, partition)
                 if order.tail_bytes < least + failed_at and not was_compacted:
                     continue
-                started = time.monotonic()
-                drafted = self._in_child(order)
+                started = self._monotonic()
+                drafted = self._drafted(order)
                 now = log.segments
                 if now[: len(segments)] != segments:
                     raise SnapshotError(
@@ -205,9 +213,19 @@ class Snapshots:
                 continue
             self._failed_at.pop(partition, None)
             self._compacted.discard(partition)
-            self._note_written(partition, drafted["offset"], drafted["size_bytes"], drafted["records"], started)
+            self._note_written(partition, drafted.offset, drafted.size_bytes, drafted.records, started)
 
-    def _in_child(self, order: SnapshotOrder) -> dict[str, Any]:
+    def _drafted(self, order: SnapshotOrder) -> Drafted:
+        """Have a child process make a draft, or make it here if other processes cannot read the files."""
+        if isinstance(self._fs, RealFileSystem):
+            return self._in_child(order)
+        return draft(self._fs, order, check=self._check_open)
+
+    def _check_open(self) -> None:
+        if self._is_closing:
+            raise GivenUpError
+
+    def _in_child(self, order: SnapshotOrder) -> Drafted:
         from coordinator.processes import frames
         from coordinator.processes.child_process import Children  # late: a start does not need it
 
@@ -222,8 +240,7 @@ class Snapshots:
         answer = self._children.run(self._child, converse, timeout_s=CHILD_TIMEOUT_S, name="the maker of a snapshot")
         if "trouble" in answer:
             raise SnapshotError(answer["trouble"])
-        drafted: dict[str, Any] = answer["drafted"]
-        return drafted
+        return Drafted(**answer["drafted"])
 
     # -- at a stop -----------------------------------------------------------------------------------------------
 
@@ -248,17 +265,17 @@ class Snapshots:
             await loop.run_in_executor(executor, self._in_thread_stop)
 
     def _in_thread_stop(self) -> None:
-        started = time.monotonic()
+        started = self._monotonic()
         deadline = started + self._config.offsets_snapshot_stop_ms / 1000
 
         def check() -> None:
-            if time.monotonic() >= deadline:
+            if self._monotonic() >= deadline:
                 raise GivenUpError
 
         made = 0
         for order in self._orders:
             directory = Path(order.directory)
-            begun = time.monotonic()
+            begun = self._monotonic()
             try:
                 drafted = draft(self._fs, order, check=check)
                 file.promote(self._fs, directory)
@@ -286,7 +303,7 @@ class Snapshots:
             offset,
             size_bytes,
             records,
-            int((time.monotonic() - started) * 1000),
+            int((self._monotonic() - started) * 1000),
         )
 
     def _note_failure(self, partition: int, error: Exception) -> None:
