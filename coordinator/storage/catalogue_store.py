@@ -40,6 +40,7 @@ LOG: Final = logging.getLogger("coordinator.topics")
 
 TOPIC_ID_NAME: Final = "topic.id"
 _FORMAT_VERSION: Final = 1
+MAX_PRODUCER_ID: Final = 2**62  # half of the ids that fit the protocol: no server gets there, so the file is damaged
 
 
 class CatalogueStoreError(Exception):
@@ -83,9 +84,9 @@ class CatalogueStore:
         try:
             content = json.loads(read_whole(self._fs, path))
             up_to = content["reserved_up_to"]
-            if not isinstance(up_to, int) or up_to < 0:
+            if type(up_to) is not int or not 0 <= up_to < MAX_PRODUCER_ID:
                 raise ValueError(f"reserved_up_to is {up_to!r}")
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             # A guess could assign an id twice, and records of two producers would be confused.
             raise CatalogueStoreError(
                 f'{path} is damaged ({error}); write {{"reserved_up_to": N}} into it, N above every producer id in use'
@@ -108,7 +109,9 @@ class CatalogueStore:
             if content["version"] != _FORMAT_VERSION:
                 return {}
             partitions: Mapping[str, Mapping[str, Any]] = dict(content["partitions"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
+            if not all(isinstance(facts, dict) for facts in partitions.values()):
+                raise TypeError("a partition has no facts")
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             LOG.warning("%s is not used (%s): the producers' state is read from the logs", path, error)
             return {}
         return partitions

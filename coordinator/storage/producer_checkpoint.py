@@ -35,7 +35,7 @@ def replay_producers(partition: Partition, log: Log, checkpoint: Mapping[str, An
     from_offset = log.log_start_offset
     if checkpoint is not None and checkpoint.get("id") == partition.topic.topic_id.hex():
         offset = checkpoint.get("offset")
-        if isinstance(offset, int) and log.log_start_offset <= offset <= log.log_end_offset:
+        if type(offset) is int and log.log_start_offset <= offset <= log.log_end_offset:
             with contextlib.suppress(ValueError, TypeError, KeyError):
                 partition.sequences.restore(checkpoint["producers"], now_ms)
                 from_offset = offset

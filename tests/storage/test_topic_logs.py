@@ -133,7 +133,9 @@ def test_an_automatically_created_topic_is_durable(world: ManualTopicLogsWorld) 
     assert world.call(metadata_api.API, request, 9).topics[0].error_code == 0
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"version": 9}', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b'{"version": 9, "reserved_up_to": 1e400}', b"\xff\xfe", b"[" * 100_000], ids=len
+)
 @pytest.mark.parametrize("name", ["topics.json", "producer-ids.json"])
 def test_a_damaged_catalogue_stops_the_start_with_an_error_message(
     world: ManualTopicLogsWorld, name: str, content: bytes
@@ -365,9 +367,23 @@ def test_a_checkpoint_beyond_the_end_of_the_log_is_not_used() -> None:
     assert produce(world, batch(producer=(5, 0, 1))).base_offset == 1
 
 
-@pytest.mark.parametrize("content", [b"", b"[]", b'{"version": 1, "partitions": {"orders-0": {"offset": 2}}}', b"\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"[]",
+        b'{"version": 1, "partitions": {"orders-0": {"offset": 2}}}',
+        b'{"version": 1, "partitions": {"orders-0": []}}',
+        b"\xff",
+        b"[" * 100_000,
+        b'{"version": 1, "partitions": {"orders-0": {"id": "ID", "offset": 2, "producers": [[5, 1e400, []]]}}}',
+        b'{"version": 1, "partitions": {"orders-0": {"id": "ID", "offset": 2, "producers": [[5, 0, [[0, 9, 9, 0]]]]}}}',
+    ],
+    ids=len,
+)
 def test_a_damaged_checkpoint_only_costs_time(world: ManualTopicLogsWorld, content: bytes) -> None:
     create(world, "orders")
+    content = content.replace(b"ID", world.topics.catalogue.topics["orders"].topic_id.hex().encode())
     for sequence in range(3):
         produce(world, batch(producer=(5, 0, sequence)))
     file = world.fs.open(DATA / "topic-producers.json", create=True)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from coordinator.config.dynamic_config import DynamicConfig
 from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
-from coordinator.core.topics.settings import TopicSettings, settings_of
+from coordinator.core.topics.settings import TOPIC_KEYS, Effect, TopicSettings, settings_of
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION: Final = 1
 FORMAT_WITH_ASSIGNMENTS: Final = 2
+MOST_PARTITIONS: Final = 1 << 20  # of a topic: each is an open file, and Linux allows a process as many (fs.nr_open)
 NO_ASSIGNMENT: Final[Mapping[int, int]] = MappingProxyType({})
 _LINES: Final = ",\n"  # one topic per line, so that the document is readable and a diff shows the change
 
@@ -302,7 +303,7 @@ def parse_document(text: str) -> Document:
                 f"{FORMAT_WITH_ASSIGNMENTS}"
             )
         topics = [
-            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), dict(row["configs"]), _assigned(row))
+            TopicFacts(row["name"], bytes.fromhex(row["id"]), _count(row), _configs(row), _assigned(row))
             for row in content["topics"]
         ]
         deleted = [DeletedTopic(row["name"], bytes.fromhex(row["id"]), _count(row)) for row in content["deleted"]]
@@ -311,15 +312,15 @@ def parse_document(text: str) -> Document:
             for node, configs in content.get("nodes", {}).items()
         }
         lineage, revision = content.get("lineage", ""), content.get("revision", 0)  # older documents have neither
-        if not isinstance(lineage, str) or type(revision) is not int or revision < 0:
+        if not isinstance(lineage, str) or type(revision) is not int or not 0 <= revision < 2**63:
             raise CatalogueError(f"it is damaged (lineage {lineage!r}, revision {revision!r})")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, CatalogueError):
             raise
         raise CatalogueError(f"it is damaged ({error})") from None
     identities = [(row.name, row.topic_id) for row in topics] + [(row.name, row.topic_id) for row in deleted]
     for name, topic_id in identities:
-        reason = why_invalid(name)
+        reason = why_invalid(name) if isinstance(name, str) else f"a topic has the name {name!r}"
         if reason is not None or len(topic_id) != 16:
             raise CatalogueError(f"it is damaged ({reason or 'a topic id is not 16 bytes long'})")
     if len({row.name for row in topics}) != len(topics) or len({row.topic_id for row in topics}) != len(topics):
@@ -329,13 +330,28 @@ def parse_document(text: str) -> Document:
 
 def _count(row: Mapping[str, Any]) -> int:
     count = row["partitions"]
-    if not isinstance(count, int) or count < 1:
+    if type(count) is not int or not 1 <= count <= MOST_PARTITIONS:
         raise CatalogueError(f"it is damaged (topic {row['name']!r} has {count!r} partitions)")
     return count
 
 
+def _configs(row: Mapping[str, Any]) -> dict[str, str]:
+    """Return the settings of a topic. Those that this server reads must be valid; others may be of a later version."""
+    configs = dict(row["configs"])
+    for name, value in configs.items():
+        if not isinstance(value, str):
+            raise CatalogueError(f"it is damaged (topic {row['name']!r} has {name}={value!r})")
+        key = TOPIC_KEYS.get(name)
+        reason = key.why_invalid(value) if key is not None and key.effect is not Effect.NONE else None
+        if reason is not None:
+            raise CatalogueError(f"it is damaged (topic {row['name']!r}: {reason})")
+    return configs
+
+
 def _assigned(row: Mapping[str, Any]) -> Mapping[int, int]:
     assigned = {int(index): node for index, node in row.get("assigned", {}).items()}
-    if not all(0 <= index < row["partitions"] and type(node) is int for index, node in assigned.items()):
+    if not all(
+        0 <= index < row["partitions"] and type(node) is int and 0 <= node < 2**31 for index, node in assigned.items()
+    ):
         raise CatalogueError(f"it is damaged (topic {row['name']!r} has the assignment {row['assigned']!r})")
     return assigned

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 BATCHES_KEPT: Final = 5
 MAX_PRODUCERS: Final = 10_000  # of one partition
 _LAST_SEQUENCE: Final = 2**31 - 1
+_LAST_EPOCH: Final = 2**15 - 1
+_LAST_OFFSET: Final = 2**63 - 1  # of offsets and producer ids
 
 
 def sequence_after(sequence: int, steps: int) -> int:
@@ -170,11 +172,29 @@ class Sequences:
         return rows
 
     def restore(self, rows: Iterable[list[Any]], now_ms: int) -> None:
-        """Restore the rows of `to_rows`. ValueError, TypeError or KeyError if they are malformed."""
+        """Restore the rows of `to_rows`. ValueError or TypeError if they are malformed."""
         producers: dict[int, _Producer] = {}
         for producer_id, epoch, batches in rows:
-            producer = _Producer(int(epoch))
-            producer.batches = [SequencedBatch(*(int(number) for number in batch)) for batch in batches]
+            producer = _Producer(_checked(epoch, _LAST_EPOCH))
+            producer.batches = [_restored(*batch) for batch in batches]
             producer.written_ms = now_ms
-            producers[int(producer_id)] = producer
+            producers[_checked(producer_id, _LAST_OFFSET)] = producer
         self._producers = producers
+
+
+def _restored(first_sequence: int, last_sequence: int, base_offset: int, last_offset: int) -> SequencedBatch:
+    batch = SequencedBatch(
+        _checked(first_sequence, _LAST_SEQUENCE),
+        _checked(last_sequence, _LAST_SEQUENCE),
+        _checked(base_offset, _LAST_OFFSET),
+        _checked(last_offset, _LAST_OFFSET),
+    )
+    if batch.base_offset > batch.last_offset:
+        raise ValueError(f"a batch from offset {base_offset} to {last_offset}")
+    return batch
+
+
+def _checked(number: object, last: int) -> int:
+    if type(number) is not int or not 0 <= number <= last:
+        raise ValueError(f"{number!r} is not from 0 to {last}")
+    return number

@@ -120,6 +120,39 @@ def test_damaged_document_is_refused(text: str) -> None:
         parse_document(text)
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"name": 5},
+        {"name": []},
+        {"partitions": True},
+        {"partitions": 10**9},
+        {"configs": {"retention.ms": 5}},
+        {"configs": {"retention.ms": "5x"}},
+        {"configs": {"segment.bytes": "1"}},
+        {"assigned": {"0": 2**31}},
+    ],
+    ids=str,
+)
+def test_entry_that_cannot_be_served_is_a_damaged_document(changes: dict[str, object]) -> None:
+    row = {"name": "a", "id": "61" * 16, "partitions": 1, "configs": {}}
+    good = {"version": 2, "topics": [row], "deleted": []}
+    assert parse_document(json.dumps(good)).topics[0].name == "a"
+    with pytest.raises(CatalogueError, match="damaged"):
+        parse_document(json.dumps(good | {"topics": [row | changes]}))
+
+
+def test_document_nested_too_deeply_is_damaged() -> None:
+    with pytest.raises(CatalogueError, match="damaged"):
+        parse_document("[" * 100_000)
+
+
+def test_setting_of_a_later_version_is_kept() -> None:
+    row = {"name": "a", "id": "61" * 16, "partitions": 1, "configs": {"a.later.setting": "x"}}
+    (facts,) = parse_document(json.dumps({"version": 1, "topics": [row], "deleted": []})).topics
+    assert facts.configs == {"a.later.setting": "x"}
+
+
 @pytest.mark.parametrize("name", ["a", "A.b_c-9", "x" * 249, "..."])
 def test_legal_names(name: str) -> None:
     assert names.why_invalid(name) is None
