@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import base64
 import errno
+import re
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,10 +25,12 @@ from coordinator.storage.log.fs import NO_ROOM, File, FileSystem, RealFileSystem
 from coordinator.storage.log.log import remove_tree
 
 FORMAT_VERSION: Final = 1
+MOST_PARTITIONS: Final = 10_000  # of the offsets log, as in the setting
 
 _KAFKA_VERSIONS: Final = ("0", "1")  # versions of meta.properties: with ZooKeeper, with KRaft
 _FORMAT_KEY: Final = "coordinator.format.version"
 _PARTITIONS_KEY: Final = "offsets.topic.num.partitions"
+_NUMBER: Final = re.compile("[1-9][0-9]{0,9}")
 
 
 # Errors that may go away without a change of settings, for example after room was made on the disk.
@@ -175,6 +178,11 @@ def _checked(
     if config.cluster_nodes and present <= asked:
         present = asked  # a node has only some of them, so they cannot be counted
     partitions = updated.setdefault(_PARTITIONS_KEY, str(present or asked))
+    if not (_NUMBER.fullmatch(partitions) and 1 <= int(partitions) <= MOST_PARTITIONS):
+        raise DataDirError(
+            f"{meta} has {_PARTITIONS_KEY}={partitions[:40]!r}, which is not from 1 to {MOST_PARTITIONS}; restore the "
+            "file from a copy, or write the number that this directory has always had"
+        )
     # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
     if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:
         raise DataDirError(

@@ -79,6 +79,9 @@ def test_settings_that_disagree_with_the_directory_are_refused(tmp_path: Path, c
         ("coordinator.format.version=2\nversion=1\n", "format version 2, but this program knows only 1"),
         ("version=7\n", "unknown version 7"),
         ("what is this\n", "no key=value"),
+        ("offsets.topic.num.partitions=eight\n", "not from 1 to 10000"),
+        ("offsets.topic.num.partitions=0\n", "not from 1 to 10000"),
+        (f"offsets.topic.num.partitions={'9' * 5_000}\n", "not from 1 to 10000"),
     ],
 )
 def test_a_directory_of_another_format_is_refused(tmp_path: Path, content: str, sentence: str) -> None:
