@@ -158,7 +158,7 @@ def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
     """Read and verify a snapshot, without comparing it with the log. Raises SnapshotError, OSError."""
     data = _read(fs, directory)
     binding, (unknown, groups, offsets, open_at, size, crc) = _parse(data)
-    if size != len(data) or _crc_of(data) != crc:
+    if size != len(data) or not _BODY_AT <= open_at <= size or _crc_of(data) != crc:
         raise SnapshotError("it is damaged")
     try:
         blocks = {block.group_id: block for block in read_blocks(data, _BODY_AT, open_at)}
@@ -228,5 +228,7 @@ def _read_open(data: bytes, position: int) -> dict[int, dict[bytes, RawRecord]]:
         key = data[position : position + key_size]
         value = data[position + key_size : position + key_size + value_size]
         position += key_size + value_size
+        if position > len(data):
+            raise ValueError(f"an open offset that ends at {position}")
         found.setdefault(producer_id, {})[key] = (value, log_offset)
     return found
