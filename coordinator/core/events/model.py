@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -342,6 +342,8 @@ class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
     version: int = SCHEMA_VERSION
 
 
+_T = TypeVar("_T")
+
 _ENCODER: Final = msgspec.json.Encoder()
 _EVENTS: Final = msgspec.json.Decoder(AnyEvent)
 _STORIES: Final = msgspec.json.Decoder(Story)
@@ -354,9 +356,16 @@ def encode(record: AnyEvent | LiveGroup | Story) -> bytes:
 
 def decode_event(data: bytes) -> AnyEvent:
     """Decode one event. Raises msgspec.DecodeError or msgspec.ValidationError."""
-    return _EVENTS.decode(data)  # type: ignore[no-any-return]
+    return _decoded(_EVENTS, data)  # type: ignore[no-any-return]
 
 
 def decode_story(data: bytes) -> Story:
     """Decode a story. Raises msgspec.DecodeError or msgspec.ValidationError."""
-    return _STORIES.decode(data)
+    return _decoded(_STORIES, data)
+
+
+def _decoded(decoder: msgspec.json.Decoder[_T], data: bytes) -> _T:
+    try:
+        return decoder.decode(data)
+    except (UnicodeDecodeError, RecursionError) as error:  # msgspec lets these two through
+        raise msgspec.DecodeError(str(error)) from None

@@ -222,15 +222,28 @@ def test_long_names_are_shortened_and_keep_their_end(name: str) -> None:
     assert shortened(short) == short
 
 
+NOT_TEXT = b'{"kind":"incident","group":"\xff","at_ms":1}'
+TOO_DEEP = b'{"at_ms":1,"later":' + b"[" * 100_000
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"{}", b"[]", b"null", b'{"kind":"rebalance"}', b'{"kind":"tea","group":"g","at_ms":1}', b"\xff"]
+    "data",
+    [
+        *(b"", b"{}", b"[]", b"null", b'{"kind":"rebalance"}', b'{"kind":"tea","group":"g","at_ms":1}', b"\xff"),
+        *(NOT_TEXT, TOO_DEEP),
+    ],
+    ids=len,
 )
 def test_other_data_is_refused(data: bytes) -> None:
     with pytest.raises((msgspec.DecodeError, msgspec.ValidationError)):
         decode_event(data)
 
 
-@pytest.mark.parametrize("data", [b"", b"{}", b"[]", b"null", b'{"at_ms":"now"}', b'{"at_ms":1,"events":[{}]}'])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"{}", b"[]", b"null", b'{"at_ms":"now"}', b'{"at_ms":1,"events":[{}]}', NOT_TEXT, TOO_DEEP],
+    ids=len,
+)
 def test_other_data_is_no_story(data: bytes) -> None:
     with pytest.raises((msgspec.DecodeError, msgspec.ValidationError)):
         decode_story(data)
