@@ -18,9 +18,8 @@ def kept_file(target: str) -> Path:
 
 def pack(inputs: Iterable[bytes]) -> bytes:
     """Return the content of a file with these inputs, the shortest first, as far as there is room."""
-    chosen: list[bytes] = []
-    for data in sorted(set(inputs), key=lambda each: (len(each), each)):
-        chosen.append(len(data).to_bytes(4, "big") + data)
+    in_order = sorted(set(inputs), key=lambda each: (len(each), each))
+    chosen = [len(data).to_bytes(4, "big") + data for data in in_order]
     packed = zlib.compress(b"".join(chosen), 9)
     while len(packed) > MOST_BYTES:
         chosen = chosen[: len(chosen) * 9 // 10]

@@ -1,4 +1,4 @@
-"""`topic-producers.json`: a hint about idempotent producers that is used if it is sound, and else makes no difference."""
+"""`topic-producers.json`: a hint about producers that is used if it is sound, and else makes no difference."""
 
 from __future__ import annotations
 

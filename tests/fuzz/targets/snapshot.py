@@ -55,7 +55,7 @@ def check(data: bytes) -> None:
 
 
 def mended(what: int, data: bytes) -> bytes:
-    """Return a file with the size and the checksums in its header put right, as far as the bits of `what` ask for it."""
+    """Return a file with size and checksums in its header put right, as far as the bits of `what` ask for it."""
     if len(data) < HEADER_BYTES + 4:
         return data
     changed = bytearray(data)
