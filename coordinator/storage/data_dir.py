@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from coordinator.config.config import Config, keys
-from coordinator.storage.file_names import LOCK_NAME, META_NAME, offsets_partition
+from coordinator.storage.file_names import LOCK_NAME, META_NAME, offsets_log_dir, offsets_partition
 from coordinator.storage.log.fs import NO_ROOM, File, FileSystem, RealFileSystem, read_whole, write_atomically
 from coordinator.storage.log.log import remove_tree
 
@@ -182,6 +182,11 @@ def _checked(
         raise DataDirError(
             f"{meta} has {_PARTITIONS_KEY}={partitions[:40]!r}, which is not from 1 to {MOST_PARTITIONS}; restore the "
             "file from a copy, or write the number that this directory has always had"
+        )
+    if present > int(partitions):  # a group's records would be looked for in another partition
+        raise DataDirError(
+            f"{meta} has {_PARTITIONS_KEY}={partitions}, but there is a directory {offsets_log_dir(path, present - 1)}; "
+            f"restore the file from a copy, or write the number that this directory has always had, at least {present}"
         )
     # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
     if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:

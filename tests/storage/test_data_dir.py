@@ -91,6 +91,15 @@ def test_a_directory_of_another_format_is_refused(tmp_path: Path, content: str, 
     assert "not text" in refusal(tmp_path)
 
 
+def test_a_number_of_partitions_below_those_that_are_there_is_refused(tmp_path: Path) -> None:
+    DataDir.open(tmp_path, CONFIG).close()
+    (tmp_path / "__consumer_offsets-7").mkdir()
+    DataDir.open(tmp_path, CONFIG).close()
+    meta = tmp_path / "meta.properties"
+    meta.write_text(meta.read_text().replace("partitions=8", "partitions=7"))
+    assert "write the number that this directory has always had, at least 8" in refusal(tmp_path)
+
+
 def test_a_directory_from_kafka_is_adopted(tmp_path: Path) -> None:
     (tmp_path / "meta.properties").write_text(
         "#\n#Mon Jan 01 00:00:00 UTC 2024\ncluster.id=abc\nversion=1\nnode.id=3\ndirectory.id=xyz\n"

@@ -5,14 +5,17 @@ not move back after a crash. Records below the recovery point were durable when 
 and stops the start, damage beyond it may be the torn tail of a crash. After a clean close the file also holds the size
 of the newest segment; if the size still matches, nothing was written since and nothing needs to be checked.
 
-`inventory.py` explains the list of segments. Every value is an integer and unknown keys are ignored, so an earlier
-version can read the file of a later one; an earlier version writes no list.
+`inventory.py` explains the list of segments. The first line is the checksum of all others: a start offset with another
+digit would drop segments. Every value is an integer and unknown keys are ignored, so an earlier version can read the
+file of a later one; an earlier version writes neither a list nor a checksum.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Final, NamedTuple
+
+import google_crc32c
 
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
@@ -21,6 +24,7 @@ RECOVERY_CHECKPOINT_NAME: Final = "recovery-checkpoint"
 NO_EPOCHS: Final = -1  # there is no leader-epoch-checkpoint; else a CRC-32
 _VERSION: Final = 1
 _SEGMENT: Final = "segment."
+_CHECKSUM: Final = "checksum="
 
 
 class ListedSegment(NamedTuple):
@@ -51,8 +55,9 @@ class Checkpoint(NamedTuple):
             "leader.epochs": self.leader_epochs,
             **{f"{_SEGMENT}{base_offset}": size for base_offset, size in self.segments},
         }
-        text = "".join(f"{key}={value}\n" for key, value in facts.items())
-        write_atomically(fs, directory / RECOVERY_CHECKPOINT_NAME, text.encode())
+        data = "".join(f"{key}={value}\n" for key, value in facts.items()).encode()
+        checksum = f"{_CHECKSUM}{google_crc32c.value(data)}\n".encode()
+        write_atomically(fs, directory / RECOVERY_CHECKPOINT_NAME, checksum + data)
 
     @classmethod
     def read(cls, fs: FileSystem, directory: Path) -> Checkpoint | None:
@@ -61,10 +66,19 @@ class Checkpoint(NamedTuple):
         if not fs.exists(path):
             return None
         try:
-            lines = read_whole(fs, path).decode().splitlines()
+            text = read_whole(fs, path).decode()
+            first, _, rest = text.partition("\n")
+            if first.startswith(_CHECKSUM) and int(first[len(_CHECKSUM) :]) != google_crc32c.value(rest.encode()):
+                raise ValueError("the checksum does not match")
+            lines = text.splitlines()
             facts = {key: int(value) for key, _, value in (line.partition("=") for line in lines)}
             if facts["version"] != _VERSION:
-                raise CorruptLogError(path, 0, f"format version {facts['version']} is not known to this program")
+                raise CorruptLogError(
+                    path,
+                    0,
+                    f"format version {facts['version']} is not known to this program; start the version that wrote "
+                    "it, or remove the file to start without it (deleted records may reappear)",
+                )
             listed = (ListedSegment(int(key[len(_SEGMENT) :]), facts[key]) for key in facts if key.startswith(_SEGMENT))
             return cls(
                 facts["log.start.offset"],
