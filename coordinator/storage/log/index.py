@@ -113,10 +113,9 @@ class OffsetIndex(EntryTable):
         """Add an entry: the batch that ends at `relative_offset` begins at `position`."""
         self._append(relative_offset, position)
 
-    def position_of(self, relative_offset: int) -> int:
-        """Return a position at or shortly before the batch that holds this offset."""
-        found = self._floor(0, relative_offset)
-        return found[1] if found else 0
+    def floor(self, relative_offset: int) -> tuple[int, int]:
+        """Return the last entry at or below this offset; (0, 0), the start of the segment, if there is none."""
+        return self._floor(0, relative_offset) or (0, 0)
 
     def floor_position(self, position: int) -> int:
         """Return the start of a batch at or shortly before this position."""

@@ -357,11 +357,17 @@ class Segment:
         end = self.size_bytes
         if offset >= self.next_offset:
             return end
-        extent = self._first_extent(self.index.position_of(offset - self.base_offset), end, offset)
+        extent = self._first_extent(end, offset)
         return extent.position if extent else end
 
-    def _first_extent(self, position: int, end: int, offset: int) -> BatchExtent | None:
-        """Return the first batch from `position` on whose last offset is at least `offset`. Reads headers only."""
+    def _first_extent(self, end: int, offset: int) -> BatchExtent | None:
+        """Return the first batch before `end` whose last offset is at least `offset`. Reads headers only.
+
+        CorruptLogError if a batch before it has an impossible size.
+        """
+        relative_offset, position = self.index.floor(offset - self.base_offset)
+        if position and not self._is_batch(position, self.base_offset + relative_offset):
+            position = 0  # the index is damaged
         buffer = b""
         start = position
         while end - position >= BATCH_HEADER_BYTES:
@@ -373,8 +379,25 @@ class Segment:
             base_offset, length, last_delta = _EXTENT.unpack_from(buffer, at)
             if base_offset + last_delta >= offset:
                 return BatchExtent(position, SIZE_PREFIX_BYTES + length, base_offset, base_offset + last_delta)
+            if SIZE_PREFIX_BYTES + length < BATCH_HEADER_BYTES:
+                if position >= self.size_bytes:
+                    return None  # it was cut meanwhile
+                raise CorruptLogError(self.path, position, f"a batch of {SIZE_PREFIX_BYTES + length} bytes")
             position += SIZE_PREFIX_BYTES + length
         return None
+
+    def _is_batch(self, position: int, at_most_offset: int) -> bool:
+        """Return whether a batch begins at a position that an index names, at an offset up to `at_most_offset`.
+
+        Loading an index checks its order and its last entry only. A lookup that began behind its batch would skip
+        records, and one that began inside of a batch would find none.
+        """
+        head = self.file.pread(_FACTS.size, position)
+        if len(head) < _FACTS.size:
+            return False
+        base_offset, length, magic, _, _, last_delta, _ = _FACTS.unpack(head)
+        is_whole = BATCH_HEADER_BYTES <= SIZE_PREFIX_BYTES + length <= self.size_bytes - position
+        return magic == 2 and last_delta >= 0 and is_whole and self.base_offset <= base_offset <= at_most_offset
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool, limit_offset: int) -> bytes | None:
         """Return whole batches below `limit_offset`, from the one that holds `offset` on; None if there are none.
@@ -386,7 +409,7 @@ class Segment:
             end = self.locate(limit_offset)
         if offset >= self.next_offset:
             return None
-        first = self._first_extent(self.index.position_of(offset - self.base_offset), end, offset)
+        first = self._first_extent(end, offset)
         if first is None:
             return None
         start = first.position
@@ -395,6 +418,8 @@ class Segment:
         if first.size > max_bytes:
             return self.file.pread(first.size, start) if min_one else b""
         position = max(start, self.index.floor_position(start + max_bytes))
+        if position > start and not self._is_batch(position, self.next_offset):
+            position = start  # the index is damaged
         stop = self._last_boundary(position, start + max_bytes)
         return self.file.pread(stop - start, start)
 
@@ -409,7 +434,7 @@ class Segment:
                 if len(buffer) < SIZE_PREFIX_BYTES:
                     return position
             size = SIZE_PREFIX_BYTES + int(_PREFIX.unpack_from(buffer, at)[1])
-            if position + size > limit:
+            if position + size > limit or size < BATCH_HEADER_BYTES:
                 return position
             position += size
 

@@ -33,7 +33,8 @@ def test_offset_lookups_find_the_last_entry_at_or_below(steps: list[tuple[int, i
     for offset, position in entries:
         index.append(offset, position)
     assert entries_of(index) == entries
-    assert index.position_of(wanted) == max((position for offset, position in entries if offset <= wanted), default=0)
+    at_or_below = [entry for entry in entries if entry[0] <= wanted]
+    assert index.floor(wanted) == max(at_or_below, default=(0, 0))
     assert index.floor_position(wanted) == max((position for _, position in entries if position <= wanted), default=0)
 
 

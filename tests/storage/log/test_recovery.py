@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import struct
 import zlib
 from pathlib import Path
 
 import pytest
 
+from coordinator.storage.log.checkpoint import Checkpoint
 from coordinator.storage.log.errors import CorruptLogError
+from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Segment
 from tests.storage.log.batches import append, bytes_of, entry, fill, stored
@@ -133,7 +136,7 @@ def test_damage_below_the_recovery_point_is_refused_and_nothing_is_changed(tmp_p
     log = Log.open(directory, CONFIG)
     assert len(stored(log)) == 7
     log.abandon()
-    (directory / CHECKPOINT).write_text((directory / CHECKPOINT).read_text().replace("point=7", "point=6"))
+    Checkpoint.read(RealFileSystem(), directory)._replace(recovery_point=6).write(RealFileSystem(), directory)
 
     path.write_bytes(whole)
     flip(path, 2 * size + 30)
@@ -149,6 +152,75 @@ def test_damage_below_the_recovery_point_is_refused_and_nothing_is_changed(tmp_p
     log = Log.open(directory, CONFIG)
     assert len(stored(log)) == 2
     log.close()
+
+
+def index_entries(path: Path) -> list[tuple[int, int]]:
+    return list(struct.iter_unpack(">ii", path.with_suffix(".index").read_bytes()))
+
+
+def write_index(path: Path, entries: list[tuple[int, int]]) -> None:
+    path.with_suffix(".index").write_bytes(b"".join(struct.pack(">ii", *each) for each in entries))
+
+
+@pytest.mark.parametrize("moved", ["an offset that is too low", "a position inside of a batch", "a later position"])
+def test_an_index_with_a_wrong_entry_hides_no_records(tmp_path: Path, moved: str) -> None:
+    directory = a_log(tmp_path, 20, clean=True)
+    path = newest(directory)
+    (offset, position), *rest = index_entries(path)
+    wrong = {
+        "an offset that is too low": (0, position),
+        "a position inside of a batch": (offset, position + 3),
+        "a later position": (offset, rest[0][1] - 1 if rest[0][1] - 1 > position else position),
+    }[moved]
+    assert len(rest) > 1, "the last entry is checked when the log is opened"
+    write_index(path, [wrong, *rest])
+    log = Log.open(directory, CONFIG)
+    assert log.recovery.clean
+    assert stored(log) == bytes_of(entry(each) for each in range(20))
+    for each in range(20):
+        (header, *_) = [found for found, _ in log.batches(each)]
+        assert header.base_offset == each
+        assert log.read(each, 300)[:8] == each.to_bytes(8, "big")
+    log.close()
+
+
+@pytest.mark.parametrize("size", [-12, -100, 0, 48])
+def test_a_batch_of_an_impossible_size_is_an_error_and_no_endless_walk(tmp_path: Path, size: int) -> None:
+    directory = a_log(tmp_path, 20, clean=True)
+    path = newest(directory)
+    write_index(path, index_entries(path)[-1:])
+    data = bytearray(path.read_bytes())
+    data[8:12] = size.to_bytes(4, "big", signed=True)
+    path.write_bytes(data)
+    log = Log.open(directory, CONFIG)
+    with pytest.raises(CorruptLogError):
+        log.read(1, 300)
+    with pytest.raises(CorruptLogError):
+        list(log.batches())
+    log.close()
+
+
+def test_a_checkpoint_with_another_digit_is_refused_because_it_could_drop_segments(tmp_path: Path) -> None:
+    directory = a_log(tmp_path, 40, clean=True)
+    checkpoint = directory / CHECKPOINT
+    text = checkpoint.read_text()
+    checkpoint.write_text(text.replace("log.start.offset=0", "log.start.offset=30"))
+    with pytest.raises(CorruptLogError, match="remove the file to start without it"):
+        Log.open(directory, CONFIG)
+    checkpoint.write_text(text[: text.rindex("segment.")])  # its end is missing
+    with pytest.raises(CorruptLogError, match="remove the file to start without it"):
+        Log.open(directory, CONFIG)
+    checkpoint.write_text(text.partition("\n")[2])  # as an earlier version wrote it
+    log = Log.open(directory, CONFIG)
+    assert len(stored(log)) == 40
+    log.close()
+
+
+def test_a_checkpoint_of_a_later_format_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    directory = a_log(tmp_path, 2)
+    (directory / CHECKPOINT).write_text("version=2\n")  # what else it holds is not known
+    with pytest.raises(CorruptLogError, match="start the version that wrote it"):
+        Log.open(directory, CONFIG)
 
 
 def test_a_file_that_lost_durable_records_is_refused(tmp_path: Path) -> None:
