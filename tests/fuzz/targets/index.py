@@ -28,7 +28,8 @@ def check(data: bytes) -> None:
     assert entries == sorted(entries)
     for key in (-1, 0, 1, 77, END, 2**31, 2**62, *(first for first, _ in entries)):
         if isinstance(index, OffsetIndex):
-            assert 0 <= index.position_of(key) < END
+            relative_offset, position = index.floor(key)
+            assert 0 <= position < END and 0 <= relative_offset <= max(key, 0)
             assert 0 <= index.floor_position(key) < END
         else:
             assert 0 <= index.offset_before(key) < END
