@@ -19,10 +19,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from functools import cache
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 from coordinator.config.config import Config
 from coordinator.config.sources import load
@@ -145,7 +144,7 @@ def _records(host: ServerHost, unreadable: list[str] | None = None) -> dict[int,
             batches = found[partition.index] = []
             try:
                 for _, batch in log.batches():
-                    batches.append(batch[UNCHECKED_BYTES:])  # noqa: PERF402 - those before an error are kept
+                    batches.append(batch[UNCHECKED_BYTES:])
             except LogError as error:
                 if unreadable is None:
                     raise

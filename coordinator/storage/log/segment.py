@@ -397,7 +397,7 @@ class Segment:
             return False
         base_offset, length, magic, _, _, last_delta, _ = _FACTS.unpack(head)
         is_whole = BATCH_HEADER_BYTES <= SIZE_PREFIX_BYTES + length <= self.size_bytes - position
-        return magic == 2 and last_delta >= 0 and is_whole and self.base_offset <= base_offset <= at_most_offset
+        return bool(magic == 2 and last_delta >= 0 and is_whole and self.base_offset <= base_offset <= at_most_offset)
 
     def read(self, offset: int, max_bytes: int, *, min_one: bool, limit_offset: int) -> bytes | None:
         """Return whole batches below `limit_offset`, from the one that holds `offset` on; None if there are none.

@@ -111,7 +111,9 @@ def test_a_log_of_an_earlier_version_is_accepted_without_a_list_once(tmp_path: P
     path = directory / RECOVERY_CHECKPOINT_NAME
     path.write_text(
         "".join(
-            line for line in path.read_text().splitlines(keepends=True) if not line.startswith(("segment.", "leader.", "checksum="))
+            line
+            for line in path.read_text().splitlines(keepends=True)
+            if not line.startswith(("segment.", "leader.", "checksum="))
         )
     )
     remove(directory, bases[1])
