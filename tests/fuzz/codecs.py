@@ -1,4 +1,4 @@
-"""What a decoder of messages must keep for any bytes, and how messages are changed by their grammar."""
+"""The promise of a decoder of messages for any bytes, and changes of messages by their grammar."""
 
 from __future__ import annotations
 

@@ -40,7 +40,8 @@ def main(name: str, arguments: list[str]) -> None:
             return bytes(atheris.Mutate(data, max_size))
         return bytes(module.mutate(data, Random(seed))[:max_size])
 
-    atheris.Setup([sys.argv[0], f"-max_len={target.max_bytes}", *arguments], module.check, custom_mutator=mutated)
+    again = f"{sys.executable} -m tests.fuzz.libfuzzer {name}"  # a merge runs the first word anew, through a shell
+    atheris.Setup([again, f"-max_len={target.max_bytes}", *arguments], module.check, custom_mutator=mutated)
     atheris.Fuzz()
 
 

@@ -33,7 +33,7 @@ _TOLD: Final = re.compile(r"#(\d+)")
 
 @dataclass
 class Result:
-    """What a run of one target did."""
+    """Figures of a run of one target."""
 
     target: str
     executions: int

@@ -71,7 +71,7 @@ class Session:
     def __init__(self, port: int, chance: Random) -> None:
         self._port = port
         self._chance = chance
-        self._group = chance.choice(("g0", "g1", "g2", ""))
+        self._group = chance.choice(("g0", "g1", "g2", "g0", "g1", "g2", "g3", ""))
         self._instance = chance.choice((None, None, "i0"))
         self._member = ""
         self._generation = -1
@@ -124,8 +124,8 @@ class Session:
         return self._in_version(
             JoinGroupRequest(
                 group_id=self._group,
-                session_timeout_ms=self._chance.choice((10, 500, 30_000)),
-                rebalance_timeout_ms=self._chance.choice((10, 500, 30_000)),
+                session_timeout_ms=self._chance.choice((10, 30_000, 30_000, 30_000)),
+                rebalance_timeout_ms=self._chance.choice((10, 50, 30_000)),
                 member_id=self._member,
                 group_instance_id=self._instance,
                 protocol_type="consumer",

@@ -51,7 +51,7 @@ def test_inputs_changed_by_the_grammar_pass(name: str) -> None:
             raise
 
 
-@pytest.mark.parametrize("name", ["requests", "responses", "consumer", "offsets_records", "headers"])
+@pytest.mark.parametrize("name", ["requests", "responses", "consumer_protocol", "offsets_records", "headers"])
 def test_decoding_takes_memory_in_proportion_to_the_frame(name: str) -> None:
     """A length field allocates no more than the frame holds."""
     check = target(name).check

@@ -26,7 +26,7 @@ TARGETS: Final[dict[str, Target]] = {
     "batches": Target(_RECORDS),
     "compression": Target(_RECORDS),
     "offsets_records": Target(("protocol.offsets_records", "protocol.generated.offsets_log", "protocol.primitives")),
-    "consumer": Target(("protocol.consumer", "protocol.generated.consumer_protocol")),
+    "consumer_protocol": Target(("protocol.consumer", "protocol.generated.consumer_protocol")),
     "templates": Target(("coordinator.server.frame_templates", "coordinator.core.offsets.commit_template"), 512),
     "snapshot": Target(("coordinator.storage.snapshot.file", "coordinator.core.offsets.packed_groups")),
     "segment": Target(("coordinator.storage.log.recovery", "coordinator.storage.log.segment"), 2048),
