@@ -185,8 +185,8 @@ def _checked(
         )
     if present > int(partitions):  # a group's records would be looked for in another partition
         raise DataDirError(
-            f"{meta} has {_PARTITIONS_KEY}={partitions}, but there is {offsets_log_dir(path, present - 1)}; restore the "
-            f"file from a copy, or write the number that this directory has always had, at least {present}"
+            f"{meta} has {_PARTITIONS_KEY}={partitions}, but there is {offsets_log_dir(path, present - 1)}; restore "
+            f"the file from a copy, or write the number that this directory has always had, at least {present}"
         )
     # The default is not a request: a directory keeps its number, for example the 50 of one from Kafka.
     if partitions != str(asked) and asked != keys()[_PARTITIONS_KEY].default:

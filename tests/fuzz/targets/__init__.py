@@ -25,6 +25,7 @@ TARGETS: Final[dict[str, Target]] = {
     "responses": Target(("protocol.generated", "protocol.primitives", "protocol.headers")),
     "batches": Target(_RECORDS),
     "compression": Target(_RECORDS),
+    "columnar": Target(("coordinator.columnar.batches", "coordinator.columnar.kernel", "coordinator.columnar.columns")),
     "offsets_records": Target(("protocol.offsets_records", "protocol.generated.offsets_log", "protocol.primitives")),
     "consumer_protocol": Target(("protocol.consumer", "protocol.generated.consumer_protocol")),
     "templates": Target(("coordinator.server.frame_templates", "coordinator.core.offsets.commit_template"), 512),
