@@ -74,7 +74,10 @@ def keep(name: str, work: Path) -> None:
     """Keep the smallest set of inputs that has the coverage of all."""
     with tempfile.TemporaryDirectory() as scratch:
         subprocess.run(_command(name, "-set_cover_merge=1", scratch, str(work / name)), capture_output=True, check=True)
-        size = corpus.keep(name, corpus.laid_out(Path(scratch)))
+        smallest = corpus.laid_out(Path(scratch))
+        if not smallest:
+            raise SystemExit(f"{name}: libFuzzer merged nothing; look at what it says without capture_output")
+        size = corpus.keep(name, smallest)
     print(f"{name}: {len(corpus.kept(name))} inputs kept in {size} bytes")
 
 
