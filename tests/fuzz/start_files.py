@@ -144,8 +144,8 @@ async def _judge(world: World, path: Path, content: bytes | None, host: ServerHo
         return "not noticed"
     if is_shorter_newest_segment(world, path, content):
         return "not noticed"
-    if not listener.lines and not unreadable:
-        raise WrongError(f"it lost something and logged nothing: {_difference(found, world.committed)}")
+    if not unreadable and not any(path.name in line or path.parent.name in line for line in listener.lines):
+        raise WrongError(f"it lost something and logged nothing of it ({listener.lines}): {_difference(found, world.committed)}")
     return "lost, and said so"
 
 
