@@ -25,6 +25,7 @@ from typing import Final
 
 from coordinator.core.topics.catalogue import CatalogueError, parse_document
 from coordinator.server.server import StartupError
+from coordinator.storage.log.checkpoint import Checkpoint
 from coordinator.storage.log.fs import read_whole
 from coordinator.testing.host import ServerHost
 from protocol.record_batch import iter_batches
@@ -145,7 +146,9 @@ async def _judge(world: World, path: Path, content: bytes | None, host: ServerHo
     if is_shorter_newest_segment(world, path, content):
         return "not noticed"
     if not unreadable and not any(path.name in line or path.parent.name in line for line in listener.lines):
-        raise WrongError(f"it lost something and logged nothing of it ({listener.lines}): {_difference(found, world.committed)}")
+        raise WrongError(
+            f"it lost something and logged nothing of it ({listener.lines}): {_difference(found, world.committed)}"
+        )
     return "lost, and said so"
 
 
@@ -162,11 +165,17 @@ def is_valid_text(name: str, content: bytes) -> bool:
 def is_shorter_newest_segment(world: World, path: Path, content: bytes | None) -> bool:
     """Return True if a log's newest segment ends behind one of its batches: as if no more had been written.
 
-    After a clean stop the checkpoint knows its size, so that this is noticed.
+    It may be gone as well if the checkpoint does not list it yet. After a clean stop the checkpoint knows its size, so
+    that both are noticed.
     """
     whole = read_whole(world.fs, path)
     newest = max(each for each in files_of(world.fs) if each.parent == path.parent and each.suffix == ".log")
-    if content is None or path != newest or not whole.startswith(content):
+    if path != newest:
+        return False
+    if content is None:
+        checkpoint = Checkpoint.read(world.fs, path.parent)
+        return checkpoint is None or int(path.stem) not in [each.base_offset for each in checkpoint.segments]
+    if not whole.startswith(content):
         return False
     return len(content) in {0, *(position + header.size_bytes for position, header in iter_batches(whole))}
 
