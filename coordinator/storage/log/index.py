@@ -143,10 +143,9 @@ class TimeIndex(EntryTable):
         if (timestamp > last[0] and relative_offset > last[1]) if last else timestamp >= 0:  # -1: no timestamp
             self._append(timestamp, relative_offset)
 
-    def offset_before(self, timestamp: int) -> int:
-        """Return a relative offset; every record before it is older than `timestamp`."""
-        found = self._floor(0, timestamp)
-        return found[1] if found else 0
+    def floor(self, timestamp: int) -> tuple[int, int] | None:
+        """Return the last entry at or below this timestamp."""
+        return self._floor(0, timestamp)
 
     def cut(self, relative_offset: int) -> None:
         """Drop the entries at or beyond this offset."""

@@ -405,8 +405,7 @@ class Log:
         """Return (timestamp, offset) of the first record below the high watermark with at least this timestamp."""
         for segment in self.segments:
             if segment.max_timestamp >= timestamp:
-                start = segment.base_offset + segment.time_index.offset_before(timestamp)
-                found = self._first_record(segment, start, timestamp)
+                found = self._first_record(segment, segment.offset_before(timestamp), timestamp)
                 if found:
                     return found
         return None

@@ -212,6 +212,16 @@ class Segment:
         self._bytes_since_index = size - start
         self.next_offset = last_offset + 1
         self.size_bytes = size
+        if not self._has_time(*youngest):  # retention goes by it
+            raise IndexDamagedError(f"{self.path.stem}.timeindex does not fit the log")
+
+    def _has_time(self, timestamp: int, relative_offset: int) -> bool:
+        """Return whether the batch that holds an offset has this highest timestamp, as the time index says."""
+        try:
+            head = self.file.pread(_FACTS.size, self.locate(self.base_offset + relative_offset))
+        except CorruptLogError:
+            return False
+        return len(head) == _FACTS.size and bool(_FACTS.unpack(head)[-1] == timestamp)
 
     def scan(self) -> Damage | None:
         """Read the whole file, rebuild the indexes, and stop at the first invalid batch.
@@ -351,6 +361,13 @@ class Segment:
                 self._fs.unlink(path)
 
     # reading: any thread
+
+    def offset_before(self, timestamp: int) -> int:
+        """Return an offset before which every record of this segment is older than `timestamp`."""
+        found = self.time_index.floor(timestamp)
+        if found is None or not self._has_time(*found):
+            return self.base_offset
+        return self.base_offset + found[1]
 
     def locate(self, offset: int) -> int:
         """Return the position of the first batch that holds `offset` or a later one; `size_bytes` if there is none."""

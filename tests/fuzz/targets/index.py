@@ -32,7 +32,8 @@ def check(data: bytes) -> None:
             assert 0 <= position < END and 0 <= relative_offset <= max(key, 0)
             assert 0 <= index.floor_position(key) < END
         else:
-            assert 0 <= index.offset_before(key) < END
+            entry = index.floor(key)
+            assert entry is None or (entry[0] <= key and 0 <= entry[1] < END)
     if isinstance(index, OffsetIndex):
         index.cut(77, 500)
         assert all(first < 77 and second < 500 for first, second in (index.last(),)) if index.last() else True

@@ -44,7 +44,7 @@ def test_time_lookups_find_the_last_entry_at_or_before(steps: list[tuple[int, in
     index = TimeIndex()
     for timestamp, offset in entries:
         index.maybe_append(timestamp, offset)
-    assert index.offset_before(wanted) == max((offset for time, offset in entries if time <= wanted), default=0)
+    assert index.floor(wanted) == max((each for each in entries if each[0] <= wanted), default=None)
 
 
 @given(GROWING, st.integers(0, 1600))

@@ -184,6 +184,29 @@ def test_an_index_with_a_wrong_entry_hides_no_records(tmp_path: Path, moved: str
     log.close()
 
 
+def test_a_time_index_with_a_wrong_entry_hides_no_records_and_makes_none_older(tmp_path: Path) -> None:
+    directory = a_log(tmp_path, 20, clean=True)
+    log = Log.open(directory, CONFIG)
+    expected = {each: log.offset_for_timestamp(each) for each in range(2000)}
+    youngest = log.segments[-1].max_timestamp
+    log.close()
+    path = newest(directory).with_suffix(".timeindex")
+    entries = list(struct.iter_unpack(">qi", path.read_bytes()))
+    assert len(entries) > 2
+    later = entries[1][1] - 1
+    last_timestamp = entries[-2][0] + 1
+    assert later > entries[0][1] and last_timestamp < entries[-1][0]
+    for wrong in (
+        [(entries[0][0], later), *entries[1:]],
+        [*entries[:-1], (last_timestamp, entries[-1][1])],
+    ):
+        path.write_bytes(b"".join(struct.pack(">qi", *each) for each in wrong))
+        log = Log.open(directory, CONFIG)
+        assert log.segments[-1].max_timestamp == youngest
+        assert {each: log.offset_for_timestamp(each) for each in range(2000)} == expected
+        log.close()
+
+
 @pytest.mark.parametrize("size", [-12, -100, 0, 48])
 def test_a_batch_of_an_impossible_size_is_an_error_and_no_endless_walk(tmp_path: Path, size: int) -> None:
     directory = a_log(tmp_path, 20, clean=True)
