@@ -51,7 +51,7 @@ from coordinator.core.offsets.deletion import delete_groups, delete_offsets, for
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
-from coordinator.core.shard import PartitionState, Shard
+from coordinator.core.shard import ANSWERED_AT_ONCE, PartitionState, Shard
 from coordinator.core.timers import GroupTimers
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
@@ -78,6 +78,7 @@ LOOP_JOINS: Final = 4  # of one client within LOOP_WITHIN_MS, the present one in
 LOOP_WITHIN_MS: Final = 300_000
 MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
+UNLOADED_AT_ONCE: Final = 1000  # groups, if there is nothing to answer or to free
 NONE: Final = ErrorCode.NONE
 
 
@@ -177,20 +178,31 @@ class GroupCoordinator:
         return bool(in_flight) and in_flight[0].last_offset < high_watermark
 
     def append_failed(self, partition: int, from_offset: int, error: ErrorCode, now_ms: int) -> Effects:
-        """Fail the appends from `from_offset` on, which are not in the log. The next append takes that offset."""
+        """Fail the appends from `from_offset` on, which are not in the log. The next append takes that offset.
+
+        If they are very many, they are answered in steps (`work`).
+        """
         shard = self._registry.partitions[partition]
         context = self._begin(now_ms)
-        try:
-            for append in shard.take_failed(from_offset):
+        is_failing = bool(shard.failed)
+        shard.fail(from_offset, error)
+        if not is_failing:
+            self._in_turns(self._answer_failed(shard, context), shard, context)
+        return self._end(context)
+
+    def _answer_failed(self, shard: Shard, context: Context) -> Steps:
+        failed = shard.failed
+        while failed:
+            for _ in range(min(ANSWERED_AT_ONCE, len(failed))):
+                append, error = failed.popleft()
                 if append.group is not None:
                     append.group.in_flight -= 1
                 append.failed(error, context)
                 if append.group is not None and not append.group.in_flight:
                     self._check_waiting(("group", append.group.group_id), context)
-            self._check_waiting(("partition", partition), context)
-        except Exception as fault:
-            self._contain(fault, (), context, shard)
-        return self._end(context)
+            if failed:
+                yield None
+        self._check_waiting(("partition", shard.partition), context)
 
     @property
     def has_work(self) -> bool:
@@ -235,15 +247,30 @@ class GroupCoordinator:
             context.append_to(shard, (), then, producer, marker=commit)
         return self._end(context)
 
+    def stop_background(self) -> None:
+        """End the work that no request waits for: a stop begins."""
+        self._timers.work.cancel_background()
+
     def shutdown(self, now_ms: int) -> Effects:
-        """Unload all partitions at the end of the process. Parked requests get NOT_COORDINATOR (clients retry)."""
+        """Unload all partitions at the end of the process. Parked requests get NOT_COORDINATOR (clients retry).
+
+        It takes steps if there is much (`work`). Background work ends, and that of requests is completed.
+        """
         context = self._begin(now_ms)
-        self._timers.work.finish(context)
         self._registry.is_down = True
-        for shard in self._registry.partitions:
-            shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, context)
-        self._timers.appends.check_all(context)
+        self.stop_background()
+        self._in_turns(self._unload_all(context), None, context)
         return self._end(context)
+
+    def _unload_all(self, context: Context) -> Steps:
+        groups = 0
+        for shard in self._registry.partitions:
+            groups += len(shard.groups)
+            yield from shard.unload(PartitionState.NOT_OWNED, ErrorCode.NOT_COORDINATOR, context)
+            if groups >= UNLOADED_AT_ONCE:
+                groups = 0
+                yield None
+        self._timers.appends.check_all(context)
 
     # -- loading -------------------------------------------------------------------------------------------------
 
@@ -539,6 +566,10 @@ class GroupCoordinator:
         """Answer a request in steps. The first one runs now and is usually the only one."""
         self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
 
+    def _in_turns(self, steps: Steps, shard: Shard | None, context: Context) -> None:
+        """Take steps in turns with those of requests. A fault in them unloads `shard`, if one is given."""
+        self._timers.work.start(steps, lambda fault, later: self._contain(fault, (), later, shard), context)
+
     def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
         self._contain(fault, _REQUESTS[type(request)].group_ids(request), context)
         context.reply(ticket, _error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR))
@@ -581,7 +612,7 @@ class GroupCoordinator:
                 self._unload(broken, context)
 
     def _unload(self, shard: Shard, context: Context) -> None:
-        shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, context)
+        self._in_turns(shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, context), None, context)
         self._timers.appends.check_all(context)
 
 

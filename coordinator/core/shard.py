@@ -1,7 +1,7 @@
 """Shard: one partition of the offsets log in the core, with its groups, their offsets and its appends in flight.
 
 Each record takes the next offset here, the same as in the log. Appends in flight wait in order; `take_durable` removes
-them from the front and `take_failed` from the end, because the log also drops everything behind a failed append.
+them from the front and `fail` from the end, because the log also drops everything behind a failed append.
 
 A partition is loading until its log has been read, then active. It is failed if the log cannot be decoded, and not
 owned if it belongs to another node or the process is ending. While it is not active, it has no groups and requests get
@@ -14,7 +14,8 @@ from collections import deque
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Final
 
-from coordinator.core.group.parked_heartbeat import Release, release_all
+from coordinator.core.context import client_error
+from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
 from coordinator.core.offsets.store import OffsetStore
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 # Long work that appends pauses while many records are in flight, because the writer encodes all of them in one round on
 # the event loop.
 MUCH_IN_FLIGHT: Final = 1000  # records
+ANSWERED_AT_ONCE: Final = 500  # appends or members that wait, after which other events may run
 PAUSE_MS: Final = 2
 MOST_PAUSES: Final = 50  # then the work continues, because other appends may keep the disk busy all the time
 
@@ -62,6 +64,7 @@ class Shard:
         "append_timeout",
         "appended",
         "deleted_topics",
+        "failed",
         "groups",
         "groups_by_state",
         "in_flight",
@@ -81,6 +84,7 @@ class Shard:
         self.next_offset = 0
         self.loaded_at_ms = -1  # since the epoch; -1: not loaded yet
         self.in_flight: deque[PendingAppend] = deque()
+        self.failed: deque[tuple[PendingAppend, ErrorCode]] = deque()  # not in the log; to be answered, in steps
         self.appended = 0  # number of appends so far
         self.groups_by_state = groups_by_state
         self.deleted_topics: list[tuple[str, Collection[int]]] = []  # with their partitions, while loading
@@ -135,31 +139,36 @@ class Shard:
             self._late -= 1
         return in_flight.popleft()
 
-    def take_failed(self, from_offset: int) -> list[PendingAppend]:
-        """Remove and return the appends from an offset on, oldest first. The next append takes that offset."""
+    def fail(self, from_offset: int, error: ErrorCode) -> None:
+        """Move the appends from an offset on to `failed`, oldest first. The next append takes that offset."""
         in_flight = self.in_flight
-        failed: list[PendingAppend] = []
+        failed: list[tuple[PendingAppend, ErrorCode]] = []
         while in_flight and in_flight[-1].last_offset >= from_offset:
-            failed.append(in_flight.pop())
+            failed.append((in_flight.pop(), error))
         failed.reverse()
+        self.failed.extend(failed)
         self._late = min(self._late, len(in_flight))
         self.next_offset = min(self.next_offset, from_offset)
-        return failed
 
     def is_settled(self, sequence: int) -> bool:
         """Return whether the outcome of each append up to the `sequence`th is known."""
         return not self.in_flight or self.in_flight[0].sequence > sequence
 
     def time_out_appends(self, now_ms: int, context: Context) -> int | None:
-        """Answer the appends whose deadline has passed. Returns the next deadline, None if there is none."""
+        """Answer appends whose deadline has passed. Returns the next deadline, None if there is none.
+
+        If very many are late, the rest is due at once.
+        """
         in_flight = self.in_flight
-        while self._late < len(in_flight):
+        for _ in range(ANSWERED_AT_ONCE):
+            if self._late >= len(in_flight):
+                return None
             oldest = in_flight[self._late]
             if oldest.deadline_ms > now_ms:
                 return oldest.deadline_ms
             self._late += 1
             oldest.timed_out(context)
-        return None
+        return now_ms
 
     def let_others_run(self) -> Steps:
         """Yield for long work: once to end the step, and pauses while too many records are in flight."""
@@ -172,33 +181,74 @@ class Shard:
 
     # -- unloading -----------------------------------------------------------------------------------------------
 
-    def unload(self, state: PartitionState, error: ErrorCode, context: Context) -> list[Group]:
-        """Remove all groups and offsets and answer waiting requests with `error`. Returns the groups, now Dead."""
-        in_flight, self.in_flight = self.in_flight, deque()
+    def unload(self, state: PartitionState, error: ErrorCode, context: Context) -> Steps:
+        """Remove all groups, which are Dead then, and offsets. The steps answer waiting requests with `error`."""
+        appends: deque[tuple[PendingAppend, ErrorCode]] = deque()
+        for append in self.in_flight:
+            if append.writes_group:
+                append.abandoned(error, context)  # its answer depends on the group as it is now
+            else:
+                appends.append((append, error))
+        appends.extend((append, client_error(own)) for append, own in self.failed)
+        self.in_flight.clear()
+        self.failed.clear()
         self._late = 0
         for timer in (self.append_timeout, self.scan):
             if timer is not None:
                 timer.cancel()
         self.append_timeout = self.scan = None
         self.state = state
-        for append in in_flight:
-            append.abandoned(error, context)
-        groups = list(self.groups.values())
-        for group in groups:
-            for member in group.members.values():
-                refuse_parked_join(group, member, error, context, member.member_id)
-                refuse_parked_sync(member, error, context)
-            release_all(group, Release.UNLOADED, context, error)
+        counts, all_groups = self.groups_by_state, self._all_groups
+        for group_id, group in self.groups.items():
+            del all_groups[group_id]
+            counts[group.state] -= 1
+            group.state = DEAD  # now, because a timer or a request may meet it before its step comes
             group.in_flight = 0
-            self.forget(group)
-        self.offsets = OffsetStore()
-        return groups
+        groups = deque(self.groups.values())
+        offsets = self.offsets
+        self.groups, self.offsets = {}, OffsetStore()
+        return _let_go(appends, groups, offsets, error, context)
 
     def __repr__(self) -> str:
         return (
             f"<Shard {self.partition} {self.state.value}: {len(self.groups)} groups,"
             f" {self.offsets.count} offsets, next offset {self.next_offset}, {len(self.in_flight)} in flight>"
         )
+
+
+def _let_go(
+    appends: deque[tuple[PendingAppend, ErrorCode]],
+    groups: deque[Group],
+    offsets: OffsetStore,
+    error: ErrorCode,
+    context: Context,
+) -> Steps:
+    """Answer the requests that wait in an unloaded partition, and free it in steps, since very much takes long."""
+    done = 0
+    while appends:
+        append, own_error = appends.popleft()
+        append.abandoned(own_error, context)
+        done += 1
+        if done >= ANSWERED_AT_ONCE:
+            done = 0
+            yield None
+    while groups:
+        group = groups.popleft()
+        for member in list(group.members.values()):
+            refuse_parked_join(group, member, error, context, member.member_id)
+            refuse_parked_sync(member, error, context)
+            if member.parked is not None:
+                member.parked.release(Release.UNLOADED, context, error)
+            done += 1
+            if done >= ANSWERED_AT_ONCE:
+                done = 0
+                yield None
+        group.cancel_timers()
+        done += 1
+        if done >= ANSWERED_AT_ONCE:
+            done = 0
+            yield None
+    yield from offsets.free()
 
 
 def partition_for(group_id: str, partitions: int) -> int:

@@ -111,12 +111,10 @@ class WorkQueue:
         if self._ring:
             self._take(self._ring.popleft(), context)
 
-    def finish(self, context: Context) -> None:
-        """Complete the work of requests and cancel the background work, at the end of the process."""
+    def cancel_background(self) -> None:
+        """Cancel the background work, at the end of the process."""
         for work in self._background.waiting:
             work.cancel()
-        while self._ring:
-            self.step(context)
 
     def _take(self, work: Work | _Background, context: Context) -> None:
         pause_ms = work.step(context)

@@ -66,6 +66,7 @@ LOG = logging.getLogger("coordinator.server")
 BACKLOG: Final = 1024
 ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see connections.FILES_KEPT
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
+CONNECTIONS_AT_ONCE: Final = 500  # stopped or closed before other events run
 LAST_ANSWERS_S: Final = 1.0  # how long a stop waits until clients have read the last answers
 # How soon the loop gets the interpreter's lock back from a thread that decodes a log or writes metrics. The loop
 # releases the lock in each system call, so with Python's 5 ms each round would take as long while the thread works.
@@ -543,16 +544,20 @@ class Server:
     async def _drain(self, runtime: Runtime) -> None:
         compactor = self._compactor
         ending = None if compactor is None else asyncio.create_task(compactor.close())
+        runtime.core.stop_background()
         connections = runtime.connections.all()
-        for connection in connections:
+        for number, connection in enumerate(connections, 1):
             connection.stop_reading()
+            if not number % CONNECTIONS_AT_ONCE:
+                await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_S):
                 await runtime.offsets_log.drained()
-        runtime.time_slices.finish()
+        await runtime.time_slices.finished()
         runtime.stop_timers()
         runtime.execute(runtime.core.shutdown(runtime.now_ms()))
-        runtime.time_slices.finish()
+        runtime.end_of_event()
+        await runtime.time_slices.finished()
         runtime.event_topic.finish()
         await runtime.topic_logs.close()
         await runtime.snapshots.close()
@@ -562,8 +567,10 @@ class Server:
             runtime.snapshots.prepare_stop()
         await runtime.offsets_log.close()
         runtime.end_of_event()
-        for connection in connections:
+        for number, connection in enumerate(connections, 1):
             connection.close("", quiet=True)
+            if not number % CONNECTIONS_AT_ONCE:
+                await asyncio.sleep(0)
         with contextlib.suppress(TimeoutError):  # a client that does not read its answers is not waited for
             async with asyncio.timeout(LAST_ANSWERS_S):
                 await runtime.connections.emptied()

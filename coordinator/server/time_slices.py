@@ -7,6 +7,7 @@ however long the work is; its total time hardly grows.
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
@@ -35,6 +36,7 @@ class TimeSlices:
         self._broken = broken
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
+        self._emptied: asyncio.Future[None] | None = None
         self._ends = 0.0  # end of the turn that callers of `begin` share in this round; 0: there was none
 
     def __len__(self) -> int:
@@ -70,11 +72,11 @@ class TimeSlices:
             self._is_scheduled = True
             self._call_soon(self._turn)
 
-    def finish(self) -> None:
-        """Run all generators to their end, at the end of the process."""
-        while self._ring:
-            self._step()
-        self._after()
+    async def finished(self) -> None:
+        """Return when no generator is left, at the end of the process. They take their turns meanwhile."""
+        if self._ring:
+            self._emptied = asyncio.get_running_loop().create_future()
+            await self._emptied
 
     def _turn(self) -> None:
         self._is_scheduled = False
@@ -86,6 +88,8 @@ class TimeSlices:
         if self._ring:
             self._schedule()
         self._after()
+        if self._emptied is not None and not self._ring and not self._emptied.done():
+            self._emptied.set_result(None)
 
     def _step(self) -> None:
         steps = self._ring.popleft()

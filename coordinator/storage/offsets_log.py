@@ -1,7 +1,8 @@
 """The partitions of the offsets log that a node owns: queues records, makes them durable together, calls back.
 
 `append` only queues records and assigns their offsets at once. When a flush round starts, the records queued for a
-partition become one batch (more if they are many); after the sync `on_durable(partition, high_watermark)` is called.
+partition become one batch. If they are many, a batch is encoded as soon as it is full, so that a round that a slow disk
+kept waiting does not encode all of them in one event. After the sync `on_durable(partition, high_watermark)` is called.
 The records of one append are always in one batch, so a crash keeps all of them or none. A transactional append has its
 own batch, because the batch header names the producer.
 After a failure `on_failed(partition, from_offset, error)` is called: nothing from that offset on was kept, and the next
@@ -37,8 +38,9 @@ OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, erro
 
 LOG: Final = logging.getLogger("coordinator.offsets.offsets_log")
 
-MAX_BATCH_BYTES: Final = 1 << 20  # limit on records coalesced into one batch
-MAX_BATCH_RECORDS: Final = 10_000
+# Limits on the records that are coalesced into one batch. Encoding so many takes about a millisecond.
+MAX_BATCH_BYTES: Final = 1 << 20
+MAX_BATCH_RECORDS: Final = 1000
 
 # The core maps NOT_ENOUGH_REPLICAS to COORDINATOR_NOT_AVAILABLE: clients retry at this node. It maps
 # KAFKA_STORAGE_ERROR to NOT_COORDINATOR: clients look for the coordinator again
@@ -104,40 +106,43 @@ class _Refusal(NamedTuple):
 class _Partition:
     """One partition: its log, the next offset to assign, and the records queued since the last round."""
 
-    __slots__ = ("_chunks", "log", "next_offset", "number", "refusing")
+    __slots__ = ("_built", "_chunk", "log", "next_offset", "number", "refusing")
 
     def __init__(self, number: int, log: Log) -> None:
         self.number = number
         self.log = log
         self.next_offset = log.log_end_offset
         self.refusing: _Refusal | None = None
-        self._chunks: list[_Chunk] = []
+        self._built: list[Entry] = []  # batches that were full before the round
+        self._chunk: _Chunk | None = None
 
     def gather(self, append: Append, timestamp_ms: int) -> None:
         _, records, _, producer, marker, size = append
-        chunks = self._chunks
+        chunk = self._chunk
         if (
-            chunks
-            and producer is None
-            and (chunk := chunks[-1]).producer is None
-            and chunk.bytes + size <= MAX_BATCH_BYTES
-            and len(chunk.records) + len(records) <= MAX_BATCH_RECORDS
+            chunk is None
+            or producer is not None
+            or chunk.producer is not None
+            or chunk.bytes + size > MAX_BATCH_BYTES
+            or len(chunk.records) + len(records) > MAX_BATCH_RECORDS
         ):
-            pass  # joins the last chunk
-        else:
-            chunk = _Chunk(self.next_offset, producer, marker)
-            chunks.append(chunk)
+            if chunk is not None:
+                self._built.append(chunk.build())
+            chunk = self._chunk = _Chunk(self.next_offset, producer, marker)
         chunk.records += records
         chunk.bytes += size
         chunk.timestamp_ms = timestamp_ms
         self.next_offset += len(records) if marker is None else 1
 
     def build(self) -> list[Entry]:
-        chunks, self._chunks = self._chunks, []
-        return [chunk.build() for chunk in chunks]
+        entries, self._built = self._built, []
+        chunk, self._chunk = self._chunk, None
+        if chunk is not None:
+            entries.append(chunk.build())
+        return entries
 
     def discard(self) -> None:
-        self._chunks = []
+        self._built, self._chunk = [], None
 
 
 class OffsetsLog:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
@@ -78,10 +79,17 @@ def test_generator_that_raises_stops_no_other() -> None:
     assert world.did == ["b0", "b1", "b2"]
 
 
-def test_at_the_end_everything_is_done_at_once() -> None:
+def test_the_end_waits_until_everything_is_done_in_turns() -> None:
     world = World()
+
+    async def end() -> None:
+        ending = asyncio.create_task(world.time_slices.finished())
+        while not ending.done():
+            await asyncio.sleep(0)
+            world.round()
+
     world.time_slices.add(world.work("a", 5, TURN_S))
-    world.time_slices.finish()
+    asyncio.run(end())
     assert len(world.did) == 5
     assert not world.time_slices
 

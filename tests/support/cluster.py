@@ -477,6 +477,8 @@ class Cluster:
     def shutdown(self) -> None:
         """Shut the coordinator down, without waiting for appends in flight."""
         self.execute(self.core.shutdown(self.clock.now_ms))
+        while self.core.has_work:
+            self.execute(self.core.work(self.clock.now_ms))
 
     # -- members -------------------------------------------------------------------------------------------------
 

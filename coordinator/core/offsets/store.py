@@ -12,7 +12,7 @@ read a group and leave it packed. Source: Kafka's `OffsetMetadataManager`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Final
 
 from coordinator.core.offsets import packed_groups
@@ -23,6 +23,7 @@ __all__ = ["NO_TIMESTAMP", "CommittedOffset", "GroupOffsets", "OffsetStore", "To
 PACKED_AT_MOST: Final = (
     4096  # offsets of one group: a larger one is unpacked while it is loaded, when no request waits for it
 )
+FREED_AT_ONCE: Final = 1000
 _NOTHING: Final[GroupOffsets] = {}
 
 
@@ -91,6 +92,29 @@ class OffsetStore:
         if self.is_pending(group_id, topic, partition):
             for producer_id in list(self._pending):
                 self._drop_pending(producer_id, group_id, (topic, partition))
+
+    def free(self) -> Generator[None, None, None]:
+        """Forget everything in steps: a million objects that are freed at once stop the process for half a second.
+
+        A reader that takes several steps has copied the offsets of a large group.
+        """
+        freed = 0
+        self._packed.clear()
+        while self._committed:
+            _, topics = self._committed.popitem()
+            size = sum(map(len, topics.values()))
+            freed += size
+            while size > FREED_AT_ONCE and topics:
+                partitions = topics[next(iter(topics))]
+                for _ in range(min(FREED_AT_ONCE, len(partitions))):
+                    partitions.popitem()
+                if not partitions:
+                    del topics[next(iter(topics))]
+                yield
+            del topics
+            if freed >= FREED_AT_ONCE:
+                freed = 0
+                yield
 
     # -- packed groups -------------------------------------------------------------------------------------------
 

@@ -60,6 +60,7 @@ TAILS_BYTES: Final = 64 << 20  # tail caches of all partitions together
 TAIL_BYTES: Final = 2 << 20  # tail cache of one partition: a consumer asks for 1 MiB of a partition by default
 FETCHES_PER_TICK: Final = 256  # expired long polls that one event completes; the next event completes the rest
 SCAN_SLICE: Final = 64  # partitions scanned for old segments in one step
+FORGOTTEN_AT_ONCE: Final = 5000  # silent producers after which a step ends, and those of one partition
 SCAN_PAUSE_MS: Final = 50
 
 
@@ -180,12 +181,16 @@ class Topics:
             ]
         items = []
         silent_since_ms = out.now_ms - self.config.producer_id_expiration_ms
+        scanned = forgotten = 0
         for partition in self._scan[:SCAN_SLICE]:
-            partition.sequences.expire(silent_since_ms)
+            if forgotten >= FORGOTTEN_AT_ONCE:
+                break
+            scanned += 1
+            forgotten += partition.sequences.expire(silent_since_ms)
             policy = Policy.of(partition.topic.settings)
             if policy is not None and partition.size_bytes and not (partition.is_deleted or partition.is_offline):
                 items.append((partition, policy))
-        del self._scan[:SCAN_SLICE]
+        del self._scan[:scanned]
         pause_ms = SCAN_PAUSE_MS if self._scan else self.config.log_retention_check_interval_ms
         self._scan_at_ms = out.now_ms + pause_ms
         if items:
