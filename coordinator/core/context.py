@@ -86,6 +86,9 @@ class Timers(Protocol):
     def in_background(self, steps: Steps, shard: Shard | None) -> object:
         """Queue long work that no request waits for. A fault in it unloads `shard`, if one is given."""
 
+    def in_turns(self, steps: Steps, shard: Shard, context: Context) -> None:
+        """Take steps in turns with those of requests, the first one now. A fault in them unloads `shard`."""
+
     def make_room_for_pending(self, context: Context) -> None:
         """Forget the oldest pending ids if all groups together have group.max.pending.members."""
 

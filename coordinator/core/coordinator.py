@@ -187,7 +187,7 @@ class GroupCoordinator:
         is_failing = bool(shard.failed)
         shard.fail(from_offset, error)
         if not is_failing:
-            self._in_turns(self._answer_failed(shard, context), shard, context)
+            self._timers.in_turns(self._answer_failed(shard, context), shard, context)
         return self._end(context)
 
     def _answer_failed(self, shard: Shard, context: Context) -> Steps:
@@ -259,7 +259,7 @@ class GroupCoordinator:
         context = self._begin(now_ms)
         self._registry.is_down = True
         self.stop_background()
-        self._in_turns(self._unload_all(context), None, context)
+        self._timers.in_turns(self._unload_all(context), None, context)
         return self._end(context)
 
     def _unload_all(self, context: Context) -> Steps:
@@ -566,10 +566,6 @@ class GroupCoordinator:
         """Answer a request in steps. The first one runs now and is usually the only one."""
         self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
 
-    def _in_turns(self, steps: Steps, shard: Shard | None, context: Context) -> None:
-        """Take steps in turns with those of requests. A fault in them unloads `shard`, if one is given."""
-        self._timers.work.start(steps, lambda fault, later: self._contain(fault, (), later, shard), context)
-
     def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
         self._contain(fault, _REQUESTS[type(request)].group_ids(request), context)
         context.reply(ticket, _error_response(request, ErrorCode.UNKNOWN_SERVER_ERROR))
@@ -612,7 +608,7 @@ class GroupCoordinator:
                 self._unload(broken, context)
 
     def _unload(self, shard: Shard, context: Context) -> None:
-        self._in_turns(shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, context), None, context)
+        self._timers.in_turns(shard.unload(PartitionState.LOADING, ErrorCode.NOT_COORDINATOR, context), None, context)
         self._timers.appends.check_all(context)
 
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # Long work that appends pauses while many records are in flight, because the writer encodes all of them in one round on
 # the event loop.
 MUCH_IN_FLIGHT: Final = 1000  # records
-ANSWERED_AT_ONCE: Final = 500  # appends or members that wait, after which other events may run
+ANSWERED_AT_ONCE: Final = 250  # appends or members that wait, after which other events may run
 PAUSE_MS: Final = 2
 MOST_PAUSES: Final = 50  # then the work continues, because other appends may keep the disk busy all the time
 

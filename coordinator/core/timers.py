@@ -25,7 +25,7 @@ from coordinator.core.group.heartbeat import expire_pending
 from coordinator.core.group.parked_heartbeat import ParkedHeartbeats
 from coordinator.core.purgatory.purgatory import DelayedOperation, Purgatory
 from coordinator.core.purgatory.timing_wheel import TimingWheel
-from coordinator.core.work import Steps, Work, WorkQueue
+from coordinator.core.work import OnFault, Steps, Work, WorkQueue
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
@@ -136,13 +136,19 @@ class GroupTimers:
 
     def in_background(self, steps: Steps, shard: Shard | None) -> Work:
         """Queue long work that no request waits for. A fault in it unloads `shard`, if one is given."""
+        return self.work.add_background(steps, self._unloads(shard))
 
+    def in_turns(self, steps: Steps, shard: Shard | None, context: Context) -> None:
+        """Take steps in turns with those of requests, the first one now. A fault in them unloads `shard`."""
+        self.work.start(steps, self._unloads(shard), context)
+
+    def _unloads(self, shard: Shard | None) -> OnFault:
         def on_fault(fault: Exception, later: Context) -> None:
             if self.contain is None:
                 raise fault
             self.contain(fault, (), later, shard)
 
-        return self.work.add_background(steps, on_fault)
+        return on_fault
 
     def run_at(self, deadline_ms: int, action: Callable[[Context], None], shard: Shard | None = None) -> DelayedTask:
         """Run `action` at the deadline. A fault in it unloads `shard`, if one is given. The caller may cancel it."""

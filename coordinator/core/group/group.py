@@ -29,6 +29,7 @@ MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
 # Topic names in all subscriptions of a group that are decoded when a generation begins; bounds the time of the event.
 MAX_SUBSCRIBED_NAMES: Final = 50_000
+LEADERS_REMOVED: Final = 32  # in a small group, before its members are copied
 MAX_CACHED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
 
 
@@ -48,6 +49,7 @@ class Group:
     """One classic consumer group. The fields correspond to those of Kafka's `ClassicGroup`."""
 
     __slots__ = (
+        "_removed",
         "awaiting_join_count",
         "former_owners",
         "generation",
@@ -98,6 +100,7 @@ class Group:
         self.in_flight = 0  # appends of this group that are not durable yet
         self.is_recorded = False  # one of its records is durable; until then the group is not listed
         self.record_offset = -1  # log offset of its newest durable record; -1: it has none
+        self._removed = 0  # leaders, since the members were copied last
         self.rebalance: RebalanceProgress | None = None  # the current one
         self.former_owners: FormerOwners | None = None  # while it rebalances, or partitions are left without an owner
 
@@ -172,6 +175,11 @@ class Group:
         member.parked_sync = None
         self.has_synced(member)
         if self.leader_id == member.member_id:
+            # Iterating over a dict skips the places of removed items, so a dict with many of them is copied.
+            self._removed += 1
+            if self._removed > LEADERS_REMOVED + len(self.members) // 8:
+                self._removed = 0
+                self.members = self.members.copy()
             self.leader_id = next(iter(self.members), None)  # the earliest in join order
         member.is_gone = True
         if member.session is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from coordinator.core.events.model import Cause, Trigger
+from coordinator.core.events.model import NAMED_AT_MOST, Cause, Trigger
 from coordinator.core.group.checks import check_member
 from coordinator.core.group.progress import trigger_of
 from coordinator.core.group.rebalance import EmptyGroup, drop_member, prepare_rebalance
@@ -34,7 +34,8 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Con
     leaving: list[Trigger] = []
     any_left = False
     for identity in request.members:
-        outcome = _leave_one(group, identity, context)
+        named = leaving[-1] if len(leaving) >= NAMED_AT_MOST else None  # then only their number is recorded
+        outcome = _leave_one(group, identity, named, context)
         error = ErrorCode.NONE if isinstance(outcome, Trigger) else outcome
         if error is ErrorCode.NONE:
             any_left = True
@@ -60,8 +61,11 @@ def leave_unknown_group(request: LeaveGroupRequest) -> LeaveGroupResponse:
     return LeaveGroupResponse(members=[_entry(identity, ErrorCode.UNKNOWN_MEMBER_ID) for identity in request.members])
 
 
-def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> ErrorCode | Trigger:
-    """Return an error, NONE if a pending id was given back, or the trigger for a rebalance if a member left."""
+def _leave_one(group: Group, identity: MemberIdentity, named: Trigger | None, context: Context) -> ErrorCode | Trigger:
+    """Return an error, NONE if a pending id was given back, or the trigger for a rebalance if a member left.
+
+    `named` stands for the trigger if it need not name this member.
+    """
     member_id, instance_id = identity.member_id, identity.group_instance_id
     if member_id == "":
         owner = group.static_members.get(instance_id) if instance_id is not None else None
@@ -75,7 +79,7 @@ def _leave_one(group: Group, identity: MemberIdentity, context: Context) -> Erro
         if error is not ErrorCode.NONE:
             return error
     member = group.members[member_id]
-    trigger = trigger_of(Cause.MEMBER_LEFT, member, identity.reason)
+    trigger = named or trigger_of(Cause.MEMBER_LEFT, member, identity.reason)
     if group.state is PREPARING_REBALANCE and group.rebalance is not None:
         group.rebalance.caused(trigger, context)
     drop_member(group, member, context)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.context import PendingAppend
-from coordinator.core.events.model import Cause, ChangeKind, RebalanceOutcome, Trigger
+from coordinator.core.events.model import NAMED_AT_MOST, Cause, ChangeKind, RebalanceOutcome, Trigger
 from coordinator.core.group.parked_heartbeat import Release, release_all, release_of
 from coordinator.core.group.progress import RebalanceProgress, client_of, end_rebalance, owners_before, trigger_of
 from coordinator.core.group.records import empty_group_record
@@ -24,15 +24,18 @@ from coordinator.core.group.state import COMPLETING_REBALANCE, DEAD, EMPTY, PREP
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
     from coordinator.core.group.member import Member
+    from coordinator.core.work import Steps
 
 # Without a leader the join phase is repeated after the rebalance timeout; a timeout of 0 must not cause a busy loop.
 MIN_ELECTION_RETRY_MS: Final = 100
+# Members of one group. Not Final, because tests change it and mypyc inlines Final constants.
+ANSWERED_AT_ONCE = 500
 REBALANCED_FROM: Final = frozenset({EMPTY, COMPLETING_REBALANCE, STABLE})
 
 
@@ -120,13 +123,37 @@ def complete_join_phase(group: Group, context: Context) -> None:
     group.compute_subscribed_topics()
     group.transition(COMPLETING_REBALANCE, context.wall_ms)
     group.pending_sync = dict.fromkeys(group.members)
-    for member in group.members.values():
+    if len(group.members) <= ANSWERED_AT_ONCE:
+        _answer_joins(group, group.members.values(), context)
+    else:
+        context.timers.in_turns(_answer_joins_in_steps(group, context), group.shard, context)
+    context.timers.await_syncs(group, context.now_ms + group.rebalance_timeout_ms)
+
+
+def _answer_joins(group: Group, members: Iterable[Member], context: Context) -> None:
+    for member in members:
         ticket = group.take_join(member)
         if ticket is not None:
             context.reply(ticket, join_success(group, member))
         member.is_new = False
         restart_session(group, member, member.session_timeout_ms, context)
-    context.timers.await_syncs(group, context.now_ms + group.rebalance_timeout_ms)
+
+
+def _answer_joins_in_steps(group: Group, context: Context) -> Steps:
+    """Answer the members of a large group, the leader last, so that the assignment comes when all have joined.
+
+    If a rebalance begins meanwhile, the JoinGroups that are still parked are those of the next generation.
+    """
+    generation = group.generation
+    members = [member for member in group.members.values() if member.member_id != group.leader_id]
+    if (leader := group.leader) is not None:
+        members.append(leader)
+    for start in range(0, len(members), ANSWERED_AT_ONCE):
+        if start:
+            yield None
+            if group.generation != generation or group.state is not COMPLETING_REBALANCE:
+                return
+        _answer_joins(group, members[start : start + ANSWERED_AT_ONCE], context)
 
 
 def _become_empty(group: Group, context: Context) -> None:
@@ -185,7 +212,8 @@ def expire_unsynced(group: Group, generation: int, context: Context) -> None:
     if group.generation != generation or group.state not in (COMPLETING_REBALANCE, STABLE) or not group.pending_sync:
         return
     late = [group.members[member_id] for member_id in group.pending_sync]
-    triggers = [trigger_of(Cause.NO_SYNC, member) for member in late]
+    triggers = [trigger_of(Cause.NO_SYNC, member) for member in late[:NAMED_AT_MOST]]
+    triggers += triggers[-1:] * (len(late) - len(triggers))  # of the others only their number is recorded
     for member in late:
         drop_member(group, member, context)
     prepare_rebalance(group, triggers[0], context, triggers[1:])

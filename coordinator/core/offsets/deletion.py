@@ -9,7 +9,7 @@ Sources: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-211; Kafka's `Offse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -27,11 +27,12 @@ from protocol.messages.offset_delete import (
     OffsetDeleteResponsePartition,
     OffsetDeleteResponseTopic,
 )
-from protocol.offsets_records import encode_offset_key, offset_key_prefix
+from protocol.offsets_records import encode_partition, offset_key_prefix
 
 if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
+    from coordinator.core.offsets.committed import GroupOffsets, TopicOffsets
     from coordinator.core.offsets.store import OffsetStore
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
@@ -44,20 +45,32 @@ Positions = Sequence[tuple[str, int]]  # (topic, partition)
 
 # A scan, or a deleted topic, may concern very many offsets of one group. They need not go in one batch (Kafka appends
 # the records of a scan non-atomically), and a batch larger than message.max.bytes would fail at each attempt.
-# DeleteGroups is atomic, as in Kafka.
+# DeleteGroups is atomic, as in Kafka, unless the tombstones of a group do not fit in one append or take too long for one
+# event: then it is the same as with a scan.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
-_INDEX_BYTES: Final = 4  # size of the partition in a key
 # Values that tests change are not Final: mypyc would compile them into the code.
+MAX_TOMBSTONES_AT_ONCE = 10_000
+_INDEX_BYTES: Final = 4  # size of the partition in a key
 RECORDS_PER_STEP = 500  # tombstones of DeleteGroups
 HASHED_PER_UNIT: Final = 7  # a shift: 128 characters of a group's id are hashed in the time that one record takes
 GROUPS_PER_STEP = 500  # groups searched for offsets of a deleted topic
 COST_OF_FORGETTING: Final = 10  # a group with offsets of the topic costs as much as 10 groups without
 RETRY_FORGETTING_MS: Final = 1000
+_NONE_CODE: Final = int(ErrorCode.NONE)
+_NO_OFFSETS: Final[TopicOffsets] = {}
+_SUBSCRIBED: Final = int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
 OFFSET_DELETE: Final = ResponseTypes(OffsetDeleteResponse, OffsetDeleteResponseTopic, OffsetDeleteResponsePartition)
 
 
 def offset_tombstones(group_id: str, positions: Positions) -> tuple[tuple[bytes, bytes | None], ...]:
-    return tuple((encode_offset_key(group_id, topic, partition), None) for topic, partition in positions)
+    tombstones: list[tuple[bytes, bytes | None]] = []
+    prefix_of: str | None = None
+    prefix = b""  # common to the keys of that topic's partitions
+    for topic, partition in positions:
+        if topic != prefix_of:
+            prefix_of, prefix = topic, offset_key_prefix(group_id, topic)
+        tombstones.append((prefix + encode_partition(partition), None))
+    return tuple(tombstones)
 
 
 class RemoveOffsets(PendingAppend):
@@ -179,8 +192,68 @@ class DeleteGroup(PendingAppend):
             self.deletion.settle(self.group.group_id, error, context)
 
 
-def delete_group(group: Group, store: OffsetStore, deletion: PendingDeletion | None, context: Context) -> None:
-    """Delete an Empty group and all its offsets in one append."""
+def in_parts(committed: GroupOffsets, at_most: int) -> Iterator[tuple[str, list[int]]]:
+    """Yield a topic and some of its partitions, until all committed offsets are named."""
+    for topic in list(committed):
+        indexes = list(committed.get(topic, ()))
+        for start in range(0, len(indexes), at_most):
+            yield topic, indexes[start : start + at_most]
+
+
+def delete_group(group: Group, timers: GroupTimers, deletion: PendingDeletion, context: Context) -> None:
+    """Delete an Empty group and all its offsets, in one append if possible."""
+    committed = group.shard.offsets.of_group(group.group_id)
+    count = size = 0
+    for topic, partitions in committed.items():
+        count += len(partitions)
+        size += len(partitions) * (len(offset_key_prefix(group.group_id, topic)) + _INDEX_BYTES + RECORD_OVERHEAD)
+    if count > MAX_TOMBSTONES_AT_ONCE or size > context.config.message_max_bytes // 2:
+        timers.in_turns(_delete_in_parts(group, deletion, context), group.shard, context)
+    else:
+        _delete_at_once(group, group.shard.offsets, deletion, context)
+
+
+class _Parts:
+    """The appends that remove the offsets of a group before the group itself."""
+
+    __slots__ = ("error",)
+
+    def __init__(self) -> None:
+        self.error = ErrorCode.NONE  # of the first that failed
+
+
+class _RemovePart(RemoveOffsets):
+    __slots__ = ("parts",)
+
+    def __init__(self, positions: Positions, parts: _Parts) -> None:
+        super().__init__(positions)
+        self.parts = parts
+
+    def failed(self, error: ErrorCode, context: Context) -> None:
+        self.parts.error = error
+
+
+def _delete_in_parts(group: Group, deletion: PendingDeletion, context: Context) -> Steps:
+    """Delete a group with very many offsets, which is Dead meanwhile. After a failure it keeps those that are left."""
+    shard, group_id, parts = group.shard, group.group_id, _Parts()
+    _die(group, context)
+    for topic, indexes in in_parts(shard.offsets.of_group(group_id), MAX_TOMBSTONES_PER_APPEND):
+        yield from shard.let_others_run()
+        if shard.groups.get(group_id) is not group:
+            deletion.settle(group_id, ErrorCode.NOT_COORDINATOR, context)
+            return
+        if parts.error is not ErrorCode.NONE:
+            _revive(group)
+            deletion.settle(group_id, client_error(parts.error), context)
+            return
+        positions = [(topic, index) for index in indexes]
+        context.append(group, offset_tombstones(group_id, positions), _RemovePart(positions, parts))
+    positions = list(shard.offsets.pending_of_group(group_id))
+    records = (*offset_tombstones(group_id, positions), group_tombstone(group))
+    context.append(group, records, DeleteGroup(positions, deletion))
+
+
+def _delete_at_once(group: Group, store: OffsetStore, deletion: PendingDeletion, context: Context) -> None:
     positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
     known = set(positions)
     positions += [position for position in store.pending_of_group(group.group_id) if position not in known]
@@ -272,12 +345,14 @@ def _delete_when_idle(
         [("group", name)],
         deadline_ms,
         lambda: not _is_busy(registry, name),
-        lambda later: _delete_group(registry, name, deletion, later),
+        lambda later: _delete_group(registry, timers, name, deletion, later),
         context,
     )
 
 
-def _delete_group(registry: GroupRegistry, name: str, deletion: PendingDeletion, context: Context) -> None:
+def _delete_group(
+    registry: GroupRegistry, timers: GroupTimers, name: str, deletion: PendingDeletion, context: Context
+) -> None:
     error = registry.refusal(name)
     group = registry.groups.get(name)
     if error is ErrorCode.NONE and _is_busy(registry, name):
@@ -287,7 +362,7 @@ def _delete_group(registry: GroupRegistry, name: str, deletion: PendingDeletion,
     if group is None or error is not ErrorCode.NONE:
         deletion.settle(name, error, context)
     else:
-        delete_group(group, group.shard.offsets, deletion, context)
+        delete_group(group, timers, deletion, context)
 
 
 def delete_offsets(
@@ -336,13 +411,18 @@ def _delete_offsets(
     store = group.shard.offsets
     outcomes = list(refused)
     positions: dict[tuple[str, int], None] = {}
+    committed, has_pending = store.of_group(group_id), store.has_pending(group_id)
+    name: str | None = None
+    error_code, offsets = _NONE_CODE, _NO_OFFSETS  # of that topic
     for topic, partition, topic_index in accepted:
         index = partition.partition_index
-        if group.is_subscribed_to(topic):
-            outcomes.append((topic, index, int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC), None, topic_index))
-            continue
-        outcomes.append((topic, index, int(ErrorCode.NONE), None, topic_index))
-        if store.get(group_id, topic, index) is not None or store.is_pending(group_id, topic, index):
+        if topic != name:
+            name, offsets = topic, committed.get(topic, _NO_OFFSETS)
+            error_code = _SUBSCRIBED if group.is_subscribed_to(topic) else _NONE_CODE
+        outcomes.append((topic, index, error_code, None, topic_index))
+        if error_code == _NONE_CODE and (
+            index in offsets or (has_pending and store.is_pending(group_id, topic, index))
+        ):
             positions[topic, index] = None
     response: OffsetDeleteResponse = build_response(OFFSET_DELETE, outcomes)
     if not positions:

@@ -14,16 +14,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.group.state import DEAD
-from coordinator.core.offsets.deletion import RemoveOffsets, expire, offset_tombstones
+from coordinator.core.offsets.deletion import RemoveOffsets, expire, in_parts, offset_tombstones
 from coordinator.core.offsets.expiration import find_expired, find_expired_of, is_too_young
 from coordinator.core.shard import MOST_PAUSES, PAUSE_MS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from coordinator.core.context import Context
     from coordinator.core.group.group import Group
-    from coordinator.core.offsets.committed import GroupOffsets
     from coordinator.core.offsets.deletion import Positions
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
@@ -98,7 +95,7 @@ class _RemoveSome(RemoveOffsets):
 def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
     """Scan some offsets in each step, until all are done or another append of the group is in flight."""
     own = _OwnTombstones()
-    for topic, indexes in _in_parts(shard.offsets.of_group(group.group_id)):
+    for topic, indexes in in_parts(shard.offsets.of_group(group.group_id), OFFSETS_PER_STEP):
         yield from shard.let_others_run()
         if group.in_flight > own.in_flight or group.state is DEAD:
             return
@@ -115,11 +112,3 @@ def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
         return
     if find_expired(group, shard.offsets, context.wall_ms, context.config.offsets_retention_ms).group:
         expire(group, [], with_group=True, context=context)
-
-
-def _in_parts(committed: GroupOffsets) -> Iterator[tuple[str, list[int]]]:
-    """Yield a topic and some of its partitions, at most as many as one step scans."""
-    for topic in list(committed):
-        indexes = list(committed.get(topic, ()))
-        for start in range(0, len(indexes), OFFSETS_PER_STEP):
-            yield topic, indexes[start : start + OFFSETS_PER_STEP]
