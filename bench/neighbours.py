@@ -3,7 +3,7 @@
 One daemon, with 50 groups of one member each on connections of their own. A process asks for them in turn: a heartbeat,
 a commit of one partition and a fetch of it, one request at a time, so that each sees the server as it is at some moment.
 It does so alone, and then beside each kind of misbehaviour (`nuisance.py`, and `storm.c` with 5,000 members). A latency
-is told as the client saw it, and less the time in which the server's thread was ready to run and had no core: the
+is told as the client saw it, and less the time in which the server or the client was ready to run and had no core: the
 second is the server's own queue, on a machine that others use as well. The ratio is that of its p99s.
 """
 
@@ -14,6 +14,7 @@ import contextlib
 import gc
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -53,6 +54,7 @@ OVERRIDES: Final = (
     "group.initial.rebalance.delay.ms=0",
     "offsets.commit.topic.check=false",
     "group.max.session.timeout.ms=1800000",
+    "loop.stall.warn.ms=10",
 )
 ACTS: Final = ("heartbeat", "commit", "fetch")
 KINDS: Final = {
@@ -111,7 +113,7 @@ def neighbours(port: int, pid: int) -> None:
     gc.disable()
     groups = [Neighbour(port, number) for number in range(GROUPS)]
     found: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    phase = "before"
+    phase, own = "before", os.getpid()
     print("ready", flush=True)
     while True:
         for group in groups:
@@ -121,9 +123,9 @@ def neighbours(port: int, pid: int) -> None:
                     print(json.dumps(found))
                     return
             for act, frame in group.frames.items():
-                waited_ns = without_core_ns(pid)
+                waited_ns = without_core_ns(pid) + without_core_ns(own)
                 _, ms = group.probe.exchange(frame)
-                waited_ms = (without_core_ns(pid) - waited_ns) / 1e6
+                waited_ms = (without_core_ns(pid) + without_core_ns(own) - waited_ns) / 1e6
                 if phase != "between":
                     samples = found.setdefault(phase, {}).setdefault(act, [])
                     samples.append((ms, max(0.0, ms - waited_ms)))
@@ -254,6 +256,8 @@ def main() -> int:
                 time.sleep(args.seconds)
                 told(asking, "between")
                 beside(kind, running, asking, args)
+                stalls = re.findall(r"event loop stalled (for_ms=.*)", (Path(name) / "server.log").read_text())
+                findings.raw.setdefault("told", {})[kind] = stalls[-3:]
                 findings.raw.setdefault("own_stall_ms", {})[kind] = own_stall_ms(scrape(http_port))
                 printed, _ = asking.communicate("\n", timeout=60)
                 for phase, acts in json.loads(printed).items():

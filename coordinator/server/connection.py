@@ -48,10 +48,11 @@ OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
 SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
 MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
-STEP_S: Final = 0.001  # how long requests of one connection run in a row while other connections have queued work
+STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
 UNCOUNTED_UNSENT: Final = 65_536  # bytes of answers; unsent bytes are counted for a connection that has more
+LONG_DECODING_S: Final = 0.001  # then the request is handled in another turn
 LONG_FRAME: Final = 16_384  # bytes; a shorter frame holds too few elements to stall the loop
 TURN_IS_OVER: Final = math.inf
 _CORRELATION: Final = struct.Struct(">i")
@@ -244,6 +245,16 @@ class Connection(asyncio.Protocol):
         elif self._slots:
             self._release(now_ms)
         if len(data) <= SMALL_READ and not self._is_queued:
+            if (
+                data[4:6] in self._routes.rebalancing
+                and not self._slices.may_rebalance()
+                and self.frame_started_ms < 0
+                and not self._waiting
+            ):
+                self._unread = data  # not even cut: very many members may join at once
+                self._queue()
+                self._count_held()
+                return
             self._receive(data, now_ms, 0.0)
         elif not self._is_queued and (turn_ends := self._slices.begin()):
             self._receive(data, now_ms, turn_ends)
@@ -433,6 +444,11 @@ class Connection(asyncio.Protocol):
             request: Any = commit.again(frame)
             if request is not None:
                 return self._handle(frame, 0, request, route, now_ms)
+        if route.rebalances and not self._is_queued and not self._slices.may_rebalance():
+            self._waiting.appendleft(frame)
+            self._waiting_bytes += size
+            self._queue()
+            return TURN_IS_OVER
         if size > LONG_FRAME:
             return self._run_long(frame, route, now_ms)
         try:
@@ -481,7 +497,7 @@ class Connection(asyncio.Protocol):
         except Exception as error:
             self._undecodable(frame, route, error)
             return 0.0
-        if (took_s := self.monotonic() - started_s) > STEP_S:
+        if (took_s := self.monotonic() - started_s) > LONG_DECODING_S:
             self._runtime.health.record(f"decoding of {route.name}", took_s)
             self._decoded = frame, body, request
             self._waiting.appendleft(frame)
@@ -529,6 +545,8 @@ class Connection(asyncio.Protocol):
         ended_s = self.monotonic()
         if ended_s - started_s > NOTABLE_S:
             runtime.health.record(route.name, ended_s - started_s)
+        if route.rebalances and not self._is_queued:
+            self._slices.rebalanced(ended_s - started_s)
         if self._slots and self._slots[-1] is slot and slot.answer is None:
             if slot.has_append and route.waits_for_log:  # only durability is missing
                 slot.may_be_held = False  # requests behind it may run

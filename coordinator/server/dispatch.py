@@ -39,6 +39,7 @@ class Route:
         "latency",
         "max_elements",
         "name",
+        "rebalances",
         "requests",
         "sample_mask",
         "shape",
@@ -59,6 +60,7 @@ class Route:
         self.max_elements = api.max_elements
         self.is_size_limited = not api.has_own_size_limit
         self.waits_for_log = api.waits_for_log
+        self.rebalances = api.rebalances
         self.array = api.array_of(version)  # at which a long answer is cut
         self.amplifies = api.amplifies
         self.handle = api.handle
@@ -85,6 +87,8 @@ class Routes(dict[bytes, Route]):
         self._handlers = handlers
         self._layers: dict[Layer, Collection[int] | None] = {}
         self.pipelined = frozenset(key for key, api in handlers.items() if api.is_pipelined)
+        # The first two bytes of requests by which members join and leave.
+        self.rebalancing = frozenset(key.to_bytes(2, "big") for key, api in handlers.items() if api.rebalances)
         self.latency: dict[str, Histogram] = {}  # by the API's name
 
     def __missing__(self, head: bytes) -> Route:

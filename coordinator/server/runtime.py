@@ -65,14 +65,14 @@ READ_FIRST_S: Final = 0.1  # a late timer waits so long, so that requests that h
 NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
 REPLIES_AT_ONCE: Final = 256
-REPLIES_PER_STEP: Final = 64
+REPLIES_PER_STEP: Final = 32
 # Incidents that are worth a warning: from which number of them on, and the line. A static member may restart once.
 WARNED_FROM: Final = {IncidentKind.REBALANCE_SLOW: 1, IncidentKind.STATIC_MEMBER_REPLACED: 2}
 WARNING_LINES: Final = {
     IncidentKind.REBALANCE_SLOW: "rebalance waits %s",
     IncidentKind.STATIC_MEMBER_REPLACED: "fencing %s",
 }
-RECORDS_AT_ONCE: Final = 1000  # durable records applied in one event
+RECORDS_AT_ONCE: Final = 250  # durable records of one partition that are applied in one event
 
 
 class Link(Protocol):

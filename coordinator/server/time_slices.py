@@ -1,6 +1,6 @@
 """Time slices: long work on the event loop is done in short steps, with all other events in between.
 
-The work is a generator that does about a millisecond of work at most up to its next `yield`. Once in each round of the
+The work is a generator that does less than a millisecond of work up to its next `yield`. Once in each round of the
 loop the generators take steps in turn until `TURN_S` is over. A stall is then no longer than a turn and one step,
 however long the work is; its total time hardly grows.
 """
@@ -12,10 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-TURN_S: Final = 0.002
+TURN_S: Final = 0.0005  # a request that arrives meanwhile waits for so long, and for the step that ends the turn
 AT_ONCE_S: Final = (
     0.008  # of one round, for requests without a turn: enough for almost all of a hundred clients with ten each
 )
+REBALANCING_AT_ONCE_S: Final = 0.00025  # of one round, for requests by which members join and leave
 
 Steps = Iterator[Any]
 
@@ -37,6 +38,7 @@ class TimeSlices:
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
         self._emptied: asyncio.Future[None] | None = None
+        self._rebalancing_s = 0.0  # time of requests that changed groups in this round
         self._ends = 0.0  # end of the turn that callers of `begin` share in this round; 0: there was none
 
     def __len__(self) -> int:
@@ -57,15 +59,29 @@ class TimeSlices:
             return 0.0
         if not self._ends:
             self._ends = self._clock() + AT_ONCE_S
-            self._call_soon(self._end_round)
+            if not self._rebalancing_s:
+                self._call_soon(self._end_round)
         return self._ends
 
     def spent(self) -> None:
         """End the turn that `begin` gave: no caller gets one before the next round of the loop."""
         self._schedule()
 
+    def may_rebalance(self) -> bool:
+        """Return whether a request that changes a group may run now. Otherwise it must take a turn.
+
+        A thousand members that join at once would else run before a heartbeat that has arrived behind them.
+        """
+        return self._rebalancing_s < REBALANCING_AT_ONCE_S
+
+    def rebalanced(self, seconds: float) -> None:
+        """Count the time of a request that changed a group outside of a turn."""
+        if not self._rebalancing_s and not self._ends:
+            self._call_soon(self._end_round)
+        self._rebalancing_s += seconds
+
     def _end_round(self) -> None:
-        self._ends = 0.0
+        self._ends = self._rebalancing_s = 0.0
 
     def _schedule(self) -> None:
         if not self._is_scheduled:

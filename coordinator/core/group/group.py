@@ -30,6 +30,7 @@ MAX_TIMEOUT_MS: Final = 2**31 - 1
 # Topic names in all subscriptions of a group that are decoded when a generation begins; bounds the time of the event.
 MAX_SUBSCRIBED_NAMES: Final = 50_000
 LEADERS_REMOVED: Final = 32  # in a small group, before its members are copied
+MAX_SUBSCRIPTION_HASHED: Final = 65_536  # bytes
 MAX_CACHED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
 
 
@@ -281,9 +282,10 @@ class Group:
         names = 0
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
-            if metadata in seen:
-                continue  # most members of a group send the same metadata
-            seen.add(metadata)
+            if len(metadata) <= MAX_SUBSCRIPTION_HASHED:  # hashing a megabyte takes a millisecond
+                if metadata in seen:
+                    continue  # most members of a group send the same metadata
+                seen.add(metadata)
             names += consumer.topic_count(metadata)
             if names > MAX_SUBSCRIBED_NAMES:
                 return  # unknown: keeping the group's offsets is better than blocking the event loop

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Without a leader the join phase is repeated after the rebalance timeout; a timeout of 0 must not cause a busy loop.
 MIN_ELECTION_RETRY_MS: Final = 100
 # Members of one group. Not Final, because tests change it and mypyc inlines Final constants.
-ANSWERED_AT_ONCE = 500
+ANSWERED_AT_ONCE = 250
 REBALANCED_FROM: Final = frozenset({EMPTY, COMPLETING_REBALANCE, STABLE})
 
 

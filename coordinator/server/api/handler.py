@@ -49,7 +49,7 @@ class Api(NamedTuple):
     it waits for the disk alone, and is not parked until another client acts. `is_sampled`: one request in sixteen is
     timed, because there are many. `has_own_size_limit`: connection.request.max.bytes does not apply. `chunked`: the
     array that makes an answer long, for each first version that has it. `amplifies`: a short request can have a long
-    answer.
+    answer. `rebalances`: members join and leave by it, so that many of them take turns, behind other requests.
 
     `section`, `does` and `refuses` are for docs/protocol.md. Empty: all fields of these versions are served, and
     nothing is refused.
@@ -68,6 +68,7 @@ class Api(NamedTuple):
     has_own_size_limit: bool = False
     chunked: tuple[tuple[int, Array], ...] = ()
     amplifies: bool = False
+    rebalances: bool = False
     section: Section = Section.TOPICS
     does: str = ""
     refuses: str = ""

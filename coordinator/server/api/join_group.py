@@ -49,6 +49,7 @@ API = Api(
     handle,
     shape,
     max_elements=500,
+    rebalances=True,
     chunked=((0, Array("members")),),
     amplifies=True,
     section=Section.GROUPS,

@@ -40,6 +40,7 @@ API = Api(
     handle,
     shape,
     max_elements=5_000,
+    rebalances=True,
     chunked=((0, Array("members")),),
     section=Section.GROUPS,
     does="Several members at once from 3 on, static ones by instance id.",

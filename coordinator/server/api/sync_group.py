@@ -42,6 +42,7 @@ API = Api(
     handle,
     shape,
     max_elements=20_000,
+    rebalances=True,
     waits_for_log=True,
     section=Section.GROUPS,
     does="The assignment is handed out when it is on disk.",
