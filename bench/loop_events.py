@@ -864,10 +864,9 @@ def figures_of_100k_groups(world: World, scale: float) -> Iterator[None]:
 @scenario
 def collection_of_the_second_generation(world: World, scale: float) -> Iterator[None]:
     """What the policy does once a second, after as many new objects as a second brings."""
-    kept = []
-    for number in range(int(100_000 * scale)):
-        kept.append([number])
+    kept = [[number] for number in range(int(100_000 * scale))]
     yield
+    assert kept
     world.loop.measure(lambda: (gc.collect(1), gc.freeze()), name="GcPolicy.second")
 
 

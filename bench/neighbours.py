@@ -1,10 +1,11 @@
 """`make bench-neighbours`: how long 50 well-behaved groups wait beside one that misbehaves.
 
-One daemon, with 50 groups of one member each on connections of their own. A process asks for them in turn: a heartbeat,
-a commit of one partition and a fetch of it, one request at a time, so that each sees the server as it is at some moment.
-It does so alone, and then beside each kind of misbehaviour (`nuisance.py`, and `storm.c` with 5,000 members). A latency
-is told as the client saw it, and less the time in which the server or the client was ready to run and had no core: the
-second is the server's own queue, on a machine that others use as well. The ratio is that of its p99s.
+One daemon, with 50 groups of one member each on connections of their own. A process asks for them in turn: a
+heartbeat, a commit of one partition and a fetch of it, one request at a time, so that each sees the server as it is at
+some moment. It does so alone, and then beside each kind of misbehaviour (`nuisance.py`, and `storm.c` with 5,000
+members). A latency is told as the client saw it, and less the time in which the server or the client was ready to run
+and had no core: the second is the server's own queue, on a machine that others use as well. The ratio is that of its
+p99s.
 """
 
 from __future__ import annotations
@@ -202,8 +203,14 @@ def report(findings: Findings, found: dict[str, Any], args: argparse.Namespace) 
             ratio = percentile(own, 0.99) / base
             figures = [percentile(own, 0.5), percentile(own, 0.99), max(own), percentile(raw, 0.99), max(raw)]
             rows.append(
-                [KINDS.get(kind, "nothing"), act, *(f"{each:.2f}" for each in figures), f"{ratio:.2f}"]
-                + [f"{args.shares[kind]:.0%}" if kind in args.shares else "-", f"{len(samples):,}"]
+                [
+                    KINDS.get(kind, "nothing"),
+                    act,
+                    *(f"{each:.2f}" for each in figures),
+                    f"{ratio:.2f}",
+                    f"{args.shares[kind]:.0%}" if kind in args.shares else "-",
+                    f"{len(samples):,}",
+                ]
             )
             findings.raw.setdefault("figures", {}).setdefault(kind, {})[act] = [*figures, ratio]
             if kind != "alone":

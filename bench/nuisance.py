@@ -5,8 +5,8 @@
 Kinds: `joins`, 10,000 JoinGroups a second that each ask for a new member id, over 100 connections; `pipelined`, the
 same over one; `metadata`, 20 members that join again and again, each with a megabyte of metadata; `offsets`,
 OffsetFetch of 100,000 offsets, and `describe`, DescribeGroups of 5,000 members, both from 10 connections as fast as
-they are answered. (5,000 members that rejoin all the time are `storm.c`.) It prints "ready" when its group exists, and runs until stdin
-ends; then it prints how many answers it got.
+they are answered. (5,000 members that rejoin all the time are `storm.c`.) It prints "ready" when its group exists,
+and runs until stdin ends; then it prints how many answers it got.
 """
 
 from __future__ import annotations

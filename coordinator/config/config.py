@@ -123,6 +123,10 @@ class Config:
         shape="host:port or off",
     )
 
+    http_max_connections: int = _key(
+        64, "How many connections to the HTTP port may be open; one more replaces the oldest.", ours=True, minimum=1
+    )
+
     # --- groups ---
     group_min_session_timeout_ms: int = _key(6000, "The shortest session timeout a member may ask for.", minimum=1)
     group_max_session_timeout_ms: int = _key(1800000, "The longest session timeout a member may ask for.", minimum=1)
@@ -130,6 +134,28 @@ class Config:
         3000, "How long the first rebalance of an empty group waits for more members.", minimum=0
     )
     group_max_size: int = _key(INT32_MAX, "How many members one group may have.", minimum=1)
+    group_max_metadata_bytes: int = _key(
+        8388608,
+        "How many bytes of metadata the members of one group may send together, for all their protocols; a join beyond "
+        "that gets GROUP_MAX_SIZE_REACHED. One protocol's must fit in message.max.bytes anyway.",
+        ours=True,
+        long=True,
+        minimum=1024,
+    )
+    groups_max_metadata_bytes: int = _key(
+        1 << 30,
+        "How many bytes of metadata the members of all groups may send together; a join beyond that gets "
+        "GROUP_MAX_SIZE_REACHED.",
+        ours=True,
+        long=True,
+        minimum=1024,
+    )
+    max_members: int = _key(
+        1_000_000,
+        "How many members all groups may have together; one more gets GROUP_MAX_SIZE_REACHED.",
+        ours=True,
+        minimum=1,
+    )
     max_groups: int = _key(
         100_000, "How many groups there may be; a join or commit for one more is refused.", ours=True, minimum=1
     )
@@ -184,6 +210,12 @@ class Config:
         "Write the events of groups to the topic __group_events, from where the next start reads the newest ones.",
         ours=True,
     )
+    group_events_max_queued: int = _key(
+        4000,
+        "How many events may wait to be written to __group_events; more are not written.",
+        ours=True,
+        minimum=1,
+    )
     group_events_retention_ms: int = _key(
         604800000, "How long events are kept in __group_events; -1 is for ever.", ours=True, long=True, minimum=-1
     )
@@ -228,6 +260,13 @@ class Config:
         600000, "How often expired offsets are looked for.", long=True, minimum=1
     )
     offsets_commit_timeout_ms: int = _key(5000, "How long an append to the offsets log may take.", minimum=1)
+    max_offsets: int = _key(
+        50_000_000,
+        "How many offsets may be committed; a commit for a partition more gets INVALID_COMMIT_OFFSET_SIZE, and those "
+        "for the others go on.",
+        ours=True,
+        minimum=1,
+    )
     offset_metadata_max_bytes: int = _key(4096, "The longest metadata a commit may carry with an offset.", minimum=0)
     offsets_commit_topic_check: bool = _key(
         True,
@@ -280,6 +319,12 @@ class Config:
         "How much a client may send ahead while an earlier request of its connection is parked; then reading pauses.",
         ours=True,
         minimum=1024,
+    )
+    connection_max_in_flight_requests: int = _key(
+        1000,
+        "How many requests of one connection may be unanswered; then no more of them are read.",
+        ours=True,
+        minimum=1,
     )
     connection_max_unsent_bytes: int = _key(
         4194304,
@@ -385,6 +430,20 @@ class Config:
         ours=True,
         minimum=1,
         maximum=300000,
+    )
+    topic_tail_cache_bytes: int = _key(
+        67108864,
+        "How many bytes of the newest records of all embedded topics are kept in memory, 2 MiB of one partition at "
+        "most; older ones are read from the disk.",
+        ours=True,
+        long=True,
+        minimum=1,
+    )
+    partition_max_producers: int = _key(
+        10_000,
+        "How many idempotent producers a partition remembers; the one that wrote longest ago is forgotten.",
+        ours=True,
+        minimum=1,
     )
     producer_id_expiration_ms: int = _key(
         86400000, "How long the sequence numbers of a silent idempotent producer are remembered.", minimum=1

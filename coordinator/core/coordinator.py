@@ -53,6 +53,7 @@ from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
 from coordinator.core.shard import ANSWERED_AT_ONCE, PartitionState, Shard
 from coordinator.core.timers import GroupTimers
+from coordinator.core.totals import Totals
 from coordinator.core.work import Steps
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsRequest, DeleteGroupsResponse
@@ -291,10 +292,9 @@ class GroupCoordinator:
         self._timers.wheel.advance(now_ms)
         self.unknown_records += loaded_state.unknown
         shard.state = PartitionState.ACTIVE
-        shard.offsets = loaded_state.offsets
         shard.next_offset = next_offset
         shard.loaded_at_ms = context.wall_ms
-        shard.add_all(loaded_state.groups, loaded_state.by_state)
+        shard.install(loaded_state.groups, loaded_state.by_state, loaded_state.with_members, loaded_state.offsets)
         start_sessions(shard, self._timers, loaded_state.with_members, context)
         schedule_scan(shard, self._timers, context)
         forget_topics_of_loaded(shard, self._registry, self._timers, context)
@@ -359,7 +359,12 @@ class GroupCoordinator:
 
     @property
     def offset_count(self) -> int:
-        return sum(shard.offsets.count for shard in self._registry.partitions)
+        return self._registry.totals.offsets
+
+    @property
+    def totals(self) -> Totals:
+        """The sums over all groups. The caller must not change them."""
+        return self._registry.totals
 
     @property
     def partitions_by_state(self) -> dict[str, int]:

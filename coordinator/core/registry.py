@@ -15,6 +15,7 @@ from coordinator.core.group.checks import fits
 from coordinator.core.group.group import Group
 from coordinator.core.group.state import GroupState
 from coordinator.core.shard import PartitionState, Shard, partition_for
+from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
@@ -27,14 +28,17 @@ MAX_CACHED_ID_CHARS: Final = 255  # ids come from clients, so the cache is bound
 class GroupRegistry:
     """All partitions and groups of one node."""
 
-    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone")
+    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone", "totals")
 
     def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
         self.is_down = False  # stopping: all requests are refused
         self.topics_gone = 0  # number of topic deletions; knowledge about topics from before is outdated
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
-        self.partitions = [Shard(number, self.groups, self.groups_by_state) for number in range(partitions)]
+        self.totals = Totals()
+        self.partitions = [
+            Shard(number, self.groups, self.groups_by_state, self.totals) for number in range(partitions)
+        ]
         for shard in self.partitions:
             if not owns(shard.partition):
                 shard.state = PartitionState.NOT_OWNED

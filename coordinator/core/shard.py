@@ -19,10 +19,11 @@ from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
 from coordinator.core.offsets.store import OffsetStore
+from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable
 
     from coordinator.core.context import Context, PendingAppend
     from coordinator.core.group.group import Group
@@ -74,13 +75,21 @@ class Shard:
         "partition",
         "scan",
         "state",
+        "totals",
     )
 
-    def __init__(self, partition: int, all_groups: dict[str, Group], groups_by_state: dict[GroupState, int]) -> None:
+    def __init__(
+        self,
+        partition: int,
+        all_groups: dict[str, Group],
+        groups_by_state: dict[GroupState, int],
+        totals: Totals | None = None,
+    ) -> None:
         self.partition = partition
+        self.totals = totals or Totals()
         self.state = PartitionState.LOADING
         self.groups: dict[str, Group] = {}
-        self.offsets = OffsetStore()
+        self.offsets = OffsetStore(self.totals)
         self.next_offset = 0
         self.loaded_at_ms = -1  # since the epoch; -1: not loaded yet
         self.in_flight: deque[PendingAppend] = deque()
@@ -111,10 +120,23 @@ class Shard:
         self.groups[group.group_id] = group
         self._all_groups[group.group_id] = group
 
-    def add_all(self, groups: dict[str, Group], by_state: dict[GroupState, int]) -> None:
-        """Add the groups of an empty partition, by id, and their numbers by state. Keeps the dict itself."""
+    def install(
+        self,
+        groups: dict[str, Group],
+        by_state: dict[GroupState, int],
+        with_members: Iterable[Group],
+        offsets: OffsetStore,
+    ) -> None:
+        """Add what was loaded of an empty partition: its groups by id, their numbers by state, and its offsets."""
         self.groups = groups
         self._all_groups.update(groups)
+        totals = self.totals
+        for group in with_members:
+            totals.members += len(group.members)
+            totals.metadata_bytes += group.metadata_bytes
+        totals.offsets += offsets.count
+        offsets.totals = totals
+        self.offsets = offsets
         for state, count in by_state.items():
             self.groups_by_state[state] += count
 
@@ -125,8 +147,13 @@ class Shard:
             del self._all_groups[group.group_id]
         group.cancel_timers()
         if group.state is not DEAD:
+            self._count_out(group)
             group.transition(DEAD, group.state_timestamp_ms)
         self.groups_by_state[DEAD] -= 1
+
+    def _count_out(self, group: Group) -> None:
+        self.totals.members -= len(group.members)
+        self.totals.metadata_bytes -= group.metadata_bytes
 
     # -- appends -------------------------------------------------------------------------------------------------
 
@@ -202,11 +229,15 @@ class Shard:
         for group_id, group in self.groups.items():
             del all_groups[group_id]
             counts[group.state] -= 1
+            if group.members:
+                self._count_out(group)
             group.state = DEAD  # now, because a timer or a request may meet it before its step comes
             group.in_flight = 0
         groups = deque(self.groups.values())
         offsets = self.offsets
-        self.groups, self.offsets = {}, OffsetStore()
+        self.totals.offsets -= offsets.count
+        offsets.totals = None
+        self.groups, self.offsets = {}, OffsetStore(self.totals)
         return _let_go(appends, groups, offsets, error, context)
 
     def __repr__(self) -> str:

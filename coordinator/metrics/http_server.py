@@ -5,8 +5,8 @@ delays no other, and a scrape costs the event loop only what `status` reads. GET
 
 A POST is a command: it may take long, so a thread of its own runs it (`Commands`), MAX_COMMANDS at a time.
 
-Bounds: `MAX_CONNECTIONS` at a time, of which a new one replaces the oldest; `LIFETIME_S` for each; `MAX_HEAD_BYTES` of
-a request. Requests are answered one after another, /metrics after all others.
+Bounds: http.max.connections at a time, of which a new one replaces the oldest; `LIFETIME_S` for each;
+`MAX_HEAD_BYTES` of a request. Requests are answered one after another, /metrics after all others.
 
 /healthz answers 200 while the daemon can read its status; restart it when this fails. /readyz answers 200 once groups
 are loaded, and 503 with the reason before; send clients once it succeeds.
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.http")
 
-MAX_CONNECTIONS: Final = 64
 LIFETIME_S: Final = 10.0
 MAX_COMMANDS: Final = 16
 BACKLOG: Final = 64
@@ -56,10 +55,11 @@ Commands = Callable[[str, str, "Message"], tuple[HTTPStatus, bytes]]
 class HttpServer:
     """`start` binds and serves in the background, `close` ends it. `status` is called from the serving thread."""
 
-    def __init__(self, listen: str, status: Status, commands: Commands | None = None) -> None:
+    def __init__(self, listen: str, status: Status, commands: Commands | None = None, most: int = 64) -> None:
         self._address = parse_address(listen)
         self.bound = ""  # host:port, once it serves
         self._status = status
+        self._most = most  # connections
         self._commands = commands
         self._commanding = threading.Semaphore(MAX_COMMANDS)
         self._listening: socket.socket | None = None
@@ -169,7 +169,7 @@ class HttpServer:
                 accepted, address = listening.accept()
             except OSError:
                 return
-            if len(self._open) >= MAX_CONNECTIONS:
+            if len(self._open) >= self._most:
                 self._hang_up(next((each for each in self._open if not each.is_asked), next(iter(self._open))))
             connection = HttpConnection(accepted, str(address[0]), time.monotonic() + LIFETIME_S)
             self._open[connection] = None
@@ -189,7 +189,7 @@ def open_http(config: Config, status: Status, commands: Commands | None = None) 
     address = config.http_address
     if address is None:
         return None
-    server = HttpServer(config.http_listen, status, commands)
+    server = HttpServer(config.http_listen, status, commands, config.http_max_connections)
     try:
         host, port = server.start()
     except OSError as error:

@@ -47,7 +47,6 @@ LOG = logging.getLogger("coordinator.connection")
 OFFSET_COMMIT: Final = int(ApiKey.OFFSET_COMMIT)
 HEARTBEAT: Final = int(ApiKey.HEARTBEAT)
 SYNC_GROUP: Final = int(ApiKey.SYNC_GROUP)
-MAX_IN_FLIGHT: Final = 1000  # unanswered requests of one connection; clients have at most a few hundred
 STEP_S: Final = 0.0005  # how long requests of one connection run in a row while other connections have queued work
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
@@ -80,6 +79,7 @@ class Connection(asyncio.Protocol):
         "_is_running",
         "_is_stopping",
         "_largest_request",
+        "_most_in_flight",
         "_most_out_bytes",
         "_out",
         "_out_bytes",
@@ -132,6 +132,7 @@ class Connection(asyncio.Protocol):
         self._waiting_bytes = 0
         self._out: list[bytes] = []
         self._out_bytes = 0
+        self._most_in_flight = runtime.config.connection_max_in_flight_requests
         self._most_out_bytes = runtime.config.connection_max_unsent_bytes
         self._is_dirty = False
         self._is_running = False
@@ -385,7 +386,7 @@ class Connection(asyncio.Protocol):
             return False
         slots = self._slots
         return not slots or (
-            len(slots) < MAX_IN_FLIGHT and len(frame) > 1 and frame[0] == 0 and frame[1] in self._pipelined
+            len(slots) < self._most_in_flight and len(frame) > 1 and frame[0] == 0 and frame[1] in self._pipelined
         )
 
     def _wait(self, frame: bytes) -> None:
@@ -395,7 +396,7 @@ class Connection(asyncio.Protocol):
         self._waiting_bytes += len(frame)
         if (
             self._waiting_bytes > self._runtime.config.connection_max_buffered_bytes
-            or len(self._waiting) > MAX_IN_FLIGHT
+            or len(self._waiting) > self._most_in_flight
         ):
             self._pause_reading()
 

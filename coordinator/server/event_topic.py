@@ -4,7 +4,7 @@ An event is queued where it is recorded. In the next round of the loop the queue
 record batch, which takes the path of a Produce request; while it is being written, later events wait for the next
 batch. Nothing waits for the outcome. What cannot be written is dropped, counted, and named in a log line; the events in
 memory are not affected. While there is no topic (the controller creates it) events wait in the queue, which holds
-MAX_QUEUED of them.
+group.events.max.queued of them.
 
 Reading begins when the node is ready, in a thread, and ends below the first event of this run.
 """
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 LOG: Final = logging.getLogger("coordinator.events")
 
-MAX_QUEUED: Final = 4000  # events that are not written yet, of all partitions together
 BATCH_EVENTS: Final = 200
 BATCH_BYTES: Final = 256 << 10
 RECORD_OVERHEAD: Final = 40  # bytes of a record beside its key and value, at most
@@ -78,6 +77,7 @@ class EventTopic:
         self._loop = loop
         self._is_on = runtime.config.group_events_topic_enable
         self._queues: dict[int, deque[_Entry]] = {}  # by partition of the offsets log
+        self._most_queued = runtime.config.group_events_max_queued
         self._queued = 0  # in the queues, and being written
         self._in_flight: set[int] = set()
         self._is_scheduled = False
@@ -147,8 +147,8 @@ class EventTopic:
         """Queue an event."""
         if not self._is_on:
             return
-        if self._queued >= MAX_QUEUED:
-            self._drop(1, f"{MAX_QUEUED} events wait already")
+        if self._queued >= self._most_queued:
+            self._drop(1, f"group.events.max.queued={self._most_queued} wait already")
             return
         at_ms = max(event.at_ms, event.last_ms) if isinstance(event, Incident) else event.at_ms
         entry = _Entry(event.group.encode(), encode(event), at_ms)

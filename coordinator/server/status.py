@@ -84,6 +84,8 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     for state, count in list(core.groups_by_state.items()):
         yield _gauge(GROUP + "num_groups", "Groups by state.", count, {"state": state.value})
     yield _gauge(GROUP + "num_offsets", "Committed offsets over all groups.", core.offset_count)
+    yield _gauge(GROUP + "num_members", "Members of all groups.", core.totals.members)
+    yield _gauge(GROUP + "metadata_bytes", "Metadata of the members of all groups.", core.totals.metadata_bytes)
     for name, count in core.partitions_by_state.items():
         yield _gauge(GROUP + "num_partitions", "Partitions of the offsets log by state.", count, {"state": name})
     counters = core.metrics
@@ -103,6 +105,7 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
             counters.forgotten_members,
         ),
         ("group_refused_total", "Groups refused by max.groups.", counters.refused_groups),
+        ("offset_refused_total", "Offsets of new partitions refused by max.offsets.", counters.refused_offsets),
     ):
         yield _counter(GROUP + name, help, value)
     yield _histogram(

@@ -30,6 +30,7 @@ class TimeSlices:
         clock: Callable[[], float],
         after: Callable[[], None],
         broken: Callable[[Exception], None],
+        rebalancing_at_once_s: float = REBALANCING_AT_ONCE_S,
     ) -> None:
         self._call_soon = call_soon
         self._clock = clock
@@ -38,6 +39,7 @@ class TimeSlices:
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
         self._emptied: asyncio.Future[None] | None = None
+        self._rebalancing_at_once_s = rebalancing_at_once_s
         self._rebalancing_s = 0.0  # time of requests that changed groups in this round
         self._ends = 0.0  # end of the turn that callers of `begin` share in this round; 0: there was none
 
@@ -72,7 +74,7 @@ class TimeSlices:
 
         A thousand members that join at once would else run before a heartbeat that has arrived behind them.
         """
-        return self._rebalancing_s < REBALANCING_AT_ONCE_S
+        return self._rebalancing_s < self._rebalancing_at_once_s
 
     def rebalanced(self, seconds: float) -> None:
         """Count the time of a request that changed a group outside of a turn."""

@@ -21,6 +21,7 @@ from tests.support.wire import is_closed
 
 pytestmark = pytest.mark.integration
 
+MOST = 64  # connections, http.max.connections by default
 FIGURES = (
     Sample("kafka_groups", "Groups by state.", "gauge", 3, {"state": "stable"}),
     Sample("kafka_commits_total", "Offsets committed.", "counter", 7),
@@ -165,7 +166,7 @@ def test_clients_that_do_not_read_responses_delay_no_probe(daemon: Daemon) -> No
 
 def test_a_new_connection_replaces_the_oldest_silent_one(daemon: Daemon) -> None:
     with contextlib.ExitStack() as opened:
-        oldest, *_, newest = [opened.enter_context(daemon.connect()) for _ in range(http_server.MAX_CONNECTIONS + 1)]
+        oldest, *_, newest = [opened.enter_context(daemon.connect()) for _ in range(MOST + 1)]
         assert oldest.recv(1) == b""
         newest.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
         assert newest.recv(100).startswith(b"HTTP/1.0 200")

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.config.config import Config
 from coordinator.core.events.model import Incident, IncidentKind
 from coordinator.core.topics.names import EVENTS_TOPIC
 from coordinator.core.topics.partition import Partition
-from coordinator.server.event_topic import BATCH_BYTES, BATCH_EVENTS, MAX_QUEUED
+from coordinator.server.event_topic import BATCH_BYTES, BATCH_EVENTS
 from coordinator.server.line_limit import LineLimit
 from protocol.record_batch import BatchHeader
 from tests.support.edge import Edge
+
+MAX_QUEUED = Config().group_events_max_queued
 
 
 def event(group: str = "g", number: int = 0, reason: str = "") -> Incident:

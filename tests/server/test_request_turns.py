@@ -17,7 +17,7 @@ from tests.support.cluster import Cluster
 from tests.support.edge import Edge, Peer
 from tests.support.wire import encode_frame
 
-PUSHED = 900  # heartbeats in one read: more than SMALL_READ bytes, and fewer than MAX_IN_FLIGHT
+PUSHED = 900  # heartbeats in one read: more than SMALL_READ bytes, and fewer than connection.max.in.flight.requests
 
 
 def handle_in_core(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:

@@ -211,6 +211,11 @@ class Cluster:
             by_state[group.state] += 1
             parked += sum(member.parked is not None for member in group.members.values())
         assert by_state == self.core.groups_by_state
+        groups, totals = self.core.groups.values(), self.core.totals
+        assert totals.members == sum(len(group.members) for group in groups)
+        assert totals.metadata_bytes == sum(group.metadata_bytes for group in groups)
+        shards = map(self.core.partition, range(len(self.log.partitions)))
+        assert totals.offsets == sum(shard.offsets.count for shard in shards)
         assert parked == self.core.timers.parked_heartbeats.waiting
 
     def join(

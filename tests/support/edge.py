@@ -171,7 +171,7 @@ class Edge:
         self.runtime = runtime = self._runtime(core)
         if not is_timed:
             runtime.request_slices = TimeSlices(
-                self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken
+                self.loop.call_soon, lambda: math.inf, runtime.end_of_event, self._broken, math.inf
             )
 
     def _runtime(self, core: GroupCoordinator | None) -> Runtime:

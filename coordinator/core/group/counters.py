@@ -17,6 +17,7 @@ class Counters:
         "offset_expirations",
         "rebalances_by_cause",
         "refused_groups",
+        "refused_offsets",
         "released_heartbeats",
         "released_syncs",
     )
@@ -29,6 +30,7 @@ class Counters:
         self.expired_sessions = 0  # members removed because their session timed out
         self.forgotten_members = 0  # member ids handed out and forgotten early because of group.max.pending.members
         self.refused_groups = 0  # joins and commits refused by max.groups
+        self.refused_offsets = 0  # in commits, by max.offsets
         self.rebalances_by_cause: dict[str, int] = {}
         self.released_heartbeats = {why.value: 0 for why in Release}  # parked ones, by why they ended
         self.released_syncs = {why.value: 0 for why in Release}  # held ones

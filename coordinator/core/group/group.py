@@ -34,6 +34,14 @@ MAX_SUBSCRIPTION_HASHED: Final = 65_536  # bytes
 MAX_CACHED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
 
 
+def size_of(protocols: Protocols) -> int:
+    """Return the bytes of a member's protocols."""
+    size = 0
+    for name, metadata in protocols:
+        size += len(name) + len(metadata)
+    return size
+
+
 def topics_of(metadata: bytes) -> frozenset[str]:
     """Return the topics of a subscription, as one shared set for equal subscriptions. Raises DecodeError."""
     return _cached_topics(metadata) if len(metadata) <= MAX_CACHED_BYTES else _decode_topics(metadata)
@@ -60,6 +68,7 @@ class Group:
         "join_timer",
         "leader_id",
         "members",
+        "metadata_bytes",
         "new_member_added",
         "pending_join",
         "pending_sync",
@@ -94,6 +103,7 @@ class Group:
         self.pending_sync: dict[str, None] = {}
         self.awaiting_join_count = 0
         self.protocol_counts: dict[str, int] = {}
+        self.metadata_bytes = 0  # of all protocols of its members
         self.subscribed_topics: frozenset[str] | None = None  # None: not known
         self.new_member_added = False  # extends the initial delay
         self.join_timer: Timer | None = None
@@ -148,6 +158,12 @@ class Group:
 
     def add(self, member: Member) -> None:
         """Add a member. The first one gives the group its protocol type and becomes the leader."""
+        self.enter(member)
+        self.shard.totals.members += 1
+        self.shard.totals.metadata_bytes += size_of(member.protocols)
+
+    def enter(self, member: Member) -> None:
+        """Add a member that is not counted in the totals: a thread is loading its group."""
         if member.member_id in self.members:
             raise InvariantError(self.group_id, f"member {member.member_id!r} is added twice")
         if not self.members:
@@ -166,6 +182,9 @@ class Group:
         """Remove a member and its timer. The caller has answered its parked requests, or drops them."""
         if self.members.pop(member.member_id, None) is not member:
             raise InvariantError(self.group_id, f"member {member.member_id!r} is removed and was not in it")
+        if self.state is not DEAD:
+            self.shard.totals.members -= 1
+            self.shard.totals.metadata_bytes -= size_of(member.protocols)
         instance_id = member.group_instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
             del self.static_members[instance_id]
@@ -198,11 +217,13 @@ class Group:
         return True
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
+        self.shard.totals.metadata_bytes += size_of(protocols) - size_of(member.protocols)
         self._count_protocols(member, -1)
         member.protocols = protocols
         self._count_protocols(member, 1)
 
     def _count_protocols(self, member: Member, change: int) -> None:
+        self.metadata_bytes += change * size_of(member.protocols)
         counts = self.protocol_counts
         for name, _ in member.protocols:
             count = counts.get(name, 0) + change
@@ -348,6 +369,10 @@ class Group:
             for name, _ in member.protocols:
                 counts[name] = counts.get(name, 0) + 1
         demand(counts == self.protocol_counts, "protocol_counts differs from the members")
+        demand(
+            self.metadata_bytes == sum(size_of(member.protocols) for member in members),
+            "metadata_bytes differs from the members",
+        )
         demand((self.leader_id is None) == (not self.members), "a group has a leader if and only if it has members")
         demand(self.leader_id is None or self.leader_id in self.members, "the leader is not a member")
         demand(not self.pending_join.keys() & self.members.keys(), "a pending id is a member")

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS
 from coordinator.core.events.model import Cause, ChangeKind
 from coordinator.core.group.checks import check_member, has_room
-from coordinator.core.group.group import MAX_CACHED_BYTES, topics_of
+from coordinator.core.group.group import MAX_CACHED_BYTES, size_of, topics_of
 from coordinator.core.group.incidents import record_refusal
 from coordinator.core.group.member import Member, Protocols
 from coordinator.core.group.parked_heartbeat import Release, release_of
@@ -52,8 +52,10 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
     """Handle a JoinGroup for an existing (perhaps just created) group. The ticket is answered or parked."""
     request = command.request
     member_id = request.member_id
-    if not has_room(group, member_id, context.config.group_max_size):
-        _expel(group, member_id, context)
+    is_full = not has_room(group, member_id, context.config.group_max_size)
+    if is_full or not _has_room_for(group, request, context):
+        if is_full or member_id in group.pending_join:  # a member whose new metadata is refused keeps the former
+            _expel(group, member_id, context)
         _record(group, request, ErrorCode.GROUP_MAX_SIZE_REACHED, ticket, context)
         context.reply(ticket, join_error(ErrorCode.GROUP_MAX_SIZE_REACHED))
         return
@@ -67,6 +69,25 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
         _join_unknown(group, command, protocols, ticket, context)
     else:
         _join_known(group, request, protocols, ticket, context)
+
+
+def _has_room_for(group: Group, request: JoinGroupRequest, context: Context) -> bool:
+    """Return whether the metadata of a member fits into its group and into all groups, in place of its present one."""
+    config, totals = context.config, group.shard.totals
+    more = 0
+    for protocol in request.protocols:
+        more += len(protocol.name) + len(protocol.metadata)
+    instance_id = request.group_instance_id
+    former_id = group.static_members.get(instance_id, "") if instance_id is not None else request.member_id
+    member = group.members.get(former_id)
+    if member is not None:
+        more -= size_of(member.protocols)
+    fits = (
+        group.metadata_bytes + more <= config.group_max_metadata_bytes
+        and totals.metadata_bytes + more <= config.groups_max_metadata_bytes
+        and (member is not None or totals.members < config.max_members)
+    )
+    return fits or (member is not None and more <= 0)
 
 
 def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket: Ticket, context: Context) -> None:

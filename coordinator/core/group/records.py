@@ -77,7 +77,7 @@ def load_group(group_id: str, value: GroupValue, record_offset: int, shard: Shar
         timeout_ms = stored.rebalance_timeout_ms
         if not protocols or protocols[0][1] != stored.subscription:  # most members have the same: one copy for all
             protocols = ((protocol_name, stored.subscription),)
-        group.add(
+        group.enter(
             Member(
                 stored.member_id,
                 stored.group_instance_id,

@@ -119,6 +119,16 @@ def refuse(refused: list[Outcome], accepted: list[Accepted], error: ErrorCode) -
     return refused + [(name, part.partition_index, code, None, topic_index) for name, part, topic_index in accepted]
 
 
+def refuse_new(
+    registry: GroupRegistry, group_id: str, refused: list[Outcome], accepted: list[Accepted]
+) -> tuple[list[Outcome], list[Accepted]]:
+    """Refuse the partitions for which the group has no offset yet: there are max.offsets of them."""
+    committed = registry.shard_of(group_id).offsets.of_group(group_id)
+    new = [each for each in accepted if each[1].partition_index not in committed.get(each[0], ())]
+    known = [each for each in accepted if each[1].partition_index in committed.get(each[0], ())]
+    return refuse(refused, new, ErrorCode.INVALID_COMMIT_OFFSET_SIZE), known
+
+
 def is_too_large(metadata: str, max_metadata: int) -> bool:
     """Check the length as Java counts it (UTF-16 code units), and the bytes of UTF-8 that fit in a record."""
     length = len(metadata) if metadata.isascii() else len(metadata.encode("utf-16-le", "surrogatepass")) // 2
@@ -268,6 +278,10 @@ def commit(
     if producer is None and group is not None and group.state is not EMPTY:
         member = group.members[request.member_id]  # no other state than Stable and PreparingRebalance passes the check
         restart_session(group, member, member.session_timeout_ms, context)
+    if registry.totals.offsets >= context.config.max_offsets:
+        over = len(accepted)
+        refused, accepted = refuse_new(registry, group_id, refused, accepted)
+        context.counters.refused_offsets += over - len(accepted)
     outcomes, records = offset_records(
         group_id,
         accepted,

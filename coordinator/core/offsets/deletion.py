@@ -45,8 +45,8 @@ Positions = Sequence[tuple[str, int]]  # (topic, partition)
 
 # A scan, or a deleted topic, may concern very many offsets of one group. They need not go in one batch (Kafka appends
 # the records of a scan non-atomically), and a batch larger than message.max.bytes would fail at each attempt.
-# DeleteGroups is atomic, as in Kafka, unless the tombstones of a group do not fit in one append or take too long for one
-# event: then it is the same as with a scan.
+# DeleteGroups is atomic, as in Kafka, unless the tombstones of a group do not fit in one append or take too long for
+# one event: then it is the same as with a scan.
 MAX_TOMBSTONES_PER_APPEND: Final = 1000
 # Values that tests change are not Final: mypyc would compile them into the code.
 MAX_TOMBSTONES_AT_ONCE = 10_000

@@ -13,10 +13,13 @@ read a group and leave it packed. Source: Kafka's `OffsetMetadataManager`.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.offsets import packed_groups
 from coordinator.core.offsets.committed import NO_TIMESTAMP, CommittedOffset, GroupOffsets, TopicOffsets
+
+if TYPE_CHECKING:
+    from coordinator.core.totals import Totals
 
 __all__ = ["NO_TIMESTAMP", "CommittedOffset", "GroupOffsets", "OffsetStore", "TopicOffsets"]
 
@@ -30,10 +33,11 @@ _NOTHING: Final[GroupOffsets] = {}
 class OffsetStore:
     """Holds the offsets of the groups of one partition."""
 
-    __slots__ = ("_blocks", "_committed", "_packed", "_pending", "_pending_counts", "count")
+    __slots__ = ("_blocks", "_committed", "_packed", "_pending", "_pending_counts", "count", "totals")
 
-    def __init__(self) -> None:
+    def __init__(self, totals: Totals | None = None) -> None:
         self.count = 0  # committed offsets of all groups
+        self.totals = totals  # None: it is not installed
         self._committed: dict[str, GroupOffsets] = {}
         self._packed: dict[str, int] = {}  # packed group -> position of its block in `_blocks`
         self._blocks = b""
@@ -55,8 +59,13 @@ class OffsetStore:
         if partitions is None:
             partitions = topics[topic] = {}
         if partition not in partitions:
-            self.count += 1
+            self._count(1)
         partitions[partition] = committed
+
+    def _count(self, change: int) -> None:
+        self.count += change
+        if self.totals is not None:
+            self.totals.offsets += change
 
     def get(self, group_id: str, topic: str, partition: int) -> CommittedOffset | None:
         return self.of_group(group_id).get(topic, {}).get(partition)
@@ -84,7 +93,7 @@ class OffsetStore:
         if topics is not None:
             partitions = topics.get(topic)
             if partitions is not None and partitions.pop(partition, None) is not None:
-                self.count -= 1
+                self._count(-1)
                 if not partitions:
                     del topics[topic]
                     if not topics:

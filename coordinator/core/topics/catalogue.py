@@ -175,7 +175,14 @@ class Catalogue:
             leader = ownership.owner_of_offsets_partition(index)
         else:
             leader = ownership.owner_of_topic_partition(topic.name, index, assigned.get(index))
-        return Partition(topic, index, self._budget, leader=leader, is_local=leader == self._cluster.node_id)
+        return Partition(
+            topic,
+            index,
+            self._budget,
+            leader=leader,
+            is_local=leader == self._cluster.node_id,
+            most_producers=self._config.partition_max_producers,
+        )
 
     def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:
         """Create the partitions that `topic` lacks to have `count`, without adding them to it."""

@@ -89,6 +89,7 @@ class Partition:
         *,
         leader: int,
         is_local: bool,
+        most_producers: int = 10_000,
         view: InternalLog | None = None,
     ) -> None:
         self.topic = topic
@@ -102,7 +103,7 @@ class Partition:
         self.is_offline = False  # its log cannot be used
         self.is_deleted = False
         self.tail = Tail(budget)
-        self.sequences = Sequences()
+        self.sequences = Sequences(most_producers)
         self.pending: deque[PendingBatch] = deque()
         self.pending_bytes = 0
         self.readers: list[Reader] | None = None  # never empty; the last one to read is at the end

@@ -5,8 +5,8 @@ client may have in flight. A repeated batch gets the offset of the first; a gap 
 Numbers wrap from 2^31-1 to 0.
 
 A batch counts from the moment it is accepted, before it is durable, so that pipelined batches can follow each other; if
-its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond `MAX_PRODUCERS` the one
-that wrote longest ago is dropped; it may continue with any number. Source: Kafka's ProducerStateManager.
+its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond partition.max.producers
+the one that wrote longest ago is dropped; it may continue with any number. Source: Kafka's ProducerStateManager.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
 
 BATCHES_KEPT: Final = 5
-MAX_PRODUCERS: Final = 10_000  # of one partition
 _LAST_SEQUENCE: Final = 2**31 - 1
 _LAST_EPOCH: Final = 2**15 - 1
 _LAST_OFFSET: Final = 2**63 - 1  # of offsets and producer ids
@@ -72,9 +71,10 @@ _FINE: Final = Verdict(ErrorCode.NONE)
 class Sequences:
     """The producers of one partition."""
 
-    __slots__ = ("_producers",)
+    __slots__ = ("_most", "_producers")
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = 10_000) -> None:
+        self._most = most
         self._producers: dict[int, _Producer] = {}  # the one that wrote longest ago first
 
     def __len__(self) -> int:
@@ -126,7 +126,7 @@ class Sequences:
                 dropped = producer.batches.pop(0)
         else:
             producer = _Producer(epoch)
-            if before is None and len(self._producers) >= MAX_PRODUCERS:
+            if before is None and len(self._producers) >= self._most:
                 del self._producers[next(iter(self._producers))]
         producer.batches.append(batch)
         producer.written_ms = now_ms

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from protocol.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
     from protocol.messages.produce import ProduceRequest
 
-TAILS_BYTES: Final = 64 << 20  # tail caches of all partitions together
 TAIL_BYTES: Final = 2 << 20  # tail cache of one partition: a consumer asks for 1 MiB of a partition by default
 FETCHES_PER_TICK: Final = 256  # expired long polls that one event completes; the next event completes the rest
 SCAN_SLICE: Final = 64  # partitions scanned for old segments in one step
@@ -74,11 +73,12 @@ class Topics:
         cluster: Cluster,
         new_topic_id: Callable[[], bytes],
         now_ms: int,
-        tails_bytes: int = TAILS_BYTES,
+        tails_bytes: int = 0,
     ) -> None:
         self.config = config
         self.cluster = cluster
         self.new_topic_id = new_topic_id
+        tails_bytes = tails_bytes or config.topic_tail_cache_bytes
         self.tails = TailBudget(tails_bytes, min(TAIL_BYTES, tails_bytes))
         self.catalogue = Catalogue(config, self.tails, cluster)
         self.producer_ids = ProducerIds()

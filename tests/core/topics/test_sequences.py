@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.core.topics import sequences as module
 from coordinator.core.topics.sequences import Sequences, sequence_after
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import BatchHeader, ControlType, build_batch, build_control_batch, read_header
@@ -128,9 +127,11 @@ def test_producers_expire_in_the_order_of_their_last_batch() -> None:
     assert [row[0] for row in sequences.to_rows(1 << 40)] == [1]
 
 
-def test_the_number_of_producers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MAX_PRODUCERS", 3)
-    sequences = Sequences()
-    for producer in range(5):
+def test_the_number_of_producers_is_bounded() -> None:
+    sequences = Sequences(3)
+    for producer in range(3):
+        sequences.record(header(0, producer=producer), producer, 0)
+    assert [row[0] for row in sequences.to_rows(1 << 40)] == [0, 1, 2]
+    for producer in range(3, 5):
         sequences.record(header(0, producer=producer), producer, 0)
     assert [row[0] for row in sequences.to_rows(1 << 40)] == [2, 3, 4]
