@@ -863,7 +863,7 @@ def figures_of_100k_groups(world: World, scale: float) -> Iterator[None]:
 
 @scenario
 def collection_of_the_second_generation(world: World, scale: float) -> Iterator[None]:
-    """What the policy does once a second, after as many new objects as a second brings."""
+    """The policy collects once a second, after as many new objects as a second brings."""
     kept = [[number] for number in range(int(100_000 * scale))]
     yield
     assert kept

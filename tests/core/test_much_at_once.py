@@ -1,4 +1,4 @@
-"""What very many requests or members wait for ends in steps: each is answered once, and others run in between."""
+"""Very many requests or members that wait are answered in steps: each once, and others run in between."""
 
 from __future__ import annotations
 

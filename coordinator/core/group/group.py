@@ -184,11 +184,10 @@ class Group:
             raise InvariantError(self.group_id, f"member {member.member_id!r} is removed and was not in it")
         if self.state is not DEAD:
             self.shard.totals.members -= 1
-            self.shard.totals.metadata_bytes -= size_of(member.protocols)
         instance_id = member.group_instance_id
         if instance_id is not None and self.static_members.get(instance_id) == member.member_id:
             del self.static_members[instance_id]
-        self._count_protocols(member, -1)
+        self._count(member, -1)
         if member.parked_join is not None:
             member.parked_join = None
             self.awaiting_join_count -= 1
@@ -217,10 +216,18 @@ class Group:
         return True
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
-        self.shard.totals.metadata_bytes += size_of(protocols) - size_of(member.protocols)
-        self._count_protocols(member, -1)
+        self._count(member, -1)
         member.protocols = protocols
-        self._count_protocols(member, 1)
+        self._count(member, 1)
+
+    def _count(self, member: Member, change: int) -> None:
+        """Count the protocols of a member, in the totals too, which must agree even if an invariant is broken."""
+        before = self.metadata_bytes
+        try:
+            self._count_protocols(member, change)
+        finally:
+            if self.state is not DEAD:
+                self.shard.totals.metadata_bytes += self.metadata_bytes - before
 
     def _count_protocols(self, member: Member, change: int) -> None:
         self.metadata_bytes += change * size_of(member.protocols)
