@@ -229,7 +229,7 @@ class Shard:
         for group_id, group in self.groups.items():
             del all_groups[group_id]
             counts[group.state] -= 1
-            if group.members:
+            if group.members or group.metadata_bytes:  # a broken invariant may have left bytes without members
                 self._count_out(group)
             group.state = DEAD  # now, because a timer or a request may meet it before its step comes
             group.in_flight = 0

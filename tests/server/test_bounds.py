@@ -1,0 +1,98 @@
+"""What one connection may have in flight, and the turns of requests by which members join and leave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from coordinator.core.effects import Ticket
+from coordinator.server.api.node import Node
+from coordinator.server.time_slices import TimeSlices
+from protocol.api_keys import ApiKey
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
+from tests.support.edge import Edge
+
+AT_MOST = 3
+
+
+def test_requests_of_a_connection_in_flight_are_as_many_as_allowed_and_the_next_one_waits() -> None:
+    tickets: list[Ticket] = []
+
+    def commit(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        ticket.has_append = True  # it waits for the disk
+        tickets.append(ticket)
+
+    edge = Edge({ApiKey.OFFSET_COMMIT: commit}, connection_max_in_flight_requests=AT_MOST)
+    peer = edge.peer()
+    for number in range(AT_MOST + 1):
+        peer.send(OffsetCommitRequest(group_id=f"g-{number}"))
+    assert len(tickets) == AT_MOST
+    edge.runtime.reply(tickets[0], OffsetCommitResponse())
+    edge.runtime.end_of_event()
+    edge.loop.run_ready()
+    assert len(tickets) == AT_MOST + 1
+    assert len(peer.answers) == 1
+
+
+def test_a_connection_is_not_read_while_more_requests_wait_than_may_be_in_flight() -> None:
+    def park(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        """Leave the request without an answer."""
+
+    edge = Edge({ApiKey.JOIN_GROUP: park}, connection_max_in_flight_requests=AT_MOST)
+    peer = edge.peer()
+    for _ in range(1 + AT_MOST):
+        peer.send(JoinGroupRequest(group_id="g"))
+    assert not peer.transport.is_reading_paused
+    peer.send(JoinGroupRequest(group_id="g"))
+    assert peer.transport.is_reading_paused
+
+
+class TestJoins:
+    @pytest.fixture
+    def edge(self) -> Edge:
+        def join(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+            node.reply(ticket, JoinGroupResponse())
+
+        def metadata(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+            node.reply(ticket, MetadataResponse())
+
+        edge = Edge({ApiKey.JOIN_GROUP: join, ApiKey.METADATA: metadata})
+        runtime = edge.runtime
+        runtime.request_slices = TimeSlices(
+            edge.loop.call_soon, lambda: edge.loop.now, runtime.end_of_event, edge._broken, 1e-9
+        )
+        return edge
+
+    def test_beyond_their_time_in_a_round_take_turns_and_others_do_not_wait(self, edge: Edge) -> None:
+        joining = [edge.peer() for _ in range(3)]
+        other = edge.peer()
+        for peer in joining:
+            peer.send(JoinGroupRequest(group_id="g"))
+        other.send(MetadataRequest())
+        assert [len(peer.answers) for peer in joining] == [1, 0, 0]
+        assert len(other.answers) == 1
+        edge.loop.run_ready()
+        assert [len(peer.answers) for peer in joining] == [1, 1, 1]
+
+    def test_run_at_once_again_in_the_next_round(self, edge: Edge) -> None:
+        for _ in range(3):
+            peer = edge.peer()
+            peer.send(JoinGroupRequest(group_id="g"))
+            assert len(peer.answers) == 1
+            edge.loop.run_ready()
+
+    def test_that_wait_for_a_turn_are_answered_before_what_was_sent_behind_them(self, edge: Edge) -> None:
+        edge.peer().send(JoinGroupRequest(group_id="g"))
+        peer = edge.peer()
+        peer.send(MetadataRequest(), JoinGroupRequest(group_id="g"), MetadataRequest())
+        peer.send(MetadataRequest())
+        edge.loop.run_ready()
+        assert [type(answer) for answer in peer.answers] == [
+            MetadataResponse,
+            JoinGroupResponse,
+            MetadataResponse,
+            MetadataResponse,
+        ]
