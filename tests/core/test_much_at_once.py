@@ -6,9 +6,12 @@ import pytest
 
 from coordinator.config.config import Config
 from coordinator.core.group import rebalance
-from coordinator.core.offsets import deletion
+from coordinator.core.group.leave import LEAVING_AT_ONCE
+from coordinator.core.offsets import deletion, fetch
 from coordinator.core.shard import ANSWERED_AT_ONCE
 from protocol.error_codes import ErrorCode
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from tests.support.call import Call
 from tests.support.cluster import Cluster
 from tests.support.scripted_member import Member
 
@@ -148,12 +151,61 @@ class TestRebalanceOfALargeGroup:
         steps_until_idle(cluster)
         assert {member.generation for member in members if member is not told[0]} == {3}
 
+    def test_members_that_leave_together_start_one_rebalance(self) -> None:
+        cluster = Cluster(partitions=1)
+        members = cluster.stable_group(members=2 * LEAVING_AT_ONCE + 3)
+        cluster.holds_work = True
+        call = cluster.leave("g", *(member.member_id for member in members[1:]))
+        assert len(cluster.group().members) == len(members) - LEAVING_AT_ONCE
+        assert members[0].heartbeat().error is ErrorCode.NONE  # until all of them have left
+        assert steps_until_idle(cluster) == 2
+        assert [entry.error_code for entry in call.answer.members] == [0] * (len(members) - 1)
+        assert members[0].heartbeat().error is ErrorCode.REBALANCE_IN_PROGRESS
+        members[0].join()
+        assert members[0].generation == cluster.group().generation
+
     def test_members_that_leave_first_cost_no_more_than_others(self) -> None:
         cluster = Cluster(partitions=1)
         members = cluster.stable_group(members=120)
         cluster.leave("g", *(member.member_id for member in members[:-1]))
         assert list(cluster.group().members) == [members[-1].member_id]
         assert cluster.group().leader_id == members[-1].member_id
+
+
+class TestOffsetsThatAreReadInSteps:
+    @pytest.fixture
+    def reading(self, monkeypatch: pytest.MonkeyPatch) -> tuple[Cluster, Call]:
+        """A Cluster, and an OffsetFetch of all offsets of a group whose first step has run."""
+        monkeypatch.setattr(fetch, "OFFSETS_PER_STEP", 5)
+        cluster = Cluster(partitions=1)
+        cluster.commit("g", {(topic, partition): 1 for topic in ("t", "u") for partition in range(20)})
+        cluster.holds_work = True
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])
+        return cluster, cluster.send("fetch", request, 8)
+
+    def all_of(self, call: Call) -> dict[tuple[str, int], int]:
+        (group,) = call.answer.groups
+        return {
+            (topic.name, partition.partition_index): partition.committed_offset
+            for topic in group.topics
+            for partition in topic.partitions
+        }
+
+    def test_are_those_of_one_moment(self, reading: tuple[Cluster, Call]) -> None:
+        cluster, call = reading
+        cluster.commit("g", {("u", 19): 7, ("u", 20): 7, ("v", 0): 7})
+        cluster.delete_offsets("g", ("t", 19), ("u", 3))
+        steps_until_idle(cluster)
+        assert self.all_of(call) == {(topic, partition): 1 for topic in ("t", "u") for partition in range(20)}
+        cluster.holds_work = False
+        assert cluster.committed("g")["u", 19] == 7
+        assert ("u", 3) not in cluster.committed("g")
+
+    def test_are_still_there_when_their_partition_is_unloaded(self, reading: tuple[Cluster, Call]) -> None:
+        cluster, call = reading
+        cluster.core.load_begin(0)
+        steps_until_idle(cluster)
+        assert set(self.all_of(call).values()) == {1}
 
 
 class TestDeletionOfALargeGroup:

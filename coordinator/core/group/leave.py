@@ -7,7 +7,7 @@ whole batch starts one rebalance at most, and none if only pending ids were give
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import NAMED_AT_MOST, Cause, Trigger
 from coordinator.core.group.checks import check_member
@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.group.group import Group
+    from coordinator.core.work import Steps
     from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+
+LEAVING_AT_ONCE: Final = 500  # members
 
 
 def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Context) -> None:
@@ -29,7 +32,15 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Con
     if group.state is DEAD:
         context.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
         return
-    appends_before = len(context.appends)
+    steps = _leave(group, request, ticket, context)
+    if len(request.members) > LEAVING_AT_ONCE:
+        context.timers.in_turns(steps, group.shard, context)
+        return
+    for _ in steps:
+        pass
+
+
+def _leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Context) -> Steps:
     entries: list[MemberResponse] = []
     leaving: list[Trigger] = []
     any_left = False
@@ -42,6 +53,12 @@ def leave(group: Group, request: LeaveGroupRequest, ticket: Ticket, context: Con
         if isinstance(outcome, Trigger):
             leaving.append(outcome)
         entries.append(_entry(identity, error))
+        if not len(entries) % LEAVING_AT_ONCE and len(entries) < len(request.members):
+            yield None
+            if group.state is DEAD:
+                context.reply(ticket, LeaveGroupResponse(error_code=int(ErrorCode.COORDINATOR_NOT_AVAILABLE)))
+                return
+    appends_before = len(context.appends)
     if group.state is PREPARING_REBALANCE:
         if any_left:
             context.timers.check_joins(group, context)

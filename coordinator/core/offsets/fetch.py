@@ -19,7 +19,7 @@ from protocol.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Iterable
 
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
@@ -161,19 +161,32 @@ def _refused(group: OffsetFetchRequestGroup, error: ErrorCode) -> Generator[None
 def _committed(
     store: OffsetStore, group: OffsetFetchRequestGroup, *, stable: bool
 ) -> Generator[None, None, OffsetFetchResponseGroup]:
-    """Return the offsets of one group as of now. They are copied if there are very many: the response takes steps."""
+    """Return the offsets of one group as of now, also if there are very many, so that the response takes steps."""
     group_id = group.group_id
     committed = store.of_group(group_id)
     pending = frozenset(store.pending_of_group(group_id)) if stable else _NO_PENDING
-    if sum(map(len, committed.values())) > OFFSETS_PER_STEP:
+    if sum(map(len, committed.values())) <= OFFSETS_PER_STEP:
         committed = {name: partitions.copy() for name, partitions in committed.items()}
-    wanted = (
-        [(topic.name, topic.partition_indexes) for topic in group.topics]
-        if group.topics is not None
-        else [(name, list(partitions)) for name, partitions in committed.items()]
-    )
-    # A long request gets each partition once: it could otherwise ask for one large metadata very often.
-    is_long = sum([len(indexes) for _, indexes in wanted]) > OFFSETS_PER_STEP
+        return (yield from _listed(committed, pending, group))
+    reading = store.begin_reading(group_id)
+    try:
+        return (yield from _listed(reading, pending, group))
+    finally:
+        store.end_reading(group_id, reading)
+
+
+def _listed(
+    committed: GroupOffsets, pending: frozenset[tuple[str, int]], group: OffsetFetchRequestGroup
+) -> Generator[None, None, OffsetFetchResponseGroup]:
+    group_id, asked = group.group_id, group.topics
+    wanted: Iterable[tuple[str, list[int]]]
+    if asked is not None:
+        wanted = [(topic.name, topic.partition_indexes) for topic in asked]
+        # A long request gets each partition once: it could otherwise ask for one large metadata very often.
+        is_long = sum([len(indexes) for _, indexes in wanted]) > OFFSETS_PER_STEP
+    else:
+        wanted = ((name, list(committed[name])) for name in list(committed))
+        is_long = False
     returned: dict[str, set[int]] = {}
     topics = []
     looked = 0

@@ -33,7 +33,7 @@ _NOTHING: Final[GroupOffsets] = {}
 class OffsetStore:
     """Holds the offsets of the groups of one partition."""
 
-    __slots__ = ("_blocks", "_committed", "_packed", "_pending", "_pending_counts", "count", "totals")
+    __slots__ = ("_blocks", "_committed", "_packed", "_pending", "_pending_counts", "_readings", "count", "totals")
 
     def __init__(self, totals: Totals | None = None) -> None:
         self.count = 0  # committed offsets of all groups
@@ -43,6 +43,7 @@ class OffsetStore:
         self._blocks = b""
         # producer id -> group -> (topic, partition) -> offset
         self._pending: dict[int, dict[str, dict[tuple[str, int], CommittedOffset]]] = {}
+        self._readings: dict[str, list[GroupOffsets]] = {}  # of groups that are read in steps
         # group -> (topic, partition) -> how many open transactions have an offset for it
         self._pending_counts: dict[str, dict[tuple[str, int], int]] = {}
 
@@ -58,6 +59,8 @@ class OffsetStore:
         partitions = topics.get(topic)
         if partitions is None:
             partitions = topics[topic] = {}
+        if self._readings:
+            self._keep_for_readers(group_id, topic, partitions)
         if partition not in partitions:
             self._count(1)
         partitions[partition] = committed
@@ -92,6 +95,8 @@ class OffsetStore:
             topics = self._unpack(group_id)
         if topics is not None:
             partitions = topics.get(topic)
+            if self._readings and partitions is not None:
+                self._keep_for_readers(group_id, topic, partitions)
             if partitions is not None and partitions.pop(partition, None) is not None:
                 self._count(-1)
                 if not partitions:
@@ -102,16 +107,38 @@ class OffsetStore:
             for producer_id in list(self._pending):
                 self._drop_pending(producer_id, group_id, (topic, partition))
 
+    # -- reading in steps ----------------------------------------------------------------------------------------
+
+    def begin_reading(self, group_id: str) -> GroupOffsets:
+        """Return the offsets of a group as they are now, which do not change until `end_reading`.
+
+        A topic is copied when one of its offsets changes: copying a million offsets at once takes too long.
+        """
+        reading = self.of_group(group_id).copy()
+        self._readings.setdefault(group_id, []).append(reading)
+        return reading
+
+    def end_reading(self, group_id: str, reading: GroupOffsets) -> None:
+        """End what `begin_reading` began."""
+        left = [each for each in self._readings.pop(group_id, ()) if each is not reading]
+        if left:
+            self._readings[group_id] = left
+
+    def _keep_for_readers(self, group_id: str, topic: str, partitions: TopicOffsets) -> None:
+        for reading in self._readings.get(group_id, ()):
+            if reading.get(topic) is partitions:
+                reading[topic] = partitions.copy()
+
     def free(self) -> Generator[None, None, None]:
         """Forget everything in steps: a million objects that are freed at once stop the process for half a second.
 
-        A reader that takes several steps has copied the offsets of a large group.
+        A group that is read in steps is left to its reader.
         """
         freed = 0
         self._packed.clear()
         while self._committed:
-            _, topics = self._committed.popitem()
-            size = sum(map(len, topics.values()))
+            group_id, topics = self._committed.popitem()
+            size = 0 if group_id in self._readings else sum(map(len, topics.values()))
             freed += size
             while size > FREED_AT_ONCE and topics:
                 partitions = topics[next(iter(topics))]
