@@ -145,7 +145,7 @@ class Loop:
                 self.measure(callback, *args)
                 last = time.monotonic()
                 continue
-            if time.monotonic() - last > quiet_s and (until() or time.monotonic() - last > 20):
+            if time.monotonic() - last > quiet_s and (until() or time.monotonic() - last > 120):
                 return
             self._from_threads.wait(0.002)
             self._from_threads.clear()

@@ -8,12 +8,17 @@ offsets at once. Each phase is told with the longest answer that the probe saw, 
 no core to run on, and with the longest stall of the daemon's own measure so far. In the rebalances the probe waits for
 its turn behind a thousand requests that came before it: that is load. What single events take, without either:
 `python -m bench.loop_events`.
+
+The longest event of every kind is measured in process besides (`loop_events.py`), in processor time of the thread and
+on the wall. Each kind runs REPEATED times, and the run with the shortest such event is told, because other load on the
+machine only makes an event longer. `--events` measures these alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import json
 import re
 import subprocess
 import sys
@@ -29,7 +34,8 @@ if __name__ == "__main__":
 from bench.crowd import Crowd, raise_file_limit
 from bench.findings import Findings, Verdict, parser, pinned
 from bench.live_offsets import RETENTION, cached, copy_of, group_name
-from bench.measure import BenchError, build_program, cores
+from bench.loop_events import SCENARIOS
+from bench.measure import HERE, BenchError, build_program, cores
 from bench.probe import Probe, fetched_offset, free_ports, is_ready, own_stall_ms, scrape
 from bench.report import markdown_table
 from bench.servers import Running, coordinator
@@ -37,6 +43,9 @@ from bench.watch import Watcher
 from protocol.messages.list_groups import ListGroupsRequest
 
 TARGET_MS: Final = 20.0
+REPEATED: Final = 2
+EVENTS_S: Final = 300.0
+NOT_OF_A_DAEMON: Final = "full_collection_of_1m_offsets"  # which the policy for the collector prevents
 PER_GROUP: Final = 10
 SCAN_MS: Final = 4000
 PHASE_S: Final = 120.0
@@ -207,6 +216,37 @@ def accepts(port: int) -> bool:
     return True
 
 
+def events(findings: Findings, args: argparse.Namespace) -> None:
+    """The longest event of every kind, each kind in a process of its own."""
+    rows = []
+    for name in SCENARIOS:
+        if args.only not in name or name == NOT_OF_A_DAEMON:
+            continue
+        runs: list[dict[str, Any]] = []
+
+        def run(name: str = name, runs: list[dict[str, Any]] = runs) -> None:
+            command = [args.python, "-m", "bench.loop_events", "--json", "--scale", str(args.offsets / 1e6), name]
+            done = subprocess.run(
+                command, capture_output=True, text=True, timeout=EVENTS_S, cwd=HERE.parent, check=False
+            )
+            if done.returncode:
+                raise BenchError(done.stderr.strip().splitlines()[-1])
+            runs.append(json.loads(done.stdout))
+
+        for _ in range(1 if args.quick else REPEATED):
+            findings.attempt(f"ours: {name}", run)
+        if not runs:
+            continue
+        best = min(runs, key=lambda each: float(each["longest_ms"]))
+        what = name.replace("_", " ")
+        rows.append([what, f"{best['longest_ms']:.1f}", f"{best['wall_ms']:.1f}", f"`{best['in']}`"])
+        rows[-1] += [f"{best['events']:,}", f"{best['total_ms']:,}"]
+        findings.raw.setdefault("events", {})[name] = runs
+        findings.verdicts.append(Verdict(f"longest event, {what}", TARGET_MS, "ms", best["longest_ms"]))
+    headings = ["what happens", "longest event, CPU ms", "the same on the wall", "in", "events", "CPU ms in all"]
+    findings.table(f"The longest event of every kind, at {args.offsets:,} objects", markdown_table(headings, rows))
+
+
 def report(findings: Findings, args: argparse.Namespace) -> None:
     phases: dict[str, dict[str, Any]] = findings.raw.get("phases", {})
     rows = []
@@ -234,6 +274,7 @@ def report(findings: Findings, args: argparse.Namespace) -> None:
 def main() -> int:
     arguments = parser(__doc__)
     arguments.add_argument("--only", default="", help="only phases whose name contains this, and loading")
+    arguments.add_argument("--events", action="store_true", help="only the events that are measured in process")
     arguments.add_argument("--offsets", type=int, help="how many live offsets (default 1,000,000)")
     args = arguments.parse_args()
     args.offsets = args.offsets or (100_000 if args.quick else 1_000_000)
@@ -258,6 +299,9 @@ def main() -> int:
     def expiring(session: Session) -> list[Phase]:
         return [("loading, once more", session.load), ("expiry of all offsets at once", session.expire)]
 
+    events(findings, args)
+    if args.events:
+        return findings.finish(args)
     findings.attempt("ours: a daemon with live offsets", lambda: serve(findings, args, [RETENTION], living))
     findings.attempt(
         "ours: a daemon whose offsets have expired",

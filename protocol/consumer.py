@@ -60,6 +60,14 @@ def topic_count(metadata: bytes) -> int:
     return int.from_bytes(metadata[2:6], "big")
 
 
+def topics_end(metadata: bytes) -> int:
+    """Return the position behind the topics of a subscription that could be decoded."""
+    position = 6
+    for _ in range(topic_count(metadata)):
+        position += 2 + int.from_bytes(metadata[position : position + 2], "big")
+    return position
+
+
 def subscribed_topics(metadata: bytes) -> list[str]:
     """Return the topics of a subscription of any version, read as version 0; DecodeError if they cannot be read."""
     if len(metadata) < 2:

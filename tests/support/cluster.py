@@ -187,13 +187,16 @@ class Cluster:
         return call
 
     def _after_event(self) -> None:
-        while self.core.has_work and not self.holds_work:
-            self.step()
-        if self.failing_with is not None:
-            self.fail_appends(self.failing_with)
-        elif self.flushes_at_once:
-            self.flush()
-        self.check()
+        while True:
+            while self.core.has_work and not self.holds_work:
+                self.step()
+            if self.failing_with is not None:
+                self.fail_appends(self.failing_with)
+            elif self.flushes_at_once:
+                self.flush()
+            self.check()
+            if self.holds_work or not self.core.has_work:  # what became durable may have work done
+                return
 
     def step(self) -> None:
         """Run one step of long work."""

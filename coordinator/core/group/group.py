@@ -308,8 +308,11 @@ class Group:
         topics: frozenset[str] = frozenset()
         seen: set[bytes] = set()
         names = 0
+        last = b""  # the topics of the last subscription that was decoded: others may differ in what follows them
         for member in self.members.values():
             metadata = member.metadata(self.protocol_name)
+            if last and metadata.startswith(last, 2):
+                continue
             if len(metadata) <= MAX_SUBSCRIPTION_HASHED:  # hashing a megabyte takes a millisecond
                 if metadata in seen:
                     continue  # most members of a group send the same metadata
@@ -322,6 +325,7 @@ class Group:
             except DecodeError:
                 return  # one undecodable subscription makes all of them unknown; the join does not fail
             topics = topics | read if topics else read
+            last = metadata[2 : consumer.topics_end(metadata)]
         self.subscribed_topics = topics
 
     # -- state ---------------------------------------------------------------------------------------------------

@@ -128,14 +128,19 @@ class ForgetTopic(RemoveOffsets):
 
     def durable(self, context: Context) -> None:
         super().durable(context)
-        if self.may_be_more:
-            self.timers.run_at(context.now_ms, self.again)
+        if self.may_be_more:  # in the background, because many groups may get here at once
+            self.timers.in_background(_go_on(self.again, context), None)
 
     def failed(self, error: ErrorCode, context: Context) -> None:
         self.timers.run_at(context.now_ms + RETRY_FORGETTING_MS, self.again)
 
     def timed_out(self, context: Context) -> None:
         """Do nothing: no client waits for a response."""
+
+
+def _go_on(again: Callable[[Context], None], context: Context) -> Steps:
+    again(context)
+    yield None
 
 
 class PendingDeletion:
@@ -499,7 +504,8 @@ def _search(
             if group is None:
                 continue
             if group.in_flight or shard.offsets.may_have(group_id, topic) or shard.offsets.has_pending(group_id):
-                looked += COST_OF_FORGETTING
+                tombstones = len(shard.offsets.of_group(group_id).get(topic, ()))
+                looked += COST_OF_FORGETTING + min(tombstones, MAX_TOMBSTONES_PER_APPEND) // 2
                 _forget_when_idle(registry, timers, group_id, deleted, context)
 
 
