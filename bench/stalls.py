@@ -1,13 +1,9 @@
 """`make bench-stalls`: the longest time the event loop keeps a client waiting, with a million objects in memory.
 
 A daemon serves a million live offsets of 100,000 groups. A probe in a process of its own asks ApiVersions every
-millisecond (`watch.py`), while one thing after another happens that could stop the loop: loading, members joining and
-leaving objects for the garbage collector, a scan for expired offsets, a big group's rebalances, the listing of all
-groups, a scrape of /metrics, a compaction with its exchange of segments; and, in a second daemon, the expiry of all the
-offsets at once. Each phase is told with the longest answer that the probe saw, also less the time in which the loop had
-no core to run on, and with the longest stall of the daemon's own measure so far. In the rebalances the probe waits for
-its turn behind a thousand requests that came before it: that is load. What single events take, without either:
-`python -m bench.loop_events`.
+millisecond (`watch.py`), while one thing after another happens that could stop the loop; in a second daemon all the
+offsets expire at once. Each phase is told with the longest answer that the probe saw, also less the time in which the
+loop had no core to run on. In rebalances the probe waits behind a thousand requests that came before it: that is load.
 
 The longest event of every kind is measured in process besides (`loop_events.py`), in processor time of the thread and
 on the wall. Each kind runs REPEATED times, and the run with the shortest such event is told, because other load on the

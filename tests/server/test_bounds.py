@@ -1,4 +1,4 @@
-"""What one connection may have in flight, and the turns of requests by which members join and leave."""
+"""A connection has a bounded number of requests in flight, and requests by which members join and leave take turns."""
 
 from __future__ import annotations
 

@@ -57,5 +57,8 @@ API = Api(
         "Dynamic and static members (KIP-345), the member id first (KIP-394, from 4), "
         "`skip_assignment` (KIP-814, from 9), any protocol type."
     ),
-    refuses=("Beyond `group.max.size`: GROUP_MAX_SIZE_REACHED. Beyond `max.groups`: COORDINATOR_NOT_AVAILABLE."),
+    refuses=(
+        "Beyond `group.max.size`, `max.members` and the bounds of metadata: GROUP_MAX_SIZE_REACHED. Beyond "
+        "`max.groups`: COORDINATOR_NOT_AVAILABLE."
+    ),
 )
