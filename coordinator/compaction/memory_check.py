@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from coordinator.core.offsets.raw_records import committed_offset, state_key
 from coordinator.core.offsets.replay import Replay
+from protocol.errors import DecodeError
 from protocol.offsets_records import decode_key, encode_group_key, encode_offset_key
 
 if TYPE_CHECKING:
@@ -46,10 +47,17 @@ class MemoryCheck:
     def add_row(self, row: Row) -> None:
         """Compare the next row from memory."""
         self.rows += 1
-        if len(row) == 2:
-            self._check_group(row)
-        else:
+        if len(row) != 2:
             self._check_offset(row)
+        elif isinstance(row[0], str):
+            self._check_group((row[0], row[1]))
+        else:
+            self._check_damaged(row[0], row[1])
+
+    def _check_damaged(self, key: bytes, log_offset: int) -> None:
+        self._unseen.discard(key)
+        if all(found_at != log_offset for _, found_at in self._compacted.records_of(key)):
+            self._say(f"{_named(key)} at log offset {log_offset} is in quarantine and not in the result")
 
     def _check_offset(self, row: OffsetRow) -> None:
         group_id, topic, partition, log_offset, *content = row
@@ -92,6 +100,9 @@ class MemoryCheck:
 
 
 def _named(key: bytes) -> str:
-    decoded = decode_key(key)
+    try:
+        decoded = decode_key(key)
+    except DecodeError:
+        return f"the record with the key {key!r}"
     kind = "the offset of group" if len(decoded) > 1 else "the record of group"
     return f"{kind} {', '.join(repr(part) for part in decoded)}"

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 # time in ms
 OffsetRow = tuple[str, str, int, int, int, int, str, int, int]
 GroupRow = tuple[str, int]  # group, log offset of its newest record
-Row = OffsetRow | GroupRow
+DamagedRow = tuple[bytes, int]  # state key and log offset of a record in quarantine
+Row = OffsetRow | GroupRow | DamagedRow
 
 ROWS_AT_ONCE = 256  # not Final, because a test changes it and mypyc inlines Final constants
 LOOKED_AT_ONCE: Final = 1024  # entries per step, with or without rows
@@ -71,3 +72,8 @@ def _rows(shard: Shard, store: OffsetStore, below_offset: int) -> Iterator[list[
             yield rows
             rows, looked = [], 0
     yield rows
+    quarantine = shard.quarantine
+    damaged: list[Row] = [(one.group_id, one.record_offset) for one in quarantine.groups.values()]
+    damaged += quarantine.offsets.items()
+    for start in range(0, len(damaged), ROWS_AT_ONCE):
+        yield [row for row in damaged[start : start + ROWS_AT_ONCE] if 0 <= row[1] < below_offset]

@@ -292,6 +292,7 @@ class GroupCoordinator:
         self._timers.wheel.advance(now_ms)
         self.unknown_records += loaded_state.unknown
         shard.state = PartitionState.ACTIVE
+        shard.quarantine = loaded_state.quarantine
         shard.next_offset = next_offset
         shard.loaded_at_ms = context.wall_ms
         shard.install(loaded_state.groups, loaded_state.by_state, loaded_state.with_members, loaded_state.offsets)
@@ -372,6 +373,14 @@ class GroupCoordinator:
         for shard in self._registry.partitions:
             counts[shard.state.value] += 1
         return counts
+
+    @property
+    def quarantined_groups(self) -> int:
+        return sum(len(shard.quarantine.groups) for shard in self._registry.partitions)
+
+    @property
+    def quarantined_records(self) -> int:
+        return sum(shard.quarantine.record_count for shard in self._registry.partitions)
 
     @property
     def appends_in_flight(self) -> int:
@@ -555,14 +564,14 @@ class GroupCoordinator:
         context.reply(ticket, ListGroupsResponse(error_code=int(error)))
 
     def _listing(self, request: ListGroupsRequest, ticket: Ticket, context: Context) -> Steps:
-        groups = yield from list_groups(self._groups, request.states_filter, request.types_filter)
+        groups = yield from list_groups(self._registry, request.states_filter, request.types_filter)
         context.reply(ticket, ListGroupsResponse(groups=groups))
 
     def _describe_groups(self, command: DescribeGroups, ticket: Ticket, context: Context) -> None:
         self._in_steps(self._describing(command, ticket, context), command, ticket, context)
 
     def _describing(self, command: DescribeGroups, ticket: Ticket, context: Context) -> Steps:
-        described = yield from describe_groups(command, self._groups, self._registry.refusal)
+        described = yield from describe_groups(command, self._registry)
         context.reply(ticket, DescribeGroupsResponse(groups=described))
 
     # -- internal ------------------------------------------------------------------------------------------------

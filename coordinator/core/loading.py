@@ -17,6 +17,7 @@ from coordinator.core.group.incidents import record_load
 from coordinator.core.group.rebalance import prepare_rebalance
 from coordinator.core.group.session import restart_session
 from coordinator.core.group.state import STABLE, GroupState
+from coordinator.core.offsets.quarantine import Quarantine
 from coordinator.core.offsets.store import OffsetStore
 
 if TYPE_CHECKING:
@@ -39,12 +40,15 @@ class LoadedState:
     with_members: list[Group]
     offsets: OffsetStore
     unknown: int  # number of records of unknown kinds
+    quarantine: Quarantine
 
     @classmethod
-    def of(cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int) -> LoadedState:
+    def of(
+        cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int, quarantine: Quarantine
+    ) -> LoadedState:
         by_id = {group.group_id: group for group in groups}
         with_members = [group for group in by_id.values() if group.members]
-        return cls(by_id, Counter(group.state for group in by_id.values()), with_members, offsets, unknown)
+        return cls(by_id, Counter(group.state for group in by_id.values()), with_members, offsets, unknown, quarantine)
 
 
 def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:

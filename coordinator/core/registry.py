@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from coordinator.core.group.checks import fits
 from coordinator.core.group.group import Group
 from coordinator.core.group.state import GroupState
+from coordinator.core.offsets.quarantine import QUARANTINE_ERROR, QuarantinedGroup
 from coordinator.core.shard import PartitionState, Shard, partition_for
 from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
@@ -69,7 +70,13 @@ class GroupRegistry:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE
         if not fits(group_id):
             return ErrorCode.INVALID_GROUP_ID
-        return self.shard_of(group_id).error
+        shard = self.shard_of(group_id)
+        quarantined = shard.quarantine.groups
+        return QUARANTINE_ERROR if quarantined and group_id in quarantined else shard.error
+
+    def quarantined(self, group_id: str) -> QuarantinedGroup | None:
+        """Return the facts on a quarantined group; None if the group is not quarantined."""
+        return self.shard_of(group_id).quarantine.groups.get(group_id)
 
     def create(self, group_id: str, context: Context) -> Group | None:
         """Create an Empty group in an active partition; None if max.groups is reached."""

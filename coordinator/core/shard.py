@@ -18,6 +18,7 @@ from coordinator.core.context import client_error
 from coordinator.core.group.parked_heartbeat import Release
 from coordinator.core.group.responses import refuse_parked_join, refuse_parked_sync
 from coordinator.core.group.state import DEAD, GroupState
+from coordinator.core.offsets.quarantine import Quarantine
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
@@ -73,6 +74,7 @@ class Shard:
         "next_offset",
         "offsets",
         "partition",
+        "quarantine",
         "scan",
         "state",
         "totals",
@@ -90,6 +92,7 @@ class Shard:
         self.state = PartitionState.LOADING
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(self.totals)
+        self.quarantine = Quarantine.empty()
         self.next_offset = 0
         self.loaded_at_ms = -1  # since the epoch; -1: not loaded yet
         self.in_flight: deque[PendingAppend] = deque()
@@ -238,6 +241,7 @@ class Shard:
         self.totals.offsets -= offsets.count
         offsets.totals = None
         self.groups, self.offsets = {}, OffsetStore(self.totals)
+        self.quarantine = Quarantine.empty()
         return _let_go(appends, groups, offsets, error, context)
 
     def __repr__(self) -> str:

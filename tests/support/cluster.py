@@ -638,12 +638,13 @@ class Cluster:
         core.load_begin(partition)
         try:
             loaded = follow(self.log.batches(partition), None, None, end_offset=end_offset)
-            groups = groups_of(loaded.found, core.partition(partition), self.clock.now_ms + self.clock.wall_offset_ms)
+            wall_ms = self.clock.now_ms + self.clock.wall_offset_ms
+            groups, quarantine = restore(loaded.found, loaded.replay, core.partition(partition), wall_ms)
         except Exception:
             assert self.expects_faults
             core.load_failed(partition)
         else:
-            loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown)
+            loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
             self.execute(core.loaded(partition, loaded_state, loaded.next_offset, self.clock.now_ms))
         self._after_event()
 

@@ -16,9 +16,10 @@ from protocol.messages.describe_groups import DescribedGroup, DescribedGroupMemb
 from protocol.messages.list_groups import ListedGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from coordinator.core.group.group import Group
+    from coordinator.core.registry import GroupRegistry
 
 # Not Final, because tests change it and mypyc inlines Final constants.
 GROUPS_PER_STEP = 500
@@ -27,6 +28,7 @@ REPEATED_AT_MOST: Final = 20  # above, DescribeGroups describes each group once;
 HASHED_PER_UNIT: Final = 7  # as a shift: hashing 128 characters of a group id counts as one more group
 CLASSIC: Final = "classic"
 DEAD: Final = "Dead"
+QUARANTINED: Final = "Quarantined"  # clients show a state that they do not know as Unknown
 OPERATIONS_NOT_ASKED: Final = -(2**31)
 # READ, DELETE, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: bits 3, 6, 8, 10, 11. There is no authorizer, so all are set.
 ALL_GROUP_OPERATIONS: Final = 3400
@@ -40,7 +42,7 @@ class DescribeGroups(NamedTuple):
 
 
 def list_groups(
-    groups: Mapping[str, Group], states: Sequence[str], types: Sequence[str]
+    registry: GroupRegistry, states: Sequence[str], types: Sequence[str]
 ) -> Generator[None, None, list[ListedGroup]]:
     """List the groups in one of the states and of one of the types (an empty list means any), by group id.
 
@@ -48,6 +50,7 @@ def list_groups(
     iterates over a map that other threads change, promises no more.
     """
     listed: list[ListedGroup] = []
+    groups = registry.groups
     if types and CLASSIC not in {name.lower() for name in types}:
         return listed
     names = {name.strip().lower() for name in states}
@@ -72,13 +75,17 @@ def list_groups(
             for group in map(groups.get, some)
             if group is not None and group.is_recorded and group.state in wanted
         ]
+    if not names or QUARANTINED.lower() in names:
+        listed += [
+            ListedGroup(group_id=group_id, protocol_type="", group_state=QUARANTINED, group_type=CLASSIC)
+            for shard in registry.partitions
+            for group_id in shard.quarantine.groups
+        ]
     return listed
 
 
-def describe_groups(
-    command: DescribeGroups, groups: Mapping[str, Group], refusal: Callable[[str], ErrorCode]
-) -> Generator[None, None, list[DescribedGroup]]:
-    """Describe the groups of a request, in steps. `refusal` returns the error of a group that is not in memory."""
+def describe_groups(command: DescribeGroups, registry: GroupRegistry) -> Generator[None, None, list[DescribedGroup]]:
+    """Describe the groups of a request, in steps."""
     request = command.request
     with_operations = request.include_authorized_operations
     described = []
@@ -90,13 +97,14 @@ def describe_groups(
         if looked >= DESCRIBED_PER_STEP:
             looked = 0
             yield
-        group = groups.get(group_id)
-        error = refusal(group_id) if group is None else ErrorCode.NONE
+        group = registry.groups.get(group_id)
+        error = registry.refusal(group_id) if group is None else ErrorCode.NONE
         if group is not None:
             described.append(describe(group, with_operations=with_operations))
             looked += len(group.members)
         elif error is not ErrorCode.NONE:
-            described.append(describe_error(group_id, error))
+            quarantined = registry.quarantined(group_id)
+            described.append(describe_error(group_id, error, None if quarantined is None else quarantined.message))
         else:
             described.append(
                 describe_unknown(group_id, is_an_error=command.unknown_is_an_error, with_operations=with_operations)
@@ -105,11 +113,11 @@ def describe_groups(
     return described
 
 
-def describe_error(group_id: str, error: ErrorCode) -> DescribedGroup:
-    """Describe a group whose partition cannot be served."""
+def describe_error(group_id: str, error: ErrorCode, message: str | None = None) -> DescribedGroup:
+    """Describe a group that cannot be served."""
     return DescribedGroup(
         error_code=int(error),
-        error_message=None,
+        error_message=message,
         group_id=group_id,
         group_state="",
         protocol_type="",

@@ -320,7 +320,7 @@ class EndTransaction(PendingAppend):
 
     def durable(self, context: Context) -> None:
         for group_id in self.shard.offsets.end_transaction(self.producer_id, commit=self.is_commit):
-            if group_id not in self.shard.groups:
+            if group_id not in self.shard.groups and group_id not in self.shard.quarantine.groups:
                 # The group was deleted while the transaction was open. Without a group the offsets could neither be
                 # found nor expire.
                 group = Group(group_id, self.shard, context.wall_ms)

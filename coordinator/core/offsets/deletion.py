@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
     from coordinator.core.offsets.committed import GroupOffsets, TopicOffsets
+    from coordinator.core.offsets.quarantine import QuarantinedGroup
     from coordinator.core.offsets.store import OffsetStore
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
@@ -259,12 +260,51 @@ def _delete_in_parts(group: Group, deletion: PendingDeletion, context: Context) 
 
 
 def _delete_at_once(group: Group, store: OffsetStore, deletion: PendingDeletion, context: Context) -> None:
-    positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
-    known = set(positions)
-    positions += [position for position in store.pending_of_group(group.group_id) if position not in known]
+    positions = _all_positions(group, store)
     _die(group, context)
     records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))
     context.append(group, records, DeleteGroup(positions, deletion))
+
+
+def _all_positions(group: Group, store: OffsetStore) -> list[tuple[str, int]]:
+    """List the committed offsets of a group, and those of open transactions."""
+    positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
+    known = set(positions)
+    return positions + [position for position in store.pending_of_group(group.group_id) if position not in known]
+
+
+class DeleteQuarantined(RemoveOffsets):
+    """Pending append of the tombstones of a quarantined group, which stays quarantined until they are durable."""
+
+    __slots__ = ("deletion",)
+
+    def __init__(self, positions: Positions, deletion: PendingDeletion) -> None:
+        super().__init__(positions)
+        self.deletion = deletion
+
+    def durable(self, context: Context) -> None:
+        super().durable(context)
+        if self.group is not None:
+            self.group.shard.quarantine.release(self.group.group_id)
+        self.abandoned(ErrorCode.NONE, context)
+
+    def failed(self, error: ErrorCode, context: Context) -> None:
+        self.abandoned(client_error(error), context)
+
+    def abandoned(self, error: ErrorCode, context: Context) -> None:
+        if self.group is not None:
+            self.deletion.settle(self.group.group_id, error, context)
+
+
+def _delete_quarantined(
+    quarantined: QuarantinedGroup, shard: Shard, deletion: PendingDeletion, context: Context
+) -> None:
+    """Delete a quarantined group, with all its offsets and damaged records, in one append."""
+    group = Group(quarantined.group_id, shard, context.wall_ms)  # for the append only: the partition does not have it
+    positions = _all_positions(group, shard.offsets)
+    damaged = tuple((key, None) for key in quarantined.keys)
+    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))
+    context.append(group, records, DeleteQuarantined(positions, deletion))
 
 
 def expire(group: Group, positions: Positions, *, with_group: bool, context: Context) -> None:
@@ -358,6 +398,10 @@ def _delete_when_idle(
 def _delete_group(
     registry: GroupRegistry, timers: GroupTimers, name: str, deletion: PendingDeletion, context: Context
 ) -> None:
+    quarantined = registry.quarantined(name)
+    if quarantined is not None and not registry.is_down:
+        _delete_quarantined(quarantined, registry.shard_of(name), deletion, context)
+        return
     error = registry.refusal(name)
     group = registry.groups.get(name)
     if error is ErrorCode.NONE and _is_busy(registry, name):

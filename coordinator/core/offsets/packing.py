@@ -2,8 +2,8 @@
 
 A start from the log then leaves the same as a start from a snapshot: packed groups, which are unpacked when a request
 needs them. Nearly all values have the same few fields at the same positions, so the values of a topic are decoded
-together. What is not plain (a key that is not encoded as its text would be, a group with very many offsets) is left to
-the caller.
+together. What is not plain (a key that is not encoded as its text would be, a group with very many offsets), and what
+cannot be decoded, is left to the caller.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from coordinator.core.offsets.raw_records import (
     offset_key,
     raw_name,
 )
+from protocol.errors import DecodeError
 from protocol.offsets_records import offset_key_prefix
 
 _PARTITION_BYTES: Final = 4  # at the end of an offset key
@@ -45,7 +46,7 @@ def pack(
 ) -> PackedGroups:
     """Pack all groups but the `unpacked` ones (raw names), and those with more than `at_most` offsets.
 
-    `offsets` and `groups` are by state key. DecodeError: one of them cannot be decoded.
+    `offsets` and `groups` are by state key.
     """
     by_group, left = _by_group(offsets, unpacked)
     blocks: list[bytes] = []
@@ -60,7 +61,12 @@ def pack(
             continue
         group_id = topics[0][0]
         value, record_offset = groups.get(GROUP_KEY + name, (None, -1))
-        columns = [(topic, _columns(keys, list(map(offsets.__getitem__, keys)))) for _, topic, keys in topics]
+        try:
+            columns = [(topic, _columns(keys, list(map(offsets.__getitem__, keys)))) for _, topic, keys in topics]
+        except DecodeError:  # one of its values
+            for _, _, keys in topics:
+                left += keys
+            continue
         block = encode_columns(group_id, value, record_offset, columns)
         blocks.append(block)
         positions[group_id] = position
@@ -76,7 +82,7 @@ def _by_group(
 ) -> tuple[dict[bytes, list[tuple[str, str, list[bytes]]]], list[bytes]]:
     """Return keys by raw name of their group (group, topic, its keys), and keys that are not packed.
 
-    The latter belong to `unpacked` groups or are not plain.
+    The latter belong to `unpacked` groups, are not plain, or cannot be decoded.
     """
     by_prefix: dict[bytes, list[bytes]] = {}  # a key without its partition -> keys
     for key in offsets:
@@ -89,8 +95,12 @@ def _by_group(
     by_group: dict[bytes, list[tuple[str, str, list[bytes]]]] = {}
     left: list[bytes] = []
     for prefix, keys in by_prefix.items():
-        group_id, topic, _ = offset_key(keys[0])
         name = raw_name(prefix)
+        try:
+            group_id, topic, _ = offset_key(keys[0])
+        except DecodeError:
+            left += keys
+            continue
         if prefix != offset_key_prefix(group_id, topic) or name in unpacked:
             left += keys
         else:

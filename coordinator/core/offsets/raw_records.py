@@ -53,6 +53,14 @@ def text_of(name: bytes) -> str:
     return str(decode_key(GROUP_KEY + name)[0])
 
 
+def readable(name: bytes) -> str | None:
+    """Decode a raw name; None if that is not possible."""
+    try:
+        return text_of(name)
+    except DecodeError:
+        return None
+
+
 def offset_key(key: bytes) -> OffsetKey:
     """Decode an offset key. The topic is interned: one string however many partitions it has."""
     decoded = decode_key(key)

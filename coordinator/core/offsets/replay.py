@@ -7,7 +7,8 @@ record says, Stable if it has members; an offset of a group without a record mak
 With a `Base` (a snapshot) the records are those after it. They replace the base's value of a key; a group that they do
 not mention keeps its packed block of the base. Without a base, groups are packed here (`packing.py`).
 
-What cannot be decoded fails the load, except for keys of unknown kinds, which are counted and skipped.
+A record that cannot be decoded is set aside (`damaged`) and quarantines its group (`quarantine.py`); a newer one of its
+key replaces it. Keys of unknown kinds are counted and skipped.
 Source: Kafka's `GroupCoordinatorShard.replay`, `OffsetMetadataManager.replay`.
 """
 
@@ -18,8 +19,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coordinator.core.group.group import Group
-from coordinator.core.group.records import load_group
 from coordinator.core.offsets.packed_groups import Block, count_of, encode_block, size_of
 from coordinator.core.offsets.packing import pack
 from coordinator.core.offsets.raw_records import (
@@ -33,15 +32,14 @@ from coordinator.core.offsets.raw_records import (
     offset_key,
     raw_name,
     raw_text,
+    readable,
     text_of,
 )
 from coordinator.core.offsets.store import PACKED_AT_MOST, OffsetStore
 from protocol.errors import DecodeError
-from protocol.offsets_records import decode_group_value, decode_key
 from protocol.record_batch import ControlType, control_type, read_records
 
 if TYPE_CHECKING:
-    from coordinator.core.shard import Shard
     from protocol.record_batch import BatchHeader, Record
 
 _PARTITION: Final = struct.Struct(">i")
@@ -56,6 +54,7 @@ class Base:
     blocks: dict[str, Block] = field(default_factory=dict)  # group -> its block
     open: dict[int, dict[bytes, RawRecord]] = field(default_factory=dict)  # producer id -> offsets by state key
     unknown: int = 0
+    damaged: dict[bytes, RawRecord] = field(default_factory=dict)  # state key -> a record that cannot be decoded
 
 
 class ReplayedGroup(NamedTuple):
@@ -70,13 +69,28 @@ class ReplayedGroup(NamedTuple):
 class Replay:
     """Collects the records of one partition."""
 
-    __slots__ = ("_base", "_blocks", "_gone", "_open", "_removed", "_seen", "groups", "offsets", "records", "unknown")
+    __slots__ = (
+        "_base",
+        "_blocks",
+        "_gone",
+        "_open",
+        "_removed",
+        "_seen",
+        "damaged",
+        "damaged_pending",
+        "groups",
+        "offsets",
+        "records",
+        "unknown",
+    )
 
     def __init__(self, base: Base | None = None) -> None:
         self.records = 0
         self.unknown = 0  # records of kinds that this coordinator does not use (KIP-848, share groups)
         self.offsets: dict[bytes, RawRecord] = {}  # state key -> committed offset
         self.groups: dict[bytes, RawRecord] = {}  # state key -> newest record of the group
+        self.damaged: dict[bytes, str] = {}  # state key of a record in `offsets` -> why it cannot be decoded
+        self.damaged_pending: dict[bytes, tuple[str, int]] = {}  # the same in open transactions, with its log offset
         self._seen: dict[bytes, None] = {}  # raw names of groups that exist, even without a record or an offset
         self._gone: dict[bytes, int] = {}  # raw name of a deleted group -> log offset of its tombstone
         self._open: dict[int, dict[bytes, RawRecord]] = {}  # producer id -> offsets of its open transaction
@@ -85,6 +99,7 @@ class Replay:
         self._removed: set[bytes] = set()  # state keys with a tombstone after the base
         if base is not None:
             self.unknown = base.unknown
+            self.offsets = dict(base.damaged)
             self._open = {producer_id: dict(pending) for producer_id, pending in base.open.items()}
             self._gone = {
                 raw_text(block.group_id): block.record_offset for block in base.blocks.values() if block.is_deleted
@@ -118,8 +133,9 @@ class Replay:
         self, key: bytes | None, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None = None
     ) -> None:
         """Read the next record. `pending` holds the offsets of its transaction so far; None outside of one."""
-        if key is None:
-            raise DecodeError(f"the record at offset {offset} has no key")
+        if key is None:  # no cleaner keeps such a record
+            self.unknown += 1
+            return
         kind = key[:2]
         if kind == OLD_OFFSET_KEY:  # has the meaning of version 1, and so the same state key
             kind, key = OFFSET_KEY, OFFSET_KEY + key[2:]
@@ -133,16 +149,28 @@ class Replay:
                 pending[key] = (value, offset)
         elif kind == GROUP_KEY:
             name = raw_name(key)
-            if value is None:
+            if readable(name) is None:
+                self._put_unreadable(key, value, offset, pending)
+            elif value is None:
                 self.groups.pop(GROUP_KEY + name, None)
                 self._seen.pop(name, None)
                 self._gone[name] = offset
             else:
                 self.groups[GROUP_KEY + name] = (value, offset)
                 self._seen[name] = None
+        elif len(kind) < 2:  # a key too short to have a kind
+            self._put_unreadable(key, value, offset, pending)
         else:
-            decode_key(key)  # a key too short to have a kind is an error
             self.unknown += 1
+
+    def _put_unreadable(
+        self, key: bytes, value: bytes | None, offset: int, pending: dict[bytes, RawRecord] | None
+    ) -> None:
+        """Keep the newest record of a key that names no group among the offsets, where `settle` finds it."""
+        if value is None:
+            self.offsets.pop(key, None)
+        else:
+            (self.offsets if pending is None else pending)[key] = (value, offset)
 
     def _remove_offset(self, key: bytes) -> None:
         found = self.offsets.get(key)
@@ -173,7 +201,10 @@ class Replay:
         base = self._base
         if base is None or key in self._removed:
             return -1
-        group_id, topic, partition = offset_key(key)
+        try:
+            group_id, topic, partition = offset_key(key)
+        except DecodeError:
+            return -1  # it would be in `offsets`
         block = base.blocks.get(group_id)
         if block is None:
             return -1
@@ -220,8 +251,9 @@ class Replay:
                 records.popitem()
 
     def settle(self) -> tuple[list[ReplayedGroup], OffsetStore]:
-        """Return the groups, still raw (`groups_of` decodes them), and the offsets. DecodeError if one is malformed."""
+        """Return the groups, still raw (`quarantine.restore` decodes them), and the offsets. Fills `damaged`."""
         base = self._base
+        self.damaged, self.damaged_pending = {}, {}
         store = OffsetStore()
         if base is None:
             packed = pack(self.offsets, self.groups, self._gone, PACKED_AT_MOST)
@@ -237,15 +269,20 @@ class Replay:
                 if block.offsets > PACKED_AT_MOST:
                     store.of_group(block.group_id)
             for key in self._removed:
-                store.remove(*offset_key(key))
+                _remove(store, key)
             names = {}
             unpacked = self.offsets
         self._put_offsets(unpacked, store, names)
         for producer_id, transaction in self._open.items():
             for key, (value, log_offset) in transaction.items():
-                group_id, topic, partition = offset_key(key)
-                store.put_pending(producer_id, group_id, topic, partition, committed_offset(value, log_offset))
                 names[raw_name(key)] = None
+                try:
+                    group_id, topic, partition = offset_key(key)
+                    committed = committed_offset(value, log_offset)
+                except DecodeError as error:
+                    self.damaged_pending[key] = (str(error), log_offset)
+                    continue
+                store.put_pending(producer_id, group_id, topic, partition, committed)
         return self._found(names, store), store
 
     def _put_offsets(self, keys: Iterable[bytes], store: OffsetStore, names: dict[bytes, None]) -> None:
@@ -257,21 +294,31 @@ class Replay:
             prefix = key[:-4]
             parts = known.get(prefix)
             if parts is None:
-                group_id, topic, partition = offset_key(key)
-                group_id = texts.setdefault(group_id, group_id)
                 names[raw_name(key)] = None
+                try:
+                    group_id, topic, partition = offset_key(key)
+                except DecodeError as error:
+                    self.damaged[key] = str(error)
+                    continue
+                group_id = texts.setdefault(group_id, group_id)
                 if len(group_id.encode()) + len(topic.encode()) + 10 == len(key):
                     known[prefix] = (group_id, topic)
             else:
                 group_id, topic = parts
                 partition = _PARTITION.unpack_from(key, len(key) - 4)[0]
-            store.put(group_id, topic, partition, committed_offset(value, log_offset))
+            try:
+                committed = committed_offset(value, log_offset)
+            except DecodeError as error:
+                self.damaged[key] = str(error)
+                store.remove(group_id, topic, partition)  # an older value, of the base
+                continue
+            store.put(group_id, topic, partition, committed)
 
     def _found(self, names: dict[bytes, None], store: OffsetStore) -> list[ReplayedGroup]:
         """Return every group. `names` are raw names of some groups that have offsets."""
         base, gone = self._base, self._gone
         found: list[ReplayedGroup] = []
-        left = {**self._seen, **names}
+        left = {name: None for name in (*self._seen, *names) if readable(name) is not None}
         if base is not None:
             changed = {text_of(name) for name in gone} | {text_of(key[2:]) for key in self.groups}
             data = base.data
@@ -303,7 +350,8 @@ class Replay:
         gone_at = self._gone.get(name, -1)
         if gone_at < 0:
             return -1
-        committed = (each.log_offset for found in store.peek(group_id).values() for each in found.values())
+        committed = [each.log_offset for found in store.peek(group_id).values() for each in found.values()]
+        committed += [self.offsets[key][1] for key in self.damaged if raw_name(key) == name]
         pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if raw_name(key) == name)
         return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
 
@@ -320,14 +368,9 @@ class Replay:
                 yield encode_block(group_id, value, record_offset, store.peek(group_id))
 
 
-def groups_of(found: list[ReplayedGroup], shard: Shard, wall_ms: int) -> list[Group]:
-    """Create the groups. DecodeError if the record of one is malformed."""
-    groups = []
-    for group_id, value, record_offset, _ in found:
-        if value is not None:
-            group = load_group(group_id, decode_group_value(value), record_offset, shard)
-        else:
-            group = Group(group_id, shard, wall_ms)
-            group.is_recorded = True
-        groups.append(group)
-    return groups
+def _remove(store: OffsetStore, key: bytes) -> None:
+    """Remove the offset of a state key from a base, which has none for a key that cannot be decoded."""
+    try:
+        store.remove(*offset_key(key))
+    except DecodeError:
+        pass

@@ -7,7 +7,8 @@ read. So the file may be deleted at any time. It is replaced atomically.
     header   magic, version, partition, log start, next offset, last batch below it (base offset, checksum, leader
              epoch), counts, position of `open`, size, checksum of the rest, checksum of the header
     blocks   one for each group (`coordinator.core.offsets.packed_groups`)
-    open     offsets of open transactions, as in the log: producer id, log offset, key, value
+    open     offsets of open transactions, as in the log: producer id, log offset, key, value; likewise records in
+             quarantine, with DAMAGED for a producer id and version 2, which earlier programs do not read
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ DRAFT_NAME: Final = SNAPSHOT_NAME + ".tmp"
 
 _MAGIC: Final = b"KGC\x89\r\n\x1a\n"
 _VERSION: Final = 1
+_WITH_DAMAGED: Final = 2
 # magic, version, partition, log start, next offset, base offset, checksum and leader epoch of the last batch,
 # unknown records, groups, offsets, position of the open transactions, size of the file, checksum of the body
 _HEADER: Final = struct.Struct("<8sIiqqqIiQQQQQI")
@@ -38,6 +40,7 @@ _CRC: Final = struct.Struct("<I")
 _OPEN: Final = struct.Struct("<qqII")  # producer id, log offset, bytes of the key, bytes of the value
 _BODY_AT: Final = _HEADER.size + _CRC.size
 _CHUNK: Final = 1 << 20
+DAMAGED: Final = -2  # no producer has this id
 
 
 class SnapshotError(Exception):
@@ -74,6 +77,7 @@ class Contents(NamedTuple):
 
     blocks: Iterable[bytes]
     open: dict[int, dict[bytes, RawRecord]]
+    damaged: dict[bytes, RawRecord]
     unknown: int
     groups: int
     offsets: int
@@ -101,13 +105,14 @@ def draft(
             crc = google_crc32c.extend(crc, piece)
             position += len(piece)
         open_at = position
-        for piece in _gathered(_open_records(contents.open)):
+        kept = {**contents.open, DAMAGED: contents.damaged} if contents.damaged else contents.open
+        for piece in _gathered(_open_records(kept)):
             file.pwrite(piece, position)
             crc = google_crc32c.extend(crc, piece)
             position += len(piece)
         header = _HEADER.pack(
             _MAGIC,
-            _VERSION,
+            _WITH_DAMAGED if contents.damaged else _VERSION,
             binding.partition,
             binding.log_start_offset,
             binding.next_offset,
@@ -167,7 +172,8 @@ def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
         raise SnapshotError(f"it is damaged ({error})") from None
     if len(blocks) != groups or sum(block.offsets for block in blocks.values()) != offsets:
         raise SnapshotError("it does not hold what its header says")
-    return binding, Base(binding.next_offset, data, blocks, transactions, unknown)
+    damaged = transactions.pop(DAMAGED, {})
+    return binding, Base(binding.next_offset, data, blocks, transactions, unknown, damaged)
 
 
 def _read(fs: FileSystem, directory: Path, size: int | None = None) -> bytes:
@@ -189,8 +195,8 @@ def _parse(data: bytes) -> tuple[Binding, list[int]]:
     if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:
         raise SnapshotError("its header is damaged")
     _, version, partition, start, next_offset, base_offset, batch_crc, epoch, *rest = _HEADER.unpack(header)
-    if version != _VERSION:
-        raise SnapshotError(f"it has the format version {version}, this program writes {_VERSION}")
+    if version not in (_VERSION, _WITH_DAMAGED):
+        raise SnapshotError(f"it has the format version {version}, this program knows {_VERSION} and {_WITH_DAMAGED}")
     return Binding(partition, start, next_offset, LastBatch(base_offset, batch_crc, epoch)), rest
 
 

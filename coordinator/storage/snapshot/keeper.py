@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from coordinator.core.loading import LoadedState
-from coordinator.core.offsets.replay import groups_of
+from coordinator.core.offsets.quarantine import restore
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.snapshot import file
@@ -123,8 +123,8 @@ class Snapshots:
         ):
             self._keep(partition, loaded)
         check()
-        groups = groups_of(loaded.found, shard, wall_ms)
-        loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown)
+        groups, quarantine = restore(loaded.found, loaded.replay, shard, wall_ms)
+        loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
         loaded.let_go()
         return loaded_state, loaded.next_offset
 

@@ -59,7 +59,8 @@ class Loaded:
         """Return the content of a snapshot. Valid while `store` is unchanged, and before `let_go`."""
         replay, found, store = self.replay, self.found, self.store
         blocks = replay.blocks(found, store)
-        return Contents(blocks, replay.open_transactions, replay.unknown, len(found), store.count)
+        damaged = {key: replay.offsets[key] for key in replay.damaged}
+        return Contents(blocks, replay.open_transactions, damaged, replay.unknown, len(found), store.count)
 
 
 def load(
@@ -73,7 +74,7 @@ def load(
 ) -> Loaded:
     """Read a partition while its log gets no appends. `check` is called for each batch and may raise.
 
-    CorruptLogError, DecodeError: the log cannot be read or decoded.
+    LogError: the log cannot be read.
     """
     why = "it is not wanted"
     if use_snapshot:
@@ -127,7 +128,10 @@ def follow(
     end_offset: int,
     check: Callable[[], None] = lambda: None,
 ) -> Loaded:
-    """Replay these batches onto a base; without one they are the whole log. SnapshotError: records are missing."""
+    """Replay these batches onto a base; without one they are the whole log.
+
+    SnapshotError: records are missing. LogError: a batch cannot be read.
+    """
     replay = Replay(base)
     due = -1 if base is None else base.next_offset
     header = None
@@ -138,7 +142,10 @@ def follow(
             if header.base_offset != due or header.record_count != header.last_offset_delta + 1:
                 raise SnapshotError(f"records behind offset {due} were compacted since")
             due = header.last_offset + 1
-        replay.add_batch(header, batch)
+        try:
+            replay.add_batch(header, batch)
+        except ProtocolError as error:  # its checksum is right, so this program cannot read what another wrote
+            raise LogError(f"the batch at offset {header.base_offset} cannot be read: {error}") from None
         tail_bytes += len(batch)
     if base is not None and due != end_offset:  # the newest segment begins later than the last record ends
         raise SnapshotError(f"records behind offset {due} were compacted since")
