@@ -28,6 +28,7 @@ LAYERS = (
     "coordinator.storage",
     "coordinator.spark",
     "coordinator.compaction",
+    "coordinator.selfcheck",
     "coordinator.history",
     "coordinator.server",
     "coordinator.workers",

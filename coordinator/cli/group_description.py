@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from coordinator.cli.client import Client, NodeConnection
+from coordinator.cli.client import Client, NodeConnection, explain
 from coordinator.cli.errors import CliError
 from protocol.api_keys import ApiKey
 from protocol.consumer import decode_assignment, subscribed_topics
@@ -81,9 +81,12 @@ def _classic(client: Client, connection: NodeConnection, group_id: str, coordina
     def ask() -> tuple[int, classic.DescribedGroup]:
         request = classic.DescribeGroupsRequest(groups=[group_id])
         (group,) = connection.call(request, classic.DescribeGroupsResponse).groups
-        return _unless_missing(group.error_code), group
+        is_final = group.error_message is not None
+        return 0 if is_final else _unless_missing(group.error_code), group
 
     group = client.patiently(f"describing group {group_id!r}", ask)
+    if _unless_missing(group.error_code):
+        raise CliError(f"describing group {group_id!r}: {explain(group.error_code, group.error_message)}", 1)
     if group.error_code or (group.group_state == "Dead" and not group.members):
         return None
     members = [

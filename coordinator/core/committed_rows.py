@@ -73,7 +73,11 @@ def _rows(shard: Shard, store: OffsetStore, below_offset: int) -> Iterator[list[
             rows, looked = [], 0
     yield rows
     quarantine = shard.quarantine
-    damaged: list[Row] = [(one.group_id, one.record_offset) for one in quarantine.groups.values()]
-    damaged += quarantine.offsets.items()
+    damaged: list[Row] = [
+        (one.group_id, one.record_offset)
+        for one in quarantine.groups.values()
+        if 0 <= one.record_offset < below_offset
+    ]
+    damaged += [(key, log_offset) for key, log_offset in quarantine.offsets.items() if log_offset < below_offset]
     for start in range(0, len(damaged), ROWS_AT_ONCE):
-        yield [row for row in damaged[start : start + ROWS_AT_ONCE] if 0 <= row[1] < below_offset]
+        yield damaged[start : start + ROWS_AT_ONCE]

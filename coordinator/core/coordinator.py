@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.group.group import Group
     from coordinator.core.group.read_twice import TakeReadUpTo
+    from coordinator.core.offsets.quarantine import QuarantinedGroup
 
 # Timers run by one call of `advance_clock`. The rest is due at once, and other events may run in between.
 MAX_TIMERS_PER_EVENT: Final = 250
@@ -416,6 +417,10 @@ class GroupCoordinator:
     def refusal(self, group_id: str) -> ErrorCode:
         """Return why this node does not answer for a group; NONE if it does."""
         return self._refusal(group_id)
+
+    def quarantined(self, group_id: str) -> QuarantinedGroup | None:
+        """Return the facts on a quarantined group; None if the group is not quarantined."""
+        return self._registry.quarantined(group_id)
 
     @property
     def timers(self) -> GroupTimers:

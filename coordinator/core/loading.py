@@ -44,11 +44,11 @@ class LoadedState:
 
     @classmethod
     def of(
-        cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int, quarantine: Quarantine
+        cls, groups: Iterable[Group], offsets: OffsetStore, unknown: int, quarantine: Quarantine | None = None
     ) -> LoadedState:
         by_id = {group.group_id: group for group in groups}
         with_members = [group for group in by_id.values() if group.members]
-        return cls(by_id, Counter(group.state for group in by_id.values()), with_members, offsets, unknown, quarantine)
+        return cls(by_id, Counter(group.state for group in by_id.values()), with_members, offsets, unknown, quarantine or Quarantine.empty())
 
 
 def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.clock import LATE_S
 from coordinator.core.events.model import IncidentKind, Rebalance
+from coordinator.core.offsets.quarantine import QUARANTINE_ERROR
 from coordinator.core.shard import PartitionState
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.core.topics.not_controller import refuse_change
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from coordinator.core.events.model import AnyEvent, Incident
     from coordinator.core.group.heartbeat import HeartbeatTemplate
     from coordinator.core.group.parked_heartbeat import ParkedRequest
+    from coordinator.core.offsets.quarantine import Quarantine
     from coordinator.core.topics.effects import TopicEffects
     from coordinator.server.api.handler import Api
     from coordinator.server.connections import Session
@@ -544,15 +546,35 @@ class Runtime:
             raise
         except Exception as error:  # a fault in one log must not stop the other partitions
             LOG.exception(
-                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: mend the log, then restart",
+                "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: `coordinator log verify %s` "
+                "says what is damaged; then stop the daemon and run `coordinator log repair` on that directory",
                 partition,
                 error,
+                self.offsets_log.log(partition).directory,
             )
             self.core.load_failed(partition)
             return
         self.load_ms[partition] = int((self.monotonic() - started) * 1000)
+        self._report_quarantine(partition, loaded_state.quarantine)
         self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
+
+    def _report_quarantine(self, partition: int, quarantine: Quarantine) -> None:
+        """Log each record that could not be used, once for each load."""
+        directory = self.offsets_log.log(partition).directory
+        for record in quarantine.damaged:
+            if record.group_id is not None:
+                LOG.error(
+                    "group quarantined partition=%d group=%.255s offset=%d error=%s; its requests are answered %s, all "
+                    "other groups are served: see `coordinator log verify %s`",
+                    partition, record.group_id, record.log_offset, record.reason, QUARANTINE_ERROR.name, directory,
+                )  # fmt: skip
+            else:
+                LOG.error(
+                    "record set aside partition=%d offset=%d error=%s; its key names no group, all groups are served: "
+                    "see `coordinator log verify %s`",
+                    partition, record.log_offset, record.reason, directory,
+                )  # fmt: skip
 
     async def _reload(self, partition: int) -> None:
         """Forget the state of a partition with a broken invariant and load it from the log again."""

@@ -40,7 +40,7 @@ from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
 from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR
 from coordinator.storage.log import redo
-from coordinator.storage.log.errors import LogError
+from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import FlushPolicy
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, UnsyncedFileSystem
 from coordinator.storage.machine import THIS_MACHINE, Machine
@@ -413,6 +413,12 @@ class Server:
             )
             topic_logs.start()
             stranded = foreign_logs(fs, path, topic_logs.topics.catalogue, cluster)
+        except CorruptLogError as error:
+            directory = error.path if error.path.suffix == "" else error.path.parent
+            raise StartupError(
+                f"{error}. `coordinator log verify {directory}` lists all that is damaged, and `coordinator log repair "
+                f"{directory}` what can be mended and what that costs"
+            ) from None
         except (LogError, CatalogueStoreError) as error:
             raise StartupError(str(error)) from None
         except OSError as error:

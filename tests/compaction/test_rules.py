@@ -23,7 +23,8 @@ from coordinator.compaction.rules import (
 )
 from coordinator.compaction.validate import difference
 from coordinator.core.group.state import GroupState
-from coordinator.core.offsets.replay import Replay, groups_of
+from coordinator.core.offsets.quarantine import restore
+from coordinator.core.offsets.replay import Replay
 from coordinator.core.shard import Shard
 from protocol.compression import Codec
 from protocol.record_batch import (
@@ -183,7 +184,7 @@ def loaded(segments: list[Segment]) -> tuple[Any, ...]:
     replay = replay_of(segments)
     shard = Shard(0, {}, dict.fromkeys(GroupState, 0))
     found, store = replay.settle()
-    groups = groups_of(found, shard, 0)
+    groups, _ = restore(found, replay, shard, 0)
     recorded = {
         name for name in (group.group_id for group in groups) if store.of_group(name) or store.has_pending(name)
     }

@@ -19,7 +19,7 @@ from coordinator.core.events.model import AnyEvent, Rebalance
 from coordinator.core.group.group import Group
 from coordinator.core.group.parked_heartbeat import ParkedRequest
 from coordinator.core.loading import LoadedState
-from coordinator.core.offsets.replay import groups_of
+from coordinator.core.offsets.quarantine import restore
 from coordinator.server.api.table import HANDLERS
 from coordinator.storage.snapshot.loading import follow
 from protocol import codec

@@ -125,12 +125,15 @@ def ask(arguments: argparse.Namespace) -> Story:
 
         def once() -> tuple[int, ExplainGroupResponse]:
             answer = connection.call_unlisted(ExplainGroupRequest(group_id=group), ExplainGroupResponse)
-            return 0 if answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND else answer.error_code, answer
+            is_final = answer.error_message is not None or answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+            return 0 if is_final else answer.error_code, answer
 
         try:
             answer = client.patiently(f"explaining group {group!r}", once)
         except UnreachableError as error:
             raise _not_ours(arguments, connection, error) from None
+        if answer.error_message is not None:
+            raise CliError(printable(f"group {group!r}: {answer.error_message}"), 1)
         if answer.story is None:
             raise not_found(client, group)
         return decode_story(answer.story)

@@ -13,4 +13,5 @@ STATE_COLOURS: Final = {
     "Assigning": "yellow",
     "Reconciling": "yellow",
     "NotReady": "red",
+    "Quarantined": "red",
 }

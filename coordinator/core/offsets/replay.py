@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader, Record
 
 _PARTITION: Final = struct.Struct(">i")
+_NO_VALUE: Final = b"\0"  # instead of no bytes, which a block takes for a deletion; neither can be decoded
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class Replay:
                 self._seen.pop(name, None)
                 self._gone[name] = offset
             else:
-                self.groups[GROUP_KEY + name] = (value, offset)
+                self.groups[GROUP_KEY + name] = (value or _NO_VALUE, offset)
                 self._seen[name] = None
         elif len(kind) < 2:  # a key too short to have a kind
             self._put_unreadable(key, value, offset, pending)

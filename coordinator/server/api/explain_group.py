@@ -20,7 +20,12 @@ def handle(node: Node, request: ExplainGroupRequest, ticket: Ticket, now_ms: int
     story = node.core.story(request.group_id, now_ms) if error is ErrorCode.NONE else None
     if story is None and error is ErrorCode.NONE:
         error = ErrorCode.GROUP_ID_NOT_FOUND
-    answer = ExplainGroupResponse(error_code=int(error), story=None if story is None else encode(story))
+    quarantined = node.core.quarantined(request.group_id)
+    answer = ExplainGroupResponse(
+        error_code=int(error),
+        error_message=None if quarantined is None else quarantined.message,
+        story=None if story is None else encode(story),
+    )
     node.reply(ticket, answer)
 
 

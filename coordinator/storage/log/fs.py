@@ -193,6 +193,13 @@ class RealFileSystem:
         return file
 
 
+class ReadOnlyFileSystem(RealFileSystem):
+    """`FileSystem` of the operating system for a reader: files cannot be written or made."""
+
+    def open(self, path: Path, *, create: bool = False) -> File:
+        return self.file_type(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
 class UnsyncedFile(RealFile):
     """A file that is never forced to disk."""
 

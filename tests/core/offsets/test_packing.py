@@ -13,7 +13,6 @@ from coordinator.core.offsets.packed_groups import encode_block, read_blocks
 from coordinator.core.offsets.packing import PackedGroups, pack
 from coordinator.core.offsets.raw_records import RawRecord, committed_offset, offset_key, raw_text
 from coordinator.core.offsets.store import OffsetStore
-from protocol.errors import DecodeError
 from protocol.messages.offsets_log import OffsetValue
 from protocol.offsets_records import encode_group_key, encode_offset_key, encode_offset_value
 
@@ -98,6 +97,15 @@ def test_key_with_bytes_after_its_partition_is_not_packed() -> None:
 
 
 @pytest.mark.parametrize("key", [b"\0\1\0\1g", b"\0\1\0\1\xff\0\1t" + bytes(4)], ids=["truncated", "not UTF-8"])
-def test_malformed_key_is_a_decode_error(key: bytes) -> None:
-    with pytest.raises(DecodeError):
-        pack({key: (PLAIN, 1)}, {}, (), 4096)
+def test_malformed_key_is_left(key: bytes) -> None:
+    sound = encode_offset_key("h", "t", 1)
+    packed = pack({key: (PLAIN, 1), sound: (PLAIN, 2)}, {}, (), 4096)
+    assert (packed.left, packed.names) == ([key], [raw_text("h")])
+
+
+def test_group_with_a_malformed_value_is_left() -> None:
+    keys = [encode_offset_key(group, "t", number) for group in ("g", "h") for number in (0, 1)]
+    offsets = {key: (PLAIN, number) for number, key in enumerate(keys)}
+    offsets[keys[1]] = (b"\0\3short", 1)
+    packed = pack(offsets, {}, (), 4096)
+    assert (packed.left, packed.names) == (keys[:2], [raw_text("h")])

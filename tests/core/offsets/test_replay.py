@@ -137,32 +137,6 @@ def test_records_of_unknown_kinds_are_counted_and_skipped(unloaded: Cluster) -> 
     assert unloaded.core.unknown_records == 2
 
 
-@pytest.mark.parametrize(
-    "record",
-    [
-        (b"\0\1\0\1g\0\1t", b""),
-        (encode_offset_key("g", "t", 0), b"\0\3short"),
-        (encode_offset_key("g", "t", 0), b"\0\x09" + bytes(40)),
-        (encode_group_key("g"), b"\0\3"),
-        (b"\0", b""),
-        (b"", b""),
-        (b"\0\2\xff\xff", b""),
-    ],
-    ids=["cut key", "cut value", "unknown value version", "cut group", "half a key", "empty key", "no group name"],
-)
-def test_malformed_record_fails_only_its_partition(unloaded: Cluster, record: tuple[bytes, bytes | None]) -> None:
-    unloaded.expects_faults = True
-    number = unloaded.core.partition_for("g")
-    load(unloaded, record)
-    assert unloaded.core.partitions_by_state == {"active": 1, "failed": 1, "loading": 0, "not-owned": 0}
-    assert unloaded.join().error is ErrorCode.NOT_COORDINATOR
-    assert unloaded.heartbeat("g", "x", 1).error is ErrorCode.NOT_COORDINATOR
-    assert unloaded.commit("g", {T0: 1}).errors == {T0: ErrorCode.NOT_COORDINATOR}
-    working = next(name for name in ("a", "b") if unloaded.core.partition_for(name) != number)
-    assert unloaded.join(working).error is ErrorCode.MEMBER_ID_REQUIRED
-    assert unloaded.list_groups() is not None
-
-
 def test_appends_continue_at_the_end_of_the_log(unloaded: Cluster) -> None:
     load(unloaded, offset_record(1), offset_record(2))
     unloaded.commit("g", {T0: 3})  # the log checks the offsets
@@ -174,13 +148,6 @@ def test_group_of_the_maximum_size_stays_stable() -> None:
     cluster = Cluster(Config(group_max_size=2), loaded=False)
     load(cluster, group_record(member("a"), member("b")))
     assert cluster.state() == "Stable"
-
-
-def test_group_record_with_a_duplicate_member_id_fails_the_load(unloaded: Cluster) -> None:
-    unloaded.expects_faults = True
-    load(unloaded, group_record(member("a"), member("a")))
-    assert unloaded.core.partitions_by_state["failed"] == 1
-    assert sum(unloaded.core.groups_by_state.values()) == 0
 
 
 def test_pending_member_id_is_unknown_after_a_crash(cluster: Cluster) -> None:

@@ -12,7 +12,8 @@ from coordinator.core.committed_rows import committed_rows
 from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.committed import CommittedOffset, GroupOffsets
 from coordinator.core.offsets.packed_groups import NEVER_MS, age_of, decode_offsets, encode_block, mentions, read_blocks
-from coordinator.core.offsets.replay import Base, Replay, groups_of
+from coordinator.core.offsets.quarantine import restore
+from coordinator.core.offsets.replay import Base, Replay
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.core.shard import Shard
 from protocol.error_codes import ErrorCode
@@ -64,7 +65,8 @@ def loaded_packed(cluster: Cluster, groups: dict[str, GroupOffsets]) -> OffsetSt
     core = cluster.core
     core.load_begin(0)
     shard: Shard = core.partition(0)
-    loaded_state = LoadedState.of(groups_of(found, shard, cluster.clock.now_ms), store, 0)
+    groups_there, quarantine = restore(found, replay, shard, cluster.clock.now_ms)
+    loaded_state = LoadedState.of(groups_there, store, 0, quarantine)
     log = cluster.log.partitions[0]
     log.next_offset = log.high_watermark = END
     cluster.execute(core.loaded(0, loaded_state, END, cluster.clock.now_ms))
