@@ -31,7 +31,7 @@ COMMANDS: Final = {
     "groups": Command("coordinator.cli.groups.command", "explain, list, describe, reset and delete consumer groups"),
     "topics": Command("coordinator.cli.topics.command", "list, describe, create, alter and delete topics"),
     "cluster": Command("coordinator.cli.cluster", "show the nodes of a cluster, or the owners of its partitions"),
-    "log": Command("coordinator.cli.log", "print the records of a log, of this coordinator or of a Kafka"),
+    "log": Command("coordinator.cli.log.command", "print, check and repair logs, of this coordinator or of a Kafka"),
     "compact": Command("coordinator.cli.compact.command", "compact the offsets log to its live keys, with Spark"),
     "history": Command(
         "coordinator.cli.history.command", "show past commits, rebalances and rates, and partitions that stand still"

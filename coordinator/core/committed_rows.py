@@ -74,9 +74,7 @@ def _rows(shard: Shard, store: OffsetStore, below_offset: int) -> Iterator[list[
     yield rows
     quarantine = shard.quarantine
     damaged: list[Row] = [
-        (one.group_id, one.record_offset)
-        for one in quarantine.groups.values()
-        if 0 <= one.record_offset < below_offset
+        (one.group_id, one.record_offset) for one in quarantine.groups.values() if 0 <= one.record_offset < below_offset
     ]
     damaged += [(key, log_offset) for key, log_offset in quarantine.offsets.items() if log_offset < below_offset]
     for start in range(0, len(damaged), ROWS_AT_ONCE):

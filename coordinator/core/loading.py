@@ -48,7 +48,14 @@ class LoadedState:
     ) -> LoadedState:
         by_id = {group.group_id: group for group in groups}
         with_members = [group for group in by_id.values() if group.members]
-        return cls(by_id, Counter(group.state for group in by_id.values()), with_members, offsets, unknown, quarantine or Quarantine.empty())
+        return cls(
+            by_id,
+            Counter(group.state for group in by_id.values()),
+            with_members,
+            offsets,
+            unknown,
+            quarantine or Quarantine.empty(),
+        )
 
 
 def start_sessions(shard: Shard, timers: GroupTimers, groups: list[Group], context: Context) -> None:

@@ -86,9 +86,7 @@ def _groups(runtime: Runtime) -> Iterator[Sample | HistogramSample]:
     yield _gauge(GROUP + "num_offsets", "Committed offsets over all groups.", core.offset_count)
     yield _gauge(GROUP + "num_members", "Members of all groups.", core.totals.members)
     yield _gauge(GROUP + "metadata_bytes", "Metadata of the members of all groups.", core.totals.metadata_bytes)
-    yield _gauge(
-        GROUP + "num_quarantined_groups", "Groups not served, for a damaged record.", core.quarantined_groups
-    )
+    yield _gauge(GROUP + "num_quarantined_groups", "Groups not served, for a damaged record.", core.quarantined_groups)
     yield _gauge(
         GROUP + "num_quarantined_records",
         "Records of the offsets log that cannot be decoded or applied.",

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -371,7 +372,5 @@ class Replay:
 
 def _remove(store: OffsetStore, key: bytes) -> None:
     """Remove the offset of a state key from a base, which has none for a key that cannot be decoded."""
-    try:
+    with suppress(DecodeError):
         store.remove(*offset_key(key))
-    except DecodeError:
-        pass

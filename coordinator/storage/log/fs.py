@@ -184,13 +184,16 @@ class RealFileSystem:
         return facts.f_blocks * facts.f_frsize
 
     def lock(self, path: Path) -> File:
-        file = self.file_type(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644))
-        try:
-            fcntl.flock(file._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            file.close()
-            raise
-        return file
+        return _locked(self.file_type(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)))
+
+
+def _locked(file: RealFile) -> RealFile:
+    try:
+        fcntl.flock(file._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise
+    return file
 
 
 class ReadOnlyFileSystem(RealFileSystem):
@@ -198,6 +201,9 @@ class ReadOnlyFileSystem(RealFileSystem):
 
     def open(self, path: Path, *, create: bool = False) -> File:
         return self.file_type(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+    def lock(self, path: Path) -> File:
+        return _locked(self.file_type(os.open(path, os.O_RDONLY | os.O_CLOEXEC)))
 
 
 class UnsyncedFile(RealFile):

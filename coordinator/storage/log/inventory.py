@@ -25,12 +25,12 @@ from coordinator.storage.log.fs import FileSystem, file_size, read_whole
 from coordinator.storage.log.segment import Segment, segment_path
 from coordinator.storage.log.swap import Intent
 
-_EPOCHS_NAME: Final = "leader-epoch-checkpoint"
+EPOCHS_NAME: Final = "leader-epoch-checkpoint"
 
 
 def leader_epochs(fs: FileSystem, directory: Path) -> int:
     """Return a checksum of Kafka's file of leader epochs; `NO_EPOCHS` if there is none."""
-    path = directory / _EPOCHS_NAME
+    path = directory / EPOCHS_NAME
     return zlib.crc32(read_whole(fs, path)) if fs.exists(path) else NO_EPOCHS
 
 

@@ -91,7 +91,13 @@ def test_a_record_that_cannot_be_used_quarantines_its_group_alone(
 
 @pytest.mark.parametrize(
     "record",
-    [(b"\0", b"v"), (b"", b"v"), (b"\0\2\xff\xff", b"v"), (b"\0\1\0\2\xff\xff\0\1t\0\0\0\0", b"v"), (b"\0\1\0\x09g", b"v")],
+    [
+        (b"\0", b"v"),
+        (b"", b"v"),
+        (b"\0\2\xff\xff", b"v"),
+        (b"\0\1\0\2\xff\xff\0\1t\0\0\0\0", b"v"),
+        (b"\0\1\0\x09g", b"v"),
+    ],
     ids=["half a key", "empty key", "no group name", "name no UTF-8", "cut name"],
 )
 def test_a_record_whose_key_names_no_group_is_set_aside_alone(cluster: Cluster, record: tuple[bytes, bytes]) -> None:
@@ -107,7 +113,9 @@ def test_a_tombstone_that_names_no_group_is_no_fault(cluster: Cluster) -> None:
     assert cluster.core.quarantined_records == 0
 
 
-@pytest.mark.parametrize("record", [offset_record(8), (encode_offset_key("g", "t", 0), None)], ids=["value", "tombstone"])
+@pytest.mark.parametrize(
+    "record", [offset_record(8), (encode_offset_key("g", "t", 0), None)], ids=["value", "tombstone"]
+)
 def test_a_newer_sound_record_of_the_key_ends_the_quarantine(
     cluster: Cluster, record: tuple[bytes, bytes | None]
 ) -> None:

@@ -42,11 +42,9 @@ KERNEL_FROM_BYTES: Final = 2_000_000  # for smaller files, importing the kernel 
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    dump = actions.add_parser("dump", help="print the records of segments", allow_abbrev=False)
-    dump.add_argument("paths", metavar="FILE|DIR", nargs="+", type=Path)
-    dump.add_argument("--group", metavar="GROUP", help="print only records of this group, without batches")
-    dump.add_argument("--json", action="store_true", help="print a JSON object for each record")
+    parser.add_argument("paths", metavar="FILE|DIR", nargs="+", type=Path)
+    parser.add_argument("--group", metavar="GROUP", help="print only records of this group, without batches")
+    parser.add_argument("--json", action="store_true", help="print a JSON object for each record")
 
 
 def run(arguments: argparse.Namespace) -> int:

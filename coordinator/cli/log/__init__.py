@@ -1,0 +1,1 @@
+"""`coordinator log`: logs on disk, shown, checked and repaired."""
