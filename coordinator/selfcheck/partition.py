@@ -26,6 +26,7 @@ from coordinator.selfcheck.walk import NO_LIMIT, Gap, SoundBatch, walk
 from coordinator.storage.file_names import offsets_partition
 from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.index import IndexDamagedError
+from coordinator.storage.log.log import LogConfig
 from coordinator.storage.log.recovery import segment_bases
 from coordinator.storage.log.redo import is_needed
 from coordinator.storage.log.segment import Segment, segment_path
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Progress = Callable[[int], None]
-_INTERVAL: Final = 1 << 30  # an index may have any interval: only its entries are checked
 NOT_STARTED: Final = "the daemon does not start"
 NOT_LOADED: Final = (
     "the daemon starts, and cannot load this partition: its groups are answered NOT_COORDINATOR until it is mended"
 )
+DEFAULTS: Final = LogConfig()
 READ_FAILS: Final = "the daemon starts, and a consumer that comes to this place gets an error"
 
 
@@ -54,18 +55,27 @@ def no_progress(size: int) -> None:
 
 
 def check_partition(
-    fs: FileSystem, directory: Path, *, is_served: bool = False, progress: Progress = no_progress
+    fs: FileSystem,
+    directory: Path,
+    *,
+    is_served: bool = False,
+    progress: Progress = no_progress,
+    index_interval_bytes: int = DEFAULTS.index_interval_bytes,
 ) -> PartitionReport:
-    """Check all files of a partition. `is_served`: a daemon is writing. `progress` gets the bytes read each time."""
-    return _Check(fs, directory, is_served, progress).run()
+    """Check all files of a partition. `is_served`: a daemon is writing. `progress` gets the bytes read each time.
+
+    The interval is that with which a daemon starts; it decides which damage a start notices.
+    """
+    return _Check(fs, directory, is_served, progress, index_interval_bytes).run()
 
 
 class _Check:
-    def __init__(self, fs: FileSystem, directory: Path, is_served: bool, progress: Progress) -> None:
+    def __init__(self, fs: FileSystem, directory: Path, is_served: bool, progress: Progress, interval: int) -> None:
         self.fs = fs
         self.directory = directory
         self.is_served = is_served
         self.progress = progress
+        self.interval = interval
         self.report = PartitionReport(directory)
         self.partition = offsets_partition(directory.name)
         self.records = None if self.partition is None else RecordCheck(self.report)
@@ -165,6 +175,8 @@ class _Check:
             advice = f"start the daemon, or {REPAIR}" if is_cut else REPAIR
         else:
             start = self._start_with(path, base, is_newest=is_newest and not known.is_clean(base, size))
+            if is_end and start != NOT_STARTED and "is not below" in gap.reason:
+                start = "it is cut there, since the next segment replaces it"
         self.report.add(Finding(path.name, gap.position, what, start, advice, CutBytes(base, gap.position, gap.size)))
         return True
 
@@ -175,13 +187,7 @@ class _Check:
                 f"{NOT_STARTED}, or cuts the segment here and keeps what is behind in a file `.cut`, if nothing shows "
                 "that it was on disk"
             )
-        try:
-            segment = Segment.open(self.fs, path, _INTERVAL)
-            try:
-                segment.load()
-            finally:
-                segment.file.close()
-        except IndexDamagedError:
+        if not self._loads(path):
             return NOT_STARTED
         return READ_FAILS if self.records is None else NOT_LOADED
 
@@ -192,15 +198,20 @@ class _Check:
             self.report.add(Finding(name, -1, "the file is missing", "it is built again", mend=Reindex(base)))
 
     def _start_with_index(self, path: Path) -> str:
-        try:
-            segment = Segment.open(self.fs, path, _INTERVAL)
-            try:
-                segment.load()
-            finally:
-                segment.file.close()
-        except IndexDamagedError:
+        if not self._loads(path):
             return "the index is built again"
         return "it is not noticed, and a read by offset or time may begin at a wrong place"
+
+    def _loads(self, path: Path) -> bool:
+        """Return whether a start accepts a segment without reading all of it."""
+        segment = Segment.open(self.fs, path, self.interval)
+        try:
+            segment.load()
+        except IndexDamagedError:
+            return False
+        finally:
+            segment.file.close()
+        return True
 
     def _finish(self) -> None:
         """Settle the replay, and compare the snapshot with it."""

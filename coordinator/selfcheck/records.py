@@ -10,6 +10,7 @@ some day, and the deleted offset comes back.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -19,6 +20,7 @@ from coordinator.core.group.state import GroupState
 from coordinator.core.offsets.raw_records import (
     NOT_PLAIN,
     OLD_OFFSET_KEY,
+    PLAIN_FIELDS,
     PLAIN_VALUE,
     absorb,
     committed_offset,
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
     from protocol.record_batch import BatchHeader
 
 MOST_KNOWN: Final = 100_000  # starts of keys that were decoded before
-_PLAIN_START: Final = b"\0\3"
-_NO_METADATA: Final = b"\0\0"
+_PLAIN_FIELDS: Final = len(PLAIN_FIELDS)
+_PARTITION_BYTES: Final = 4  # at the end of an offset key
 
 
 class _Damaged(NamedTuple):
@@ -71,26 +73,34 @@ class RecordCheck:
 
     def add(self, header: BatchHeader, batch: bytes, file: str, base_offset: int, position: int) -> None:
         """Read the next batch. ProtocolError: its records cannot be told apart."""
-        place = DropRecord(base_offset, position, len(batch), -1)
         if header.is_control:
             for record in read_records(batch, 0, header):
                 control_type(record)
         else:
-            self._look_at(_records_of(header, batch), file, place)
+            offsets, others = _records_of(header, batch)
+            if offsets and not others and self._are_known(offsets):
+                self.replay.records += header.record_count
+                self.replay.offsets.update(offsets)  # as `add_batch` does, without reading the batch again
+                return
+            place = DropRecord(base_offset, position, len(batch), -1)
+            self._look_at(((key, value, offset) for key, (value, offset) in offsets.items()), file, place)
+            self._look_at(others, file, place)
         self.replay.add_batch(header, batch)
 
+    def _are_known(self, offsets: dict[bytes, RawRecord]) -> bool:
+        """Return True for plain values of keys whose groups and topics were decoded before."""
+        known = self._known
+        if not all([key[:-_PARTITION_BYTES] in known for key in offsets]):
+            return False
+        values = [value for value, _ in offsets.values()]
+        count = len(values)
+        if set(map(len, values)) != {PLAIN_VALUE.size}:
+            return False
+        fields = struct.unpack(">" + PLAIN_FIELDS * count, b"".join(values))
+        return fields[::_PLAIN_FIELDS].count(3) == count and not any(fields[3::_PLAIN_FIELDS])
+
     def _look_at(self, records: Iterable[tuple[bytes | None, bytes | None, int]], file: str, place: DropRecord) -> None:
-        known, plain_size = self._known, PLAIN_VALUE.size
         for key, value, offset in records:
-            if (
-                key is not None
-                and key[:-4] in known
-                and value is not None
-                and len(value) == plain_size
-                and value[:2] == _PLAIN_START
-                and value[14:16] == _NO_METADATA
-            ):
-                continue
             where = DropRecord(place.base_offset, place.position, place.size, offset)
             if key is None:
                 self._note(file, where, b"", None, f"the record at offset {offset} has no key")
@@ -113,7 +123,7 @@ class RecordCheck:
                 if len(self._known) >= MOST_KNOWN:
                     self._known.clear()
                 if key[:2] != OLD_OFFSET_KEY and len(key) == 10 + len(group.encode()) + len(decoded.topic.encode()):
-                    self._known[key[:-4]] = None
+                    self._known[key[:-_PARTITION_BYTES]] = None
             elif isinstance(decoded, GroupKey) and value is not None:
                 load_group(group, decode_group_value(value), offset, self._shard)
         except (DecodeError, InvariantError) as error:
@@ -172,9 +182,12 @@ class RecordCheck:
                 )
 
 
-def _records_of(header: BatchHeader, batch: bytes) -> Iterable[tuple[bytes | None, bytes | None, int]]:
+def _records_of(
+    header: BatchHeader, batch: bytes
+) -> tuple[dict[bytes, RawRecord], list[tuple[bytes | None, bytes | None, int]]]:
+    """Return the committed offsets of a batch by key, if it has each key once, and its other records."""
     if not header.attributes & NOT_PLAIN:
-        offsets: dict[bytes, tuple[bytes, int]] = {}
+        offsets: dict[bytes, RawRecord] = {}
         others: list[tuple[bytes | None, bytes | None, int]] = []
         is_plain = absorb(
             batch,
@@ -185,8 +198,8 @@ def _records_of(header: BatchHeader, batch: bytes) -> Iterable[tuple[bytes | Non
             lambda key, value, offset: others.append((key, value, offset)),
         )
         if is_plain and len(offsets) + len(others) == header.record_count:
-            return [*((key, value, offset) for key, (value, offset) in offsets.items()), *others]
-    return [(record.key, record.value, record.offset) for record in read_records(batch, 0, header)]
+            return offsets, others
+    return {}, [(record.key, record.value, record.offset) for record in read_records(batch, 0, header)]
 
 
 class Followed:

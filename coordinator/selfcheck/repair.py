@@ -214,7 +214,8 @@ def _rewritten(fs: FileSystem, plan: Plan, base: int, limit: int) -> Iterator[by
             else:
                 yield data
         if gap is not None:
-            yield _of_gap(path, file.pread(gap.size, gap.position), gap, -1)
+            next_offset = -1 if limit == NO_LIMIT else limit
+            yield _of_gap(path, file.pread(gap.size, gap.position), gap, next_offset)
     finally:
         file.close()
     if limit == NO_LIMIT:
@@ -265,7 +266,7 @@ def _of_gap(path: Path, data: bytes, gap: Gap, next_offset: int) -> Removed:
         return Removed(path.name, gap.position, data, f"{gap.size} zero bytes behind the last batch")
     lost = f"offsets from {gap.due_offset} on" if next_offset < 0 else f"offsets {gap.due_offset} to {next_offset - 1}"
     if next_offset == gap.due_offset:
-        lost = "no offset is lost"
+        lost = "no offset is missing without it"
     sentence = f"{gap.size} bytes ({gap.reason}), {lost}"
     try:
         header = read_header(data)

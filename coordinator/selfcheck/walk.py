@@ -51,8 +51,13 @@ def walk(file: File, size: int, base_offset: int, limit: int = NO_LIMIT) -> Iter
         reason = ""
         for found, buffer, at, batch_size in whole_batches(file, position, size):
             reason = _fault(buffer, at, batch_size, due, base_offset, limit)
-            if reason and last is not None and not _fault(buffer, at, batch_size, due_before, base_offset, limit):
-                next_offset = read_header(buffer, at).base_offset
+            next_offset = read_header(buffer, at).base_offset
+            if (
+                reason
+                and last is not None
+                and next_offset < last.header.base_offset
+                and not _fault(buffer, at, batch_size, due_before, base_offset, limit)
+            ):
                 why = f"its offset {last.header.base_offset} is beyond that of the batch behind it, {next_offset}"
                 yield Gap(last.position, len(last.data), why, due_before, False)
                 last, due, reason = None, due_before, ""

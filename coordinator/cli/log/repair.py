@@ -52,9 +52,11 @@ def run(arguments: argparse.Namespace) -> int:
                 f"a daemon serves {data_dir}: stop it first, or use `coordinator log verify`, which only reads"
             ) from None
         try:
+            ends: dict[str, int] = {}
             for partition in partitions:
-                is_good = _repair(fs, partition, execute=arguments.execute) and is_good
-            is_good = _repair_data_dir(fs, data_dir, partitions, execute=arguments.execute) and is_good
+                is_sound, ends[partition.name] = _repair(fs, partition, execute=arguments.execute)
+                is_good = is_good and is_sound
+            is_good = _repair_data_dir(fs, data_dir, ends, execute=arguments.execute) and is_good
         except (LogError, OSError) as error:
             raise CliError(f"{error}; the log is in its old or its new form: run this again", 1) from None
         finally:
@@ -62,8 +64,8 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if is_good else 1
 
 
-def _repair(fs: FileSystem, partition: Path, *, execute: bool) -> bool:
-    """Tell or carry out the plan of a partition. Returns whether it is good now."""
+def _repair(fs: FileSystem, partition: Path, *, execute: bool) -> tuple[bool, int]:
+    """Tell or carry out the plan of a partition. Returns whether it is good now, and where it ends."""
     for _ in range(ROUNDS):
         report = checked(fs, partition, is_served=False)
         plan = plan_of(fs, report)
@@ -73,19 +75,18 @@ def _repair(fs: FileSystem, partition: Path, *, execute: bool) -> bool:
         if plan.is_empty:
             if not report.findings:
                 _say(f"{partition}: good, {report.records} records")
-            return not report.findings
+            break
         for sentence in sentences(fs, plan):
             _say(f"{partition}: {'' if execute else 'would '}{sentence}")
         if not execute:
             _say(f"{partition}: nothing was changed; --execute carries it out")
-            return False
+            break
         for name in carry_out(fs, plan, LogConfig().index_interval_bytes):
             _say(f"{partition}: kept {name}")
-    return False
+    return plan.is_empty and not report.findings, report.end_offset
 
 
-def _repair_data_dir(fs: FileSystem, data_dir: Path, partitions: list[Path], *, execute: bool) -> bool:
-    ends = {partition.name: checked(fs, partition, is_served=False).end_offset for partition in partitions}
+def _repair_data_dir(fs: FileSystem, data_dir: Path, ends: dict[str, int], *, execute: bool) -> bool:
     names = [found.mend.name for found in check_data_dir(fs, data_dir, ends) if isinstance(found.mend, SetAside)]
     for name in names:
         _say(f"{data_dir}: {'' if execute else 'would '}rename {name}, which does not fit the logs")
