@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import google_crc32c
 
-from coordinator.selfcheck.findings import Finding, ForgetSegments, HoldEnd, PartitionReport, SetAside
+from coordinator.selfcheck.findings import ForgetSegments, HoldEnd, LogFinding, PartitionReport, SetAside
 from coordinator.storage.file_names import CLEANER_CHECKPOINT_NAME
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, Checkpoint
 from coordinator.storage.log.errors import CorruptLogError
@@ -45,9 +45,9 @@ class Known(NamedTuple):
         """Return whether the newest segment was closed in order with this size, so that a start trusts it."""
         return (self.clean_segment, self.clean_size) == (base_offset, size)
 
-    def too_far(self, end_offset: int) -> Finding:
+    def too_far(self, end_offset: int) -> LogFinding:
         """Return the finding for a log that ends below the recovery point."""
-        return Finding(
+        return LogFinding(
             RECOVERY_CHECKPOINT_NAME,
             -1,
             f"records up to offset {self.recovery_point} were on disk, and the sound part of the log ends at "
@@ -65,7 +65,7 @@ def check_checkpoint(fs: FileSystem, report: PartitionReport, bases: Sequence[in
         checkpoint = Checkpoint.read(fs, directory)
     except CorruptLogError as error:
         aside = SetAside(RECOVERY_CHECKPOINT_NAME)
-        report.add(Finding(RECOVERY_CHECKPOINT_NAME, -1, error.reason, start, mend=aside))
+        report.add(LogFinding(RECOVERY_CHECKPOINT_NAME, -1, error.reason, start, mend=aside))
         return Known()
     if checkpoint is None:
         if not bases:
@@ -73,14 +73,14 @@ def check_checkpoint(fs: FileSystem, report: PartitionReport, bases: Sequence[in
         return Known()
     if not bases:
         what = f"no segment is left of a log that ended at offset {checkpoint.recovery_point} or behind it"
-        report.add(Finding(RECOVERY_CHECKPOINT_NAME, -1, what, start, mend=SetAside(RECOVERY_CHECKPOINT_NAME)))
+        report.add(LogFinding(RECOVERY_CHECKPOINT_NAME, -1, what, start, mend=SetAside(RECOVERY_CHECKPOINT_NAME)))
         return Known()
     if checkpoint.segments and checkpoint.leader_epochs == leader_epochs(fs, directory):
         try:
             refuse_loss(fs, directory, bases, checkpoint)
         except CorruptLogError as error:
             what = error.reason.partition("; restore")[0]
-            report.add(Finding(error.path.name, error.position, what, start, mend=ForgetSegments()))
+            report.add(LogFinding(error.path.name, error.position, what, start, mend=ForgetSegments()))
     return Known(
         checkpoint.log_start_offset, checkpoint.recovery_point, checkpoint.clean_segment, checkpoint.clean_size
     )
@@ -101,7 +101,7 @@ def check_kafka_files(fs: FileSystem, report: PartitionReport) -> None:
             elif len(data) < _PRODUCERS_CRC_FROM or google_crc32c.value(data[_PRODUCERS_CRC_FROM:]) != crc:
                 what = "its checksum does not match"
         if what:
-            report.add(Finding(name, -1, what, IGNORED, mend=SetAside(name)))
+            report.add(LogFinding(name, -1, what, IGNORED, mend=SetAside(name)))
 
 
 def _fault_in_epochs(data: bytes, end_offset: int) -> str:
@@ -117,7 +117,7 @@ def _fault_in_epochs(data: bytes, end_offset: int) -> str:
     return ""
 
 
-def check_data_dir(fs: FileSystem, data_dir: Path, ends: dict[str, int]) -> list[Finding]:
+def check_data_dir(fs: FileSystem, data_dir: Path, ends: dict[str, int]) -> list[LogFinding]:
     """Check the checkpoints in a data directory. `ends` are the end offsets by name of a partition's directory."""
     findings = []
     for name in OF_DATA_DIR:
@@ -135,5 +135,5 @@ def check_data_dir(fs: FileSystem, data_dir: Path, ends: dict[str, int]) -> list
             if end is not None and offset > end:
                 fault = fault or f"it says {offset} for {topic}-{number}, and the log ends at {end}"
         if fault:
-            findings.append(Finding(name, -1, fault, start, mend=SetAside(name)))
+            findings.append(LogFinding(name, -1, fault, start, mend=SetAside(name)))
     return findings

@@ -63,7 +63,7 @@ Mend = CutBytes | DropRecord | Reindex | SetAside | ForgetSegments | HoldEnd
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LogFinding:
     """One fault."""
 
     file: str
@@ -93,12 +93,12 @@ class PartitionReport:
     offsets: int | None = None
     quarantined: int = 0
     unknown: dict[int, int] = field(default_factory=dict)  # version of the key -> records of that kind
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[LogFinding] = field(default_factory=list)
     more: int = 0  # findings that are only counted
     notes: list[str] = field(default_factory=list)
     rescued: list[tuple[bytes, bytes | None]] = field(default_factory=list)  # what the snapshot has in place of damage
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: LogFinding) -> None:
         if len(self.findings) < MOST_FINDINGS:
             self.findings.append(finding)
         else:

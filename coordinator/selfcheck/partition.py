@@ -15,7 +15,7 @@ from coordinator.selfcheck.checkpoints import Known, check_checkpoint, check_kaf
 from coordinator.selfcheck.findings import (
     REPAIR,
     CutBytes,
-    Finding,
+    LogFinding,
     PartitionReport,
     Reindex,
 )
@@ -146,7 +146,7 @@ class _Check:
         except ProtocolError as error:
             self.is_loadable = False
             report.add(
-                Finding(
+                LogFinding(
                     path.name,
                     batch.position,
                     f"the batch of the offsets {header.base_offset} to {header.last_offset} has a right checksum, but "
@@ -177,7 +177,9 @@ class _Check:
             start = self._start_with(path, base, is_newest=is_newest and not known.is_clean(base, size))
             if is_end and start != NOT_STARTED and "is not below" in gap.reason:
                 start = "it is cut there, since the next segment replaces it"
-        self.report.add(Finding(path.name, gap.position, what, start, advice, CutBytes(base, gap.position, gap.size)))
+        self.report.add(
+            LogFinding(path.name, gap.position, what, start, advice, CutBytes(base, gap.position, gap.size))
+        )
         return True
 
     def _start_with(self, path: Path, base: int, *, is_newest: bool) -> str:
@@ -187,28 +189,28 @@ class _Check:
                 f"{NOT_STARTED}, or cuts the segment here and keeps what is behind in a file `.cut`, if nothing shows "
                 "that it was on disk"
             )
-        if not self._loads(path):
+        if not self._loads(path, after_scan=True):
             return NOT_STARTED
         return READ_FAILS if self.records is None else NOT_LOADED
 
     def _check_indexes(self, path: Path, base: int, indexes: IndexCheck, *, is_due: bool) -> None:
         for name, (position, what) in indexes.faults().items():
-            self.report.add(Finding(name, position, what, self._start_with_index(path), mend=Reindex(base)))
+            self.report.add(LogFinding(name, position, what, self._start_with_index(path), mend=Reindex(base)))
         for name in indexes.missing if is_due else ():
-            self.report.add(Finding(name, -1, "the file is missing", "it is built again", mend=Reindex(base)))
+            self.report.add(LogFinding(name, -1, "the file is missing", "it is built again", mend=Reindex(base)))
 
     def _start_with_index(self, path: Path) -> str:
         if not self._loads(path):
             return "the index is built again"
         return "it is not noticed, and a read by offset or time may begin at a wrong place"
 
-    def _loads(self, path: Path) -> bool:
-        """Return whether a start accepts a segment without reading all of it."""
+    def _loads(self, path: Path, *, after_scan: bool = False) -> bool:
+        """Return whether a start accepts a segment by its indexes, or after it has read it all."""
         segment = Segment.open(self.fs, path, self.interval)
         try:
             segment.load()
         except IndexDamagedError:
-            return False
+            return after_scan and segment.scan() is None
         finally:
             segment.file.close()
         return True

@@ -28,7 +28,7 @@ from coordinator.core.offsets.raw_records import (
 )
 from coordinator.core.offsets.replay import Base, Replay
 from coordinator.core.shard import Shard
-from coordinator.selfcheck.findings import REPAIR, DropRecord, Finding, PartitionReport
+from coordinator.selfcheck.findings import REPAIR, DropRecord, LogFinding, PartitionReport
 from protocol.errors import DecodeError, ProtocolError
 from protocol.offsets_records import (
     GroupKey,
@@ -90,7 +90,7 @@ class RecordCheck:
     def _are_known(self, offsets: dict[bytes, RawRecord]) -> bool:
         """Return True for plain values of keys whose groups and topics were decoded before."""
         known = self._known
-        if not all([key[:-_PARTITION_BYTES] in known for key in offsets]):
+        if not all(key[:-_PARTITION_BYTES] in known for key in offsets):
             return False
         values = [value for value, _ in offsets.values()]
         count = len(values)
@@ -164,13 +164,13 @@ class RecordCheck:
             advice = f"{REPAIR}; without the record {before}"
             if group is not None:
                 advice += f"; `coordinator groups delete {group}` gives the group up"
-            self._report.add(Finding(file, mend.position, what, start, advice, mend))
+            self._report.add(LogFinding(file, mend.position, what, start, advice, mend))
         for key, values in self._old_keys.items():
             if key in self.replay.offsets:
                 continue
             for file, mend in values:
                 self._report.add(
-                    Finding(
+                    LogFinding(
                         file,
                         mend.position,
                         f"the record at offset {mend.log_offset} has a key of version 0, and was deleted by a "

@@ -58,7 +58,7 @@ class Removed(NamedTuple):
 
 
 @dataclass(slots=True)
-class Plan:
+class RepairPlan:
     """The changes to one partition, in terms of its segments."""
 
     directory: Path
@@ -77,9 +77,9 @@ class Plan:
         return not (any(changes) or self.forgets_segments or self.finishes_swap)
 
 
-def plan_of(fs: FileSystem, report: PartitionReport) -> Plan:
+def plan_of(fs: FileSystem, report: PartitionReport) -> RepairPlan:
     """Return the plan that removes the findings of a report."""
-    plan = Plan(report.directory, finishes_swap=is_needed(fs.listdir(report.directory)))
+    plan = RepairPlan(report.directory, finishes_swap=is_needed(fs.listdir(report.directory)))
     if plan.finishes_swap:
         return plan  # the rest is known when it is finished
     for finding in report.findings:
@@ -109,7 +109,7 @@ def plan_of(fs: FileSystem, report: PartitionReport) -> Plan:
     return plan
 
 
-def sentences(fs: FileSystem, plan: Plan) -> Iterator[str]:
+def sentences(fs: FileSystem, plan: RepairPlan) -> Iterator[str]:
     """Say what the plan takes out, and what it writes. Reads the damaged segments; changes nothing."""
     if plan.finishes_swap:
         yield "finish the swap of segments that has begun, then look again"
@@ -136,7 +136,7 @@ def sentences(fs: FileSystem, plan: Plan) -> Iterator[str]:
         yield f"rename {name} to {name}{ASIDE}"
 
 
-def carry_out(fs: FileSystem, plan: Plan, index_interval_bytes: int) -> list[str]:
+def carry_out(fs: FileSystem, plan: RepairPlan, index_interval_bytes: int) -> list[str]:
     """Change the partition as planned; durable on return. Returns the names of files that keep what was taken out.
 
     OSError: it may be run again, and finds the log in its old or its new form.
@@ -178,14 +178,14 @@ def set_aside(fs: FileSystem, directory: Path, names: Sequence[str]) -> list[str
 # -- segments ------------------------------------------------------------------------------------------------------
 
 
-def _segments(fs: FileSystem, plan: Plan) -> list[tuple[int, int]]:
+def _segments(fs: FileSystem, plan: RepairPlan) -> list[tuple[int, int]]:
     """Return the segments that are written again: their first offsets, and those of their successors."""
     bases = segment_bases(fs.listdir(plan.directory))
     changed = {*plan.cuts, *plan.drops} | ({bases[-1]} if bases and (plan.hold_end or plan.rescued) else set())
     return [(base, limit) for base, limit in pairwise([*bases, NO_LIMIT]) if base in changed]
 
 
-def _rewritten(fs: FileSystem, plan: Plan, base: int, limit: int) -> Iterator[bytes | Removed]:
+def _rewritten(fs: FileSystem, plan: RepairPlan, base: int, limit: int) -> Iterator[bytes | Removed]:
     """Yield the bytes of a new segment, and between them what is taken out."""
     path = segment_path(plan.directory, base)
     cuts, drops = plan.cuts.get(base, set()), plan.drops.get(base, {})
@@ -222,7 +222,7 @@ def _rewritten(fs: FileSystem, plan: Plan, base: int, limit: int) -> Iterator[by
         yield from _closing(plan, last, end)
 
 
-def _closing(plan: Plan, last: BatchHeader | None, end: int) -> Iterator[bytes]:
+def _closing(plan: RepairPlan, last: BatchHeader | None, end: int) -> Iterator[bytes]:
     """Yield the batches at the end of the log that hold its end, and records from the snapshot."""
     timestamp_ms = -1 if last is None else last.max_timestamp
     epoch = 0 if last is None else last.partition_leader_epoch
@@ -288,7 +288,7 @@ def _names(groups: dict[str | None, None]) -> str:
 # -- files ---------------------------------------------------------------------------------------------------------
 
 
-def _save_removed(fs: FileSystem, plan: Plan) -> list[str]:
+def _save_removed(fs: FileSystem, plan: RepairPlan) -> list[str]:
     """Write what will be taken out beside its segment; durable on return."""
     kept = [
         _save(fs, plan.directory / f"{piece.file}.{piece.position}", CUT, piece.data)
@@ -330,7 +330,7 @@ def _set_aside(fs: FileSystem, directory: Path, name: str) -> str:
     return target.name
 
 
-def _stage(fs: FileSystem, plan: Plan, base: int, limit: int, index_interval_bytes: int) -> list[Add]:
+def _stage(fs: FileSystem, plan: RepairPlan, base: int, limit: int, index_interval_bytes: int) -> list[Add]:
     """Write a new segment beside the old one, with its indexes; durable on return."""
     name = segment_path(plan.directory, base).name
     file = fs.open(plan.directory / (name + CLEANED), create=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from coordinator.core.offsets.packed_groups import decode_offsets
 from coordinator.core.offsets.replay import Replay, ReplayedGroup
-from coordinator.selfcheck.findings import Finding, HoldEnd, PartitionReport, SetAside
+from coordinator.selfcheck.findings import HoldEnd, LogFinding, PartitionReport, SetAside
 from coordinator.selfcheck.records import Followed
 from coordinator.storage.file_names import SNAPSHOT_NAME
 from coordinator.storage.snapshot import file
@@ -54,7 +54,7 @@ class SnapshotCheck:
             self._fault(f"the group {block.group_id!r} in it cannot be decoded ({error})", "requests of the group fail")
 
     def _fault(self, what: str, start: str) -> None:
-        self._report.add(Finding(SNAPSHOT_NAME, -1, what, start, DELETE, SetAside(SNAPSHOT_NAME)))
+        self._report.add(LogFinding(SNAPSHOT_NAME, -1, what, start, DELETE, SetAside(SNAPSHOT_NAME)))
 
     def add(self, header: BatchHeader, batch: bytes) -> None:
         """Take the next batch of the log."""
@@ -74,7 +74,7 @@ class SnapshotCheck:
             return
         if binding.next_offset > report.end_offset:
             report.add(
-                Finding(
+                LogFinding(
                     SNAPSHOT_NAME,
                     -1,
                     f"it covers the log up to offset {binding.next_offset}, which ends at {report.end_offset}: records "

@@ -7,11 +7,11 @@ and so is one that does not lie below the next segment. Memory is bounded by the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.storage.log.index import MAX_RELATIVE_OFFSET
+from coordinator.storage.log.recovery import BATCH_BEGINS
 from coordinator.storage.log.segment import BATCH_HEADER_BYTES, SIZE_PREFIX_BYTES, fault_in_batch, whole_batches
 from protocol.record_batch import BatchHeader, read_header
 
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 NO_LIMIT: Final = 1 << 63
 _CHUNK: Final = 1 << 20
 _PATTERN_BYTES: Final = 17
-# Possible start of a batch: an offset below 2**48, a length below 2**24, format 2. The checksum decides.
-_BATCH_BEGINS: Final = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 
 
 class SoundBatch(NamedTuple):
@@ -97,7 +95,7 @@ def _next_sound(file: File, position: int, end: int, due: int, base_offset: int,
     """Return the position of the next sound batch; `end` if there is none."""
     while end - position >= BATCH_HEADER_BYTES:
         chunk = file.pread(min(_CHUNK, end - position), position)
-        for match in _BATCH_BEGINS.finditer(chunk):
+        for match in BATCH_BEGINS.finditer(chunk):
             begin = position + match.start()
             size = SIZE_PREFIX_BYTES + int.from_bytes(chunk[match.start() + 8 : match.start() + 12], "big")
             if BATCH_HEADER_BYTES <= size <= end - begin:

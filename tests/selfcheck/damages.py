@@ -101,6 +101,15 @@ def checkpoint_says(**facts: int) -> Callable[[Disk], None]:
     return do
 
 
+def lose_the_end(disk: Disk) -> None:
+    cut(-1, 160)(disk)
+    disk.remove(RECOVERY_CHECKPOINT_NAME)
+
+
+def remove(segment: int, suffix: str = ".log") -> Callable[[Disk], None]:
+    return lambda disk: disk.remove(disk.segments[segment].replace(".log", suffix))
+
+
 def old_key_deleted(disk: Disk) -> None:
     key, value = commit(1, "old")
     assert key is not None
@@ -109,7 +118,9 @@ def old_key_deleted(disk: Disk) -> None:
 
 
 DAMAGES: Final = {
-    "a bit of a batch in the middle": Damage(flip(1, 1, 80), "checksum does not match", NOT_LOADED, "offsets 14 to 15", True),
+    "a bit of a batch in the middle": Damage(
+        flip(1, 1, 80), "checksum does not match", NOT_LOADED, "offsets 14 to 15", True
+    ),
     "the same, under a snapshot": Damage(
         flip(4, 1, 80), "checksum does not match", SERVED, "take out of", snapshot=True
     ),
@@ -130,22 +141,25 @@ DAMAGES: Final = {
     "a torn write at the end": Damage(add(-1, bytes(range(50))), "no sound batch", SERVED, "50 bytes"),
     "zeros at the end": Damage(add(-1, bytes(5000)), "zero bytes", SERVED, "5000 zero bytes"),
     "an end that was on disk is gone": Damage(cut(-1, 160), "were on disk", REFUSED, "ends at offset 60", True),
-    "an old segment is shorter": Damage(cut(1, 149), "all of them on disk", REFUSED, "empty the list of segments", True),
+    "an old segment is shorter": Damage(
+        cut(1, 149), "all of them on disk", REFUSED, "empty the list of segments", True
+    ),
     "an old segment is gone": Damage(
-        lambda disk: disk.remove(disk.segments[1]), "the file is missing", REFUSED, "empty the list of segments", True
+        remove(1), "the file is missing", REFUSED, "empty the list of segments", True
     ),
     "the newest segment is gone": Damage(
-        lambda disk: disk.remove(disk.segments[-1]), "the file is missing", REFUSED, "ends at offset 60", True, True
+        remove(-1), "the file is missing", REFUSED, "ends at offset 60", True, True
     ),
     "an index is gone": Damage(
-        lambda disk: disk.remove(disk.segments[1].replace(".log", ".index")), "the file is missing", SERVED, "indexes of"
+        remove(1, ".index"), "the file is missing", SERVED, "indexes of"
     ),
     "a time index is gone": Damage(
-        lambda disk: disk.remove(disk.segments[1].replace(".log", ".timeindex")), "missing", SERVED, "indexes of"
+        remove(1, ".timeindex"), "missing", SERVED, "indexes of"
     ),
     "an index is torn": Damage(index(".index", lambda data: data[:-3]), "inside an entry", SERVED, "indexes of"),
     "an index points into a batch": Damage(
-        index(".index", lambda data: data[:7] + bytes([data[7] ^ 3]) + data[8:]), "no batch begins", SERVED, "indexes of"
+        index(".index", lambda data: data[:7] + bytes([data[7] ^ 3]) + data[8:]),
+        "no batch begins", SERVED, "indexes of",
     ),
     "an index is out of order": Damage(
         index(".index", lambda data: data + data), "out of order", SERVED, "indexes of"
@@ -159,7 +173,9 @@ DAMAGES: Final = {
     "a time index with another time": Damage(
         index(".timeindex", lambda data: data[:6] + b"\0\1" + data[8:]), "the batches say", SERVED, "indexes of"
     ),
-    "a value that cannot be decoded": Damage(records((BAD_KEY, b"\0\3short")), "'g1' is quarantined", SERVED, "1 records"),
+    "a value that cannot be decoded": Damage(
+        records((BAD_KEY, b"\0\3short")), "'g1' is quarantined", SERVED, "1 records"
+    ),
     "one that a newer record replaces": Damage(
         records((commit(61)[0], b"\0\3short")), "a newer record replaces it", SERVED, "1 records"
     ),
@@ -183,7 +199,7 @@ DAMAGES: Final = {
         lambda disk: disk.flip(SNAPSHOT_NAME, 150), "it is damaged", SERVED, "rename", snapshot=True
     ),
     "a snapshot ahead of the log": Damage(
-        lambda disk: [cut(-1, 160)(disk), disk.remove(RECOVERY_CHECKPOINT_NAME)] and None,
+        lose_the_end,
         "it covers the log up to offset 60", REFUSED, "ends at offset 60", loses=True, snapshot=True,
     ),
 }  # fmt: skip

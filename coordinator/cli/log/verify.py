@@ -19,7 +19,7 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.log.partitions import data_dirs
 from coordinator.cli.table import escaped
 from coordinator.selfcheck.checkpoints import check_data_dir
-from coordinator.selfcheck.findings import Finding, PartitionReport
+from coordinator.selfcheck.findings import LogFinding, PartitionReport
 from coordinator.selfcheck.partition import ChangedMeanwhileError, check_partition
 from coordinator.storage.log.fs import FileSystem, ReadOnlyFileSystem
 
@@ -84,19 +84,19 @@ def is_served_quietly(data_dir: Path) -> bool:
 
 def checked(fs: FileSystem, partition: Path, *, is_served: bool) -> PartitionReport:
     """Check one partition, again if its segments were replaced meanwhile. CliError: it cannot be read."""
-    progress = Progress(partition)
+    progress = ReadProgress(partition)
     try:
         for _ in range(ATTEMPTS):
             try:
                 return check_partition(fs, partition, is_served=is_served, progress=progress.read)
             except ChangedMeanwhileError:
-                progress = Progress(partition)
+                progress = ReadProgress(partition)
         raise CliError(f"{partition}: its segments are replaced all the time; run this again when no compaction runs")
     except OSError as error:
         raise CliError(f"{partition} cannot be read ({error.strerror}); run this as its owner") from None
 
 
-class Progress:
+class ReadProgress:
     """Says on standard error how far a long check is."""
 
     def __init__(self, partition: Path) -> None:
@@ -146,7 +146,7 @@ def _as_json(report: PartitionReport) -> str:
     return json.dumps(facts, ensure_ascii=False)
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _plain(finding: LogFinding) -> dict[str, Any]:
     facts = asdict(finding)
     mend = type(finding.mend).__name__ if finding.mend is not None else None
     return {**facts, "mend": mend}

@@ -39,7 +39,7 @@ from coordinator.storage.log.segment import (
 _SEGMENT_NAME = re.compile(r"\d{20}\.log")
 _INDEX_NAME = re.compile(r"(\d{20})\.(index|timeindex)")
 # Possible start of a batch: an offset below 2**48, a length below 2**24, format 2. The checksum decides.
-_BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
+BATCH_BEGINS = re.compile(rb"(?s)(?=\x00\x00.{6}\x00.{3}.{4}\x02)")
 
 
 class Evidence(NamedTuple):
@@ -336,7 +336,7 @@ def _sound_batches(tail: bytes, least_offset: int) -> int:
     """Count the whole batches in these bytes that have a valid checksum and an offset of at least `least_offset`."""
     found = 0
     position = 0
-    while match := _BATCH_BEGINS.search(tail, position):
+    while match := BATCH_BEGINS.search(tail, position):
         position = match.start()
         size = SIZE_PREFIX_BYTES + int.from_bytes(tail[position + 8 : position + 12], "big")
         if (
