@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.offsets.quarantine import QUARANTINE_ERROR
 from coordinator.server.api.chunked_responses import PARTITIONS, Array
 from coordinator.server.api.handler import Api, Section, handle_in_core
 from protocol.api_keys import ApiKey
@@ -48,13 +49,22 @@ def handle(node: Node, request: OffsetFetchRequest, ticket: Ticket, now_ms: int)
 def shape(response: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
     if version >= FIRST_WITH_GROUPS:
         for group in response.groups:
-            if group.error_code:
+            if group.error_code and not _tells_partitions(group):
                 group.topics = []
         return response
     (group,) = response.groups
-    if group.error_code and version >= FIRST_WITH_GROUP_ERROR:
+    if group.error_code and version >= FIRST_WITH_GROUP_ERROR and not _tells_partitions(group):
         group.topics = []
     return OffsetFetchResponse(topics=_topics(group), error_code=group.error_code)
+
+
+def _tells_partitions(group: OffsetFetchResponseGroup) -> bool:
+    """Return whether the error of a group is repeated for its partitions, which Kafka does not do.
+
+    aiokafka reads the errors of partitions only. It takes a partition that is left out for one without an offset, and
+    resets it; a quarantined group would lose its place.
+    """
+    return group.error_code == QUARANTINE_ERROR
 
 
 def _topics(group: OffsetFetchResponseGroup) -> list[OffsetFetchResponseTopic]:
