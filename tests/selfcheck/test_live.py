@@ -62,7 +62,8 @@ def coordinator(*words: str) -> tuple[int, str]:
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[SteppingDaemon]:
-    made = SteppingDaemon(tmp_path / "daemon", overrides=OVERRIDES, topics=("t:2",), http="127.0.0.1:0")
+    made = SteppingDaemon(tmp_path / "daemon", overrides=OVERRIDES, topics=("t:2",), http="127.0.0.1:0",
+                           arguments=("--http-port-file", str(tmp_path / "http-port")))  # fmt: skip
     made.start()
     producer = kafka.KafkaProducer(bootstrap_servers=f"127.0.0.1:{made.port}")
     for number in range(10):
@@ -76,11 +77,6 @@ def daemon(tmp_path: Path) -> Iterator[SteppingDaemon]:
     yield made
     if made.is_running:
         made.stop()
-
-
-def http_port(daemon: Daemon) -> str:
-    (line,) = [line for line in daemon.log_lines() if " ready listen=" in line][-1:]
-    return line.partition("http=")[2].split()[0]
 
 
 def test_a_damaged_record_quarantines_one_group_through_starts_snapshots_and_compactions(
@@ -97,7 +93,8 @@ def test_a_damaged_record_quarantines_one_group_through_starts_snapshots_and_com
     lines = [line for line in daemon.log_lines() if "group quarantined partition=0 group=broken" in line]
     assert len(lines) == 3, "one for each start"
     assert "coordinator log verify" in lines[0]
-    with urllib.request.urlopen(f"http://{http_port(daemon)}/metrics") as answer:
+    http_port = (daemon.directory.parent / "http-port").read_text().strip()
+    with urllib.request.urlopen(f"http://127.0.0.1:{http_port}/metrics") as answer:
         text = answer.read().decode()
     assert "kafka_coordinator_group_num_quarantined_groups 1" in text
     assert "kafka_coordinator_group_num_quarantined_records 1" in text
@@ -218,5 +215,5 @@ def test_a_client_of_a_quarantined_group_hears_an_error_and_reads_nothing(
     for library in ("aiokafka", "kafka"):
         caplog.set_level(logging.CRITICAL, library)
     daemon.start()
-    with pytest.raises(Exception, match="Unknown|UnknownError"):
+    with pytest.raises(Exception, match="Unknown"):
         read(f"127.0.0.1:{daemon.port}", subscribes=subscribes)

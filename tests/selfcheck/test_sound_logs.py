@@ -1,4 +1,4 @@
-"""Nothing is found in logs that are sound: random ones, compacted ones, those with snapshots, and Kafka's."""
+"""Sound logs have no findings: random ones, compacted ones, those with snapshots, and Kafka's."""
 
 from __future__ import annotations
 

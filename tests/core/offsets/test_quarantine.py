@@ -50,6 +50,8 @@ def refused(cluster: Cluster) -> None:
     for asked in ([T0, ("t", 1)], None):
         (fetched,) = cluster.fetch("g", asked).answer.groups
         assert fetched.error_code == ERROR
+        told = [each.error_code for topic in fetched.topics for each in topic.partitions]
+        assert told == [ERROR] * len(asked or ()), "aiokafka reads the errors of partitions only"
     (old,) = cluster.fetch("g", [T0], version=1).answer.topics
     assert [each.error_code for each in old.partitions] == [ERROR]
     described = cluster.describe("g")
