@@ -34,7 +34,7 @@ IGNORED: Final = "nothing, since this coordinator does not use the file; a Kafka
 
 
 class Known(NamedTuple):
-    """What `recovery-checkpoint` says of a log."""
+    """Content of `recovery-checkpoint`, as far as a start uses it."""
 
     start_offset: int = 0
     recovery_point: int = 0

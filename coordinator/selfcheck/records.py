@@ -155,10 +155,12 @@ class RecordCheck:
         quarantined = {offset for _, offset in live.values()} | {offset for _, offset in self.replay.groups.values()}
         quarantined |= {offset for _, offset in self.replay.damaged_pending.values()}
         for file, mend, _, group, what, before in self._damaged:
-            if mend.log_offset not in quarantined:
+            if group is None:
+                start = (
+                    "all groups are served, because its key names none; it is set aside if it is the newest of its key"
+                )
+            elif mend.log_offset not in quarantined:
                 start = "it is ignored, since a newer record replaces it"
-            elif group is None:
-                start = "it is set aside alone, because its key names no group"
             else:
                 start = f"the group {group!r} is quarantined: its requests are answered UNKNOWN_SERVER_ERROR"
             advice = f"{REPAIR}; without the record {before}"

@@ -182,7 +182,7 @@ DAMAGES: Final = {
     "a group that cannot be decoded": Damage(
         records((encode_group_key("g1"), b"\0\3")), "'g1' is quarantined", SERVED, "groups 'g1'"
     ),
-    "a key that names no group": Damage(records((b"\0\1\0\x09g", b"v")), "names no group", SERVED, "1 records"),
+    "a key that names no group": Damage(records((b"\0\1\0\x09g", b"v")), "its key names none", SERVED, "1 records"),
     "a record without a key": Damage(records((None, b"v")), "has no key", SERVED, "1 records"),
     "a deleted offset with a key of version 0": Damage(old_key_deleted, "comes back", SERVED, "groups 'old'"),
     "a checkpoint that is no checkpoint": Damage(

@@ -15,7 +15,7 @@ from coordinator.cli.table import Row, render
 
 DESCRIPTION: Final = "List all groups of the cluster."
 
-# The states of both kinds of group: org.apache.kafka.common.GroupState, without UNKNOWN.
+# The states of both kinds of group: org.apache.kafka.common.GroupState, without UNKNOWN, and this coordinator's own.
 STATES: Final = tuple(STATE_COLOURS)
 COLUMNS: Final = ("GROUP", "TYPE", "STATE")
 
