@@ -34,8 +34,8 @@ def test_nodes_give_different_ids_from_their_first_day_on() -> None:
 def test_a_node_goes_on_above_what_it_gave_before(monkeypatch: pytest.MonkeyPatch) -> None:
     world = ManualTopicLogsWorld(cluster=cluster(1, 2))
     given = some(world, 1500)
-    for clock in (0.0, time.time()):  # wrong, and right
-        monkeypatch.setattr(time, "time", lambda clock=clock: clock)
+    for clock in (0, time.time_ns()):  # wrong, and right
+        monkeypatch.setattr(time, "time_ns", lambda clock=clock: clock)
         world.boot(world.fs)
         given += some(world, 10)
     assert given == sorted(set(given))
@@ -43,8 +43,8 @@ def test_a_node_goes_on_above_what_it_gave_before(monkeypatch: pytest.MonkeyPatc
 
 def test_a_node_that_lost_its_disk_gives_none_of_those_it_gave_before(monkeypatch: pytest.MonkeyPatch) -> None:
     before = some(ManualTopicLogsWorld(cluster=cluster(1, 2)), 1500)
-    now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + 60)
+    now = time.time_ns()
+    monkeypatch.setattr(time, "time_ns", lambda: now + 60_000_000_000)
     assert min(some(ManualTopicLogsWorld(cluster=cluster(1, 2)))) > max(before)
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from coordinator.cli import log
+from coordinator.cli.log import dump as log
 from coordinator.columnar import group_filter
 from protocol.offsets_records import (
     GroupValue,

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from coordinator.cli.main import main
+from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
+from protocol.record_batch import build_batch, iter_batches
 from tests.conformance.exchange import (
     PARTITION,
     commit,
@@ -160,3 +162,32 @@ def test_a_killed_kafkas_offsets_of_a_group_of_the_newer_protocol_are_served(tmp
     with ours:
         assert told(ours.port)["fetched"] == expected
     assert expected[0]["topics"][0]["partitions"][0]["committed_offset"] == 33
+
+
+def test_a_kafka_serves_its_log_after_a_repair(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Kafka(tmp_path / "kafka", settings={"group.initial.rebalance.delay.ms": "300"}) as kafka:
+        for name, partitions in TOPICS.items():
+            kafka.create_topic(name, partitions)
+        fill(kafka.port)
+        fill_transactions(kafka.address)
+    kafka.start()
+    expected = told(kafka.port)
+    kafka.stop()
+    path = kafka.data_dir / PARTITION / f"{bases(kafka.data_dir / PARTITION)[-1]:020d}.log"
+    commands = [["log", "verify", str(kafka.data_dir)], ["log", "repair", str(kafka.data_dir), "--execute"]]
+    assert main(commands[0]) == 0, capsys.readouterr().out
+
+    end = max(header.last_offset for _, header in iter_batches(path.read_bytes())) + 1
+    value = encode_offset_value(OffsetValue(1, -1, "", 1, -1))
+    damaged = [(encode_offset_key("simple", "t0", 9), b"\0\3short"), (encode_offset_key("another", "t0", 0), value)]
+    batches = [
+        build_batch(damaged, base_offset=end, timestamp_ms=1),
+        build_batch(damaged[:1], base_offset=end + 2, timestamp_ms=1),
+    ]
+    path.write_bytes(path.read_bytes() + b"".join(batches))
+    assert main(commands[0]) == 1
+    assert main(commands[1]) == 0, capsys.readouterr().out
+    assert main(commands[0]) == 0, capsys.readouterr().out
+    with kafka:
+        found = told(kafka.port)
+    assert found["fetched"] == expected["fetched"]

@@ -82,7 +82,7 @@ def snapshot(groups: int, partitions: int, *, with_open: bool = False) -> bytes:
     count = groups * sum(map(len, offsets.values()))
     transactions = {9: {b"key": (b"value", 4)}} if with_open else {}
     binding = Binding(0, 0, 100, LastBatch(90, 1234, 0))
-    draft(fs, HERE, binding, Contents(blocks, transactions, 0, groups, count))  # type: ignore[arg-type]
+    draft(fs, HERE, binding, Contents(blocks, transactions, {}, 0, groups, count))  # type: ignore[arg-type]
     promote(fs, HERE)
     file = fs.open(HERE / SNAPSHOT_NAME)
     return file.pread(file.size(), 0)
