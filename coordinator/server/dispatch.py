@@ -87,8 +87,9 @@ class Routes(dict[bytes, Route]):
         self._handlers = handlers
         self._layers: dict[Layer, Collection[int] | None] = {}
         self.pipelined = frozenset(key for key, api in handlers.items() if api.is_pipelined)
-        # The first two bytes of requests by which members join and leave.
-        self.rebalancing = frozenset(key.to_bytes(2, "big") for key, api in handlers.items() if api.rebalances)
+        # Requests by which members join and leave: their keys, and as the first two bytes of a frame.
+        self.rebalancing_keys = frozenset(key for key, api in handlers.items() if api.rebalances)
+        self.rebalancing = frozenset(key.to_bytes(2, "big") for key in self.rebalancing_keys)
         self.latency: dict[str, Histogram] = {}  # by the API's name
 
     def __missing__(self, head: bytes) -> Route:

@@ -42,7 +42,7 @@ from coordinator.storage.machine import THIS_MACHINE, Machine
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 
     from coordinator.config.config import Config
     from coordinator.core.clock import Clock
@@ -217,7 +217,7 @@ class Runtime:
         self._touched = True
         replies, appends = effects
         if len(replies) > REPLIES_AT_ONCE:
-            self.time_slices.add(self._answer_all(replies))
+            self._answer_many(replies)
         else:
             for ticket, response in replies:
                 ticket.session.answer(ticket, response)
@@ -228,7 +228,15 @@ class Runtime:
             for append in appends:
                 self.offsets_log.append(append, wall_ms)
 
-    def _answer_all(self, replies: tuple[Reply, ...]) -> Iterator[None]:
+    def _answer_many(self, replies: tuple[Reply, ...]) -> None:
+        """Send very many replies in steps; those to the members of a big group behind those to other clients.
+
+        A commit may have become durable together with the record of the group.
+        """
+        keys = self.routes.rebalancing_keys
+        self.time_slices.add(self._answer_all(sorted(replies, key=lambda reply: reply.ticket.api_key in keys)))
+
+    def _answer_all(self, replies: Sequence[Reply]) -> Iterator[None]:
         """Send many replies in steps, for instance to the members of a big group. The order of replies is free."""
         for start in range(0, len(replies), REPLIES_PER_STEP):
             if start:

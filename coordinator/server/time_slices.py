@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 TURN_S: Final = 0.0005  # a request that arrives meanwhile waits for so long, and for the step that ends the turn
+LONGEST_TURN_S: Final = 0.002
+PART_OF_ROUND: Final = 4  # a turn may take as much of a long round, so that long work goes on beside very many requests
 AT_ONCE_S: Final = (
     0.008  # of one round, for requests without a turn: enough for almost all of a hundred clients with ten each
 )
@@ -39,6 +41,7 @@ class TimeSlices:
         self._ring: deque[Steps] = deque()
         self._is_scheduled = False
         self._emptied: asyncio.Future[None] | None = None
+        self._scheduled_at = 0.0
         self._rebalancing_at_once_s = rebalancing_at_once_s
         self._rebalancing_s = 0.0  # time of requests that changed groups in this round
         self._ends = 0.0  # end of the turn that callers of `begin` share in this round; 0: there was none
@@ -88,6 +91,7 @@ class TimeSlices:
     def _schedule(self) -> None:
         if not self._is_scheduled:
             self._is_scheduled = True
+            self._scheduled_at = self._clock()
             self._call_soon(self._turn)
 
     async def finished(self) -> None:
@@ -98,7 +102,8 @@ class TimeSlices:
 
     def _turn(self) -> None:
         self._is_scheduled = False
-        ends = self._clock() + TURN_S
+        now = self._clock()
+        ends = now + min(max(TURN_S, (now - self._scheduled_at) / PART_OF_ROUND), LONGEST_TURN_S)
         while self._ring:
             self._step()
             if self._clock() >= ends:

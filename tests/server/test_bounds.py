@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.effects import Ticket
+from coordinator.core.effects import Effects, Reply, Ticket
 from coordinator.server.api.node import Node
+from coordinator.server.runtime import REPLIES_AT_ONCE
 from coordinator.server.time_slices import TimeSlices
 from protocol.api_keys import ApiKey
 from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
@@ -96,3 +97,25 @@ class TestJoins:
             MetadataResponse,
             MetadataResponse,
         ]
+
+
+def test_answers_to_a_big_group_do_not_delay_those_of_other_clients_in_the_same_event() -> None:
+    tickets: list[Ticket] = []
+
+    def keep(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        tickets.append(ticket)
+
+    edge = Edge({ApiKey.JOIN_GROUP: keep, ApiKey.METADATA: keep})
+    members = [edge.peer() for _ in range(REPLIES_AT_ONCE)]
+    for peer in members:
+        peer.send(JoinGroupRequest(group_id="g"))
+    other = edge.peer()
+    other.send(MetadataRequest())
+    edge.loop.run_ready()
+    responses = [JoinGroupResponse() for _ in members] + [MetadataResponse()]
+    edge.runtime.execute(Effects(tuple(map(Reply, tickets, responses))))
+    next(edge.runtime.time_slices._ring[0])
+    assert len(other.answers) == 1
+    assert sum(len(peer.answers) for peer in members) < REPLIES_AT_ONCE
+    edge.loop.run_ready()
+    assert all(len(peer.answers) == 1 for peer in members)

@@ -10,7 +10,7 @@ from coordinator.core.effects import Effects, Reply, Ticket
 from coordinator.server.api.chunked_responses import PER_PIECE
 from coordinator.server.api.node import Node
 from coordinator.server.runtime import REPLIES_AT_ONCE
-from coordinator.server.time_slices import AT_ONCE_S, TURN_S, TimeSlices
+from coordinator.server.time_slices import AT_ONCE_S, LONGEST_TURN_S, PART_OF_ROUND, TURN_S, TimeSlices
 from protocol.api_keys import ApiKey
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -190,3 +190,12 @@ def test_begin_gives_no_time_while_generators_wait_for_their_turn() -> None:
     world.round()
     world.round()
     assert world.time_slices.begin() > world.loop.now
+
+
+def test_a_turn_takes_its_part_of_a_long_round() -> None:
+    """A turn of the usual length would leave long work hardly any time beside very many requests."""
+    world = World()
+    world.time_slices.add(world.work("a", 100, TURN_S / 2))
+    world.loop.now += LONGEST_TURN_S * PART_OF_ROUND * 2  # other events of the round
+    world.round()
+    assert len(world.did) == round(LONGEST_TURN_S / (TURN_S / 2))
