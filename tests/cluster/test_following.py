@@ -23,6 +23,7 @@ from coordinator.server.api import create_partitions, create_topics, delete_topi
 from coordinator.server.api import fetch as fetch_api
 from coordinator.server.api import metadata as metadata_api
 from coordinator.server.api.handler import Api
+from coordinator.simulation.disk import MachineOffError
 from coordinator.storage.catalogue_store import TOPIC_ID_NAME
 from protocol.error_codes import ErrorCode
 from protocol.messages.create_partitions import (
@@ -38,7 +39,6 @@ from protocol.messages.incremental_alter_configs import (
     IncrementalAlterConfigsRequest,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from tests.support.lossy_fs import MachineOffError
 from tests.support.topic_logs_world import DATA, ManualTopicLogsWorld
 from tests.support.topic_words import create_request, directories, read_all
 from tests.support.topic_words import produce as write

@@ -19,6 +19,7 @@ import pytest
 
 from coordinator.compaction import swap_protocol
 from coordinator.compaction.offline import RefusedError
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.log import log as log_module
 from coordinator.storage.log import staging, swap
@@ -26,7 +27,6 @@ from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.staging import SwapRefusedError
 from tests.compaction.swap_protocol_world import NOW_MS, build, compact, files_of, state_of
 from tests.storage.log.test_swap import DATA, ignoring, list_of_segments_not_synced
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.profile import DEEP
 
 DATA_DIR = DATA / "logs"

@@ -22,6 +22,7 @@ from coordinator.columnar.batches import CorruptBatchError
 from coordinator.history.extract import ExtractError, extract
 from coordinator.history.source import HistorySource
 from coordinator.history.tables import HistoryError, load_group
+from coordinator.simulation.disk import Directory, LossyFileSystem, MachineOffError
 from coordinator.storage.file_names import LOCK_NAME, MARKS_NAME
 from coordinator.storage.history_marks import NO_MARKS, MarksError, mark_of, read_marks
 from coordinator.storage.log.fs import RealFileSystem
@@ -43,7 +44,6 @@ from tests.compaction.logs import (
     seeded,
 )
 from tests.history.worlds import data_dir, records_of, write_segments
-from tests.support.lossy_fs import Directory, LossyFileSystem, MachineOffError
 
 HISTORY = Path("/history")  # on the file system that loses unsynced data
 DAY_MS = 86_400_000

@@ -8,6 +8,7 @@ from pathlib import Path
 from coordinator.selfcheck.findings import PartitionReport
 from coordinator.selfcheck.partition import check_partition
 from coordinator.selfcheck.repair import carry_out, plan_of, sentences
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.snapshot import file as snapshot_file
@@ -15,7 +16,6 @@ from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
 from protocol.offsets_records import OffsetValue, encode_offset_key, encode_offset_value
 from protocol.record_batch import build_batch, read_header
 from tests.storage.log.batches import append
-from tests.support.lossy_fs import LossyFileSystem
 
 DIRECTORY = Path("/data/__consumer_offsets-0")
 CONFIG = LogConfig(segment_bytes=900, index_interval_bytes=150)

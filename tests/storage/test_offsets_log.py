@@ -13,6 +13,7 @@ import pytest
 from coordinator.config.config import Config
 from coordinator.core.context import Records
 from coordinator.core.effects import Append, Producer
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.fs import RealFileSystem
@@ -20,7 +21,6 @@ from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.offsets_log import MAX_BATCH_RECORDS, OffsetsLog, error_code_of
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import BatchHeader, ControlType, Record, control_type, read_records
-from tests.support.lossy_fs import LossyFileSystem
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
 
 DATA = Path("/data")

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 from coordinator.server.api import create_partitions, create_topics, delete_topics, init_producer_id, produce
 from coordinator.server.api.handler import Api
+from coordinator.simulation.disk import MachineOffError
 from coordinator.storage.catalogue_store import CatalogueStore, CatalogueStoreError
 from protocol.messages.create_partitions import CreatePartitionsRequest, CreatePartitionsTopic
 from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.init_producer_id import InitProducerIdRequest
-from tests.support.lossy_fs import MachineOffError
 from tests.support.topic_logs_world import ManualTopicLogsWorld, Session
 from tests.support.topic_words import create_request, directories, read_all
 from tests.support.topics_wire import batch, produce_request, produced

@@ -20,11 +20,11 @@ from coordinator.core.effects import Ticket
 from coordinator.core.topics.effects import DeletedPartitions, TopicEffects
 from coordinator.core.topics.topics import Topics
 from coordinator.server.api.handler import Api
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
 from coordinator.storage.thread_pool import Then
 from coordinator.storage.topic_logs import TopicLogs
 from protocol import codec
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.manual_loop import ManualLoop, ManualWorker
 
 DATA = Path("/data")

@@ -3,7 +3,7 @@
 POSIX guarantees little. Written bytes are durable after `fdatasync` of their file; a created, renamed or removed name
 is durable after `fsync` of its directory; a failed `fdatasync` may have dropped the dirty pages, and the next one
 reports success. The log therefore asks for each sync explicitly. Tests use a file system that keeps exactly what was
-guaranteed and loses the rest (`tests/support/lossy_fs.py`), so a missing sync fails a test.
+guaranteed and loses the rest (`coordinator/simulation/disk.py`), so a missing sync fails a test.
 
 Handles are objects, not descriptor numbers: a reader that holds a deleted segment reads the old file, never a new file
 that got the same number.

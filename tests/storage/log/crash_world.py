@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.log import Log, LogConfig
 from protocol.record_batch import build_batch
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
 
 DATA = Path("/data")

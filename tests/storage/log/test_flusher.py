@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.log.writer import HelperPool
 from tests.storage.log.batches import bytes_of, entry, stored
-from tests.support.lossy_fs import LossyFileSystem
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
 
 DATA = Path("/data")

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from protocol.record_batch import build_batch
 from tests.storage.log.batches import append, bytes_of, entry, fill, stored
-from tests.support.lossy_fs import LossyFileSystem
 
 SMALL = LogConfig(segment_bytes=1000, index_interval_bytes=150)
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.errors import LogError, OffsetOutOfRangeError
 from coordinator.storage.log.log import Log, LogConfig
 from protocol.record_batch import build_batch, iter_batches
-from tests.support.lossy_fs import LossyFileSystem
 from tests.support.memory_log import MemoryLog
 
 AnyLog = Log | MemoryLog

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.log import log as log_module
 from coordinator.storage.log import redo
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, ListedSegment
@@ -25,7 +26,6 @@ from protocol.record_batch import iter_batches
 from tests.storage.log.batches import bytes_of, entry, fill, stored
 from tests.storage.log.crash_world import BrokenPromiseError, run_world
 from tests.storage.log.test_swap_world import replace
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 from tests.support.manual_loop import ManualLoop, ManualWorker
 
 CONFIG = LogConfig(segment_bytes=600, index_interval_bytes=150)

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.checkpoint import Checkpoint
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Segment
 from tests.storage.log.batches import append, bytes_of, entry, fill, stored
-from tests.support.lossy_fs import LossyFileSystem
 
 CONFIG = LogConfig(segment_bytes=2000, index_interval_bytes=150)
 CHECKPOINT = "recovery-checkpoint"

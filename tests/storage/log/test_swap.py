@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.log import log as log_module
 from coordinator.storage.log import redo, staging, swap
 from coordinator.storage.log.checkpoint import Checkpoint
@@ -34,7 +35,6 @@ from coordinator.storage.log.staging import (
 )
 from coordinator.storage.log.swap import DRAFT_NAME, INTENT_NAME, SwapStep
 from tests.storage.log.batches import append, bytes_of, entry, fill, stored
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 
 CONFIG = LogConfig(segment_bytes=700, segment_ms=1 << 40, index_interval_bytes=150)
 DATA = Path("/data")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation.disk import MachineOffError
 from coordinator.storage.log import swap
 from coordinator.storage.log.errors import OffsetOutOfRangeError
 from coordinator.storage.log.fs import RealFileSystem, write_atomically
@@ -24,7 +25,6 @@ from coordinator.storage.log.segment import Segment
 from coordinator.storage.log.staging import Replaced, StagedFile, SwapRefusedError, prepare, stage, unstage
 from tests.storage.log.batches import bytes_of, fill
 from tests.storage.log.crash_world import DATA, NAMES, STEPS, BrokenPromiseError, CrashWorld, _end
-from tests.support.lossy_fs import MachineOffError
 from tests.support.manual_loop import settle
 from tests.support.profile import DEEP
 

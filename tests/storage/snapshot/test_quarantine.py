@@ -9,13 +9,13 @@ import pytest
 from coordinator.core.group.state import GroupState
 from coordinator.core.offsets.quarantine import Quarantine, restore
 from coordinator.core.shard import Shard
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.log import Log
 from coordinator.storage.snapshot.file import read_binding
 from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
 from protocol.offsets_records import OffsetValue, encode_group_key, encode_offset_key, encode_offset_value
 from protocol.record_batch import ControlType, build_batch, build_control_batch
 from tests.storage.snapshot.world import DIRECTORY, state_of
-from tests.support.lossy_fs import LossyFileSystem
 
 SOUND = encode_offset_value(OffsetValue(7, -1, "", 1, -1))
 KEYS = [encode_offset_key(group, "t", partition) for group in "gh" for partition in (0, 1)]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from coordinator.simulation.disk import LossyFileSystem, MachineOffError
 from coordinator.storage.file_names import SNAPSHOT_NAME
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.snapshot import file
@@ -18,7 +19,6 @@ from protocol.compression import Codec
 from tests.compaction.logs import OFFSET_KEYS, OFFSETS, End, Op, Rec, Write, seeded
 from tests.storage.snapshot.test_snapshot_is_replay import without_gaps
 from tests.storage.snapshot.world import DIRECTORY, World, state_of
-from tests.support.lossy_fs import LossyFileSystem, MachineOffError
 
 
 def commit(key: int, *, producer_id: int = -1, is_tombstone: bool = False) -> Op:

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from coordinator.simulation.disk import LossyFileSystem
 from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log
 from coordinator.storage.snapshot.loading import Loaded, binding_of, keep, load
 from tests.compaction import oracle
 from tests.compaction.logs import LogWriter, Op, Segment, compacted
-from tests.support.lossy_fs import LossyFileSystem
 
 DIRECTORY = Path("/data/__consumer_offsets-0")
 State = tuple[dict[str, Any], dict[str, Any], Any, int, int]

@@ -62,7 +62,7 @@ class Directory:
 
 
 @dataclass
-class Fault:
+class DiskFault:
     operation: str
     error: int
     skip: int
@@ -90,7 +90,7 @@ class LossyFileSystem:
         self.capacity: int | None = None
         self.is_off = False
         self._rng = random.Random(seed)
-        self._faults: list[Fault] = []
+        self._faults: list[DiskFault] = []
         self._crash_in: int | None = None
         self._lock = threading.RLock()
         self._held: set[Path] = set()
@@ -99,7 +99,7 @@ class LossyFileSystem:
 
     def fail(self, operation: str, error: int = errno.EIO, *, skip: int = 0, times: int = 1, name: str = "") -> None:
         """Make calls of `operation` fail after `skip` good ones, on files whose name contains `name`."""
-        self._faults.append(Fault(operation, error, skip, times, name))
+        self._faults.append(DiskFault(operation, error, skip, times, name))
 
     def heal(self) -> None:
         """Remove all faults and the limit of capacity."""
@@ -115,6 +115,17 @@ class LossyFileSystem:
             self.is_off = True
             survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30), reorders_names=self.reorders_names)
             survivor.root = _survivor(self.root, rng, {}, self.reorders_names)
+            return survivor
+
+    def killed(self) -> LossyFileSystem:
+        """Return the file system that the next process finds after a SIGKILL: all bytes, synced or not, are there.
+
+        This instance is off afterwards.
+        """
+        with self._lock:
+            self.is_off = True
+            survivor = LossyFileSystem(seed=self._rng.randrange(1 << 30), reorders_names=self.reorders_names)
+            survivor.root = self.root
             return survivor
 
     def digest(self) -> bytes:
