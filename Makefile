@@ -74,6 +74,13 @@ bench-testing: setup ## servers for tests side by side, from start to first assi
 sparkbench: setup ## compaction, mode by mode beside the plain implementation (about a quarter of an hour; needs Java)
 	$(PY) bench/compaction.py $(ARGS)
 
+.PHONY: sim mutants
+sim: setup ## nodes and clients in virtual time, with faults: SEED=7341 (or 1-100) STEPS=5000
+	$(BIN)/coordinator simulate --seed "$(or $(SEED),1-100)" --steps "$(or $(STEPS),5000)" $(ARGS)
+
+mutants: setup ## does the simulation find known defects? each in a process of its own (five minutes)
+	$(PY) -m tests.simulation.mutants $(ARGS)
+
 .PHONY: clients
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)

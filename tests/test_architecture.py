@@ -34,6 +34,7 @@ LAYERS = (
     "coordinator.workers",
     "coordinator.testing",
     "coordinator.torture",
+    "coordinator.simulation",
     "coordinator.cli",
     "coordinator.__main__",
 )

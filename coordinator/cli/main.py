@@ -40,6 +40,7 @@ COMMANDS: Final = {
     "undo": Command("coordinator.cli.reset.undo", "take back a group's last reset of offsets"),
     "faults": Command("coordinator.cli.faults", "make things go wrong on purpose in a coordinator under test"),
     "torture": Command("coordinator.cli.torture", "play schedules of faults against an application, and judge it"),
+    "simulate": Command("coordinator.cli.simulate", "check every promise in simulated worlds of nodes and clients"),
     "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
     "completion": Command("coordinator.cli.completion", "print what makes a shell complete these commands"),
 }

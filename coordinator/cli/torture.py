@@ -18,10 +18,11 @@ import msgspec
 from coordinator.cli.errors import CliError
 from coordinator.config.sources import load
 from coordinator.torture.copies import VARIABLES
-from coordinator.torture.play import AppError, TorturePlan
+from coordinator.torture.play import COPY_STEPS, AppError, TorturePlan
 from coordinator.torture.run import Listener, PlayedSchedule, TortureReport
 from coordinator.torture.run import run as run_schedules
 from coordinator.torture.schedule import Schedule, read_schedule, schedules, write_schedule
+from coordinator.torture.take import SERVER_STEPS
 
 DESCRIPTION: Final = "Make things go wrong on purpose for an application, and say what became of the records."
 
@@ -120,7 +121,12 @@ def _copies(text: str) -> int:
 
 def _replayed(path: Path) -> Schedule:
     try:
-        return read_schedule(path.read_text(encoding="utf-8"))
+        schedule = read_schedule(path.read_text(encoding="utf-8"))
+        if strange := [step.do for step in schedule.steps if step.do not in SERVER_STEPS | COPY_STEPS]:
+            raise CliError(
+                f"--replay {path}: {strange[0]} is a step of a simulation; use `coordinator simulate --replay`"
+            )
+        return schedule
     except OSError as error:
         raise CliError(f"--replay {path} cannot be read ({error.strerror})") from None
     except msgspec.MsgspecError as error:

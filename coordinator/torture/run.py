@@ -10,9 +10,10 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field, replace
+from itertools import count
 from multiprocessing import get_context, parent_process
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from coordinator.server.server import loop_factory
 from coordinator.torture.copies import kill_all
 from coordinator.torture.play import AppError, TorturePlan, play
 from coordinator.torture.schedule import Schedule
+from coordinator.torture.shrink import shrink as shrink_schedule
 from coordinator.torture.verdict import ScheduleVerdict
 
 
@@ -121,39 +123,19 @@ def shrink(
     plan: TorturePlan, result: PlayedSchedule, pool: ProcessPoolExecutor, parallel: int, listener: Listener
 ) -> None:
     """Leave out steps as long as the schedule fails in the same way; several attempts are played side by side."""
-    schedule, verdict, number = result.schedule, result.verdict, 0
-    size = max(len(schedule.steps) // 2, 1)
-    while len(schedule.steps) > 1:
-        listener.shrinking(result, len(schedule.steps))
-        found: tuple[Schedule, ScheduleVerdict] | None = None
-        candidates = list(_shorter(schedule, size))
-        for some in _chunks(candidates, parallel):
-            tries: list[tuple[Schedule, Future[ScheduleVerdict]]] = []
-            for each in some:
-                number += 1
-                tries.append((each, pool.submit(play_one, plan, each, f"{schedule.number}-shorter-{number}")))
-            outcomes = [(each, future.result()) for each, future in tries]
-            found = next(((each, outcome) for each, outcome in outcomes if outcome.has_like(result.verdict)), None)
-            if found is not None:
-                break
-        if found is not None:
-            schedule, verdict = found
-            size = min(size, max(len(schedule.steps) // 2, 1))
-        elif size == 1:
-            break
-        else:
-            size = max(size // 2, 1)
-    result.shortest, result.shortest_verdict = schedule, verdict
+    numbers = count(1)
+
+    def attempt(some: Sequence[Schedule]) -> tuple[Schedule, ScheduleVerdict] | None:
+        names = [f"{result.schedule.number}-shorter-{next(numbers)}" for _ in some]
+        playing = [pool.submit(play_one, plan, each, name) for each, name in zip(some, names, strict=True)]
+        outcomes = [(each, future.result()) for each, future in zip(some, playing, strict=True)]
+        return next(((each, outcome) for each, outcome in outcomes if outcome.has_like(result.verdict)), None)
+
+    result.shortest, result.shortest_verdict = shrink_schedule(
+        result.schedule,
+        result.verdict,
+        attempt,
+        at_once=parallel,
+        tell=lambda steps: listener.shrinking(result, steps),
+    )
     listener.shrunk(result)
-
-
-def _shorter(schedule: Schedule, size: int) -> Iterator[Schedule]:
-    for first in range(0, len(schedule.steps), size):
-        shorter = schedule.without(first, size)
-        if shorter.steps:
-            yield shorter
-
-
-def _chunks(items: Sequence[Schedule], size: int) -> Iterator[Sequence[Schedule]]:
-    for start in range(0, len(items), size):
-        yield items[start : start + size]

@@ -16,7 +16,7 @@ FIRST_COPY: Final = 1
 
 
 class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
-    """One step, `after_ms` behind the one before. `copy`: the copy that it concerns; 0: none, or all of them."""
+    """One step, `after_ms` behind the one before. `copy`, `node`: those that it concerns; 0: none, or all of them."""
 
     do: str
     after_ms: int = 0
@@ -25,6 +25,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     error: str = ""
     times: int = 1
     ms: int = 0
+    node: int = 0
 
     def __post_init__(self) -> None:
         """Raise ValueError for a step that there is not."""
@@ -38,9 +39,11 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             api=self.api,
             error=self.error,
             count="the next" if self.times == 1 else f"the next {self.times}",
+            times=self.times,
             requests="request" if self.times == 1 else "requests",
             are="is" if self.times == 1 else "are",
             ms=self.ms,
+            node=f"node {self.node}" if self.node else "any node",
         )
 
 
@@ -62,6 +65,21 @@ STEPS: Final = {
     "start_copy": "{copy} is started",
     "pause_copy": "{copy} is stopped (SIGSTOP) for {ms} ms",
     "produce": "records arrive",
+    # of a simulation (`coordinator.simulation`) only
+    "kill_node": "{node} is killed (SIGKILL), and starts {ms} ms later",
+    "stop_node": "{node} is told to end (SIGTERM), and starts {ms} ms later",
+    "pause_node": "{node} stands still for {ms} ms",
+    "lose_power": "the machine of {node} loses power, and {node} starts {ms} ms later",
+    "lose_power_within": "the machine of {node} loses power at its {times}th operation on the disk from now",
+    "fail_disk": "{count} {api} of the disk of {node} {are} answered EIO",
+    "fill_disk": "the disk of {node} is full for {ms} ms",
+    "jump_clock": "the wall clock of {node} jumps by {ms} ms",
+    "cut_node": "{node} is cut off from all others for {ms} ms",
+    "double_copy": "another process is started with the group.instance.id of {copy}",
+    "cut_copy": "{copy} is cut off from {node} for {ms} ms",
+    "slow_network": "the network is slow for {ms} ms",
+    "lose_replies": "{count} answers of {node} are lost with their connections",
+    "reset_connections": "all connections of {node} are reset",
 }
 
 

@@ -1,0 +1,162 @@
+"""Takes the steps of a schedule on a simulated world, and generates schedules for it."""
+
+from __future__ import annotations
+
+import errno
+import random
+from typing import TYPE_CHECKING, Final
+
+from coordinator.torture.schedule import Schedule, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from coordinator.simulation.run import Simulation
+
+GAPS_MS: Final = (0, 0, 100, 500, 1_000, 2_000, 4_000, 40_000)  # the last: what is stuck shows when nothing disturbs
+DOWN_MS: Final = (0, 200, 1_000, 5_000)
+OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
+SLOW: Final = 50  # times the usual delay
+
+
+def _end(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    simulation.invariants.ending(node)
+    node.kill() if step.do == "kill_node" else node.lose_power()
+    simulation.later(step.ms, node.start)
+
+
+def _stop_node(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    node.stop(lambda: simulation.later(step.ms, node.start))
+
+
+def _pause_node(simulation: Simulation, step: Step) -> None:
+    simulation.nodes[step.node].pause(step.ms / 1000)
+
+
+def _lose_power_within(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    node.disturbed()
+    node.disk.crash_after(step.times)
+
+
+def _fail_disk(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    node.disturbed(20.0)
+    node.disk.fail(step.api, errno.EIO, times=step.times)
+
+
+def _fill_disk(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    node.disturbed(step.ms / 1000 + 20.0)
+    node.disk.capacity = 0
+    simulation.later(step.ms, node.disk.heal)
+
+
+def _jump_clock(simulation: Simulation, step: Step) -> None:
+    simulation.nodes[step.node].jump(step.ms)
+
+
+def _cut_node(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    for host in simulation.hosts():
+        if host != node.host:
+            simulation.network.cut(node.host, host, step.ms / 1000)
+    simulation.disturb_network(step.ms / 1000)
+
+
+def _cut_copy(simulation: Simulation, step: Step) -> None:
+    client = simulation.client(step.copy)
+    simulation.network.cut(client.loop.host, simulation.nodes[step.node].host, step.ms / 1000)
+    simulation.disturb_network(step.ms / 1000)
+
+
+def _slow_network(simulation: Simulation, step: Step) -> None:
+    simulation.network.delay_s *= SLOW
+    simulation.disturb_network(step.ms / 1000)
+    simulation.later(step.ms, simulation.network.heal)
+
+
+def _reset_connections(simulation: Simulation, step: Step) -> None:
+    simulation.disturb_network(0.0)
+    simulation.network.reset(host=simulation.nodes[step.node].host)
+
+
+def _lose_replies(simulation: Simulation, step: Step) -> None:
+    simulation.disturb_network(10.0)
+    simulation.network.lose_next(simulation.nodes[step.node].host, step.times)
+
+
+def _pause_copy(simulation: Simulation, step: Step) -> None:
+    simulation.client(step.copy).loop.pause(step.ms / 1000)
+
+
+def _kill_copy(simulation: Simulation, step: Step) -> None:
+    simulation.replace(step.copy)
+
+
+def _double_copy(simulation: Simulation, step: Step) -> None:
+    simulation.replace(step.copy, lives_on=True)
+
+
+TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
+    "kill_node": _end,
+    "lose_power": _end,
+    "lose_power_within": _lose_power_within,
+    "stop_node": _stop_node,
+    "pause_node": _pause_node,
+    "fail_disk": _fail_disk,
+    "fill_disk": _fill_disk,
+    "jump_clock": _jump_clock,
+    "cut_node": _cut_node,
+    "cut_copy": _cut_copy,
+    "slow_network": _slow_network,
+    "reset_connections": _reset_connections,
+    "lose_replies": _lose_replies,
+    "pause_copy": _pause_copy,
+    "kill_copy": _kill_copy,
+    "double_copy": _double_copy,
+}
+
+
+CHOICES: Final = (
+    *TAKE,
+    "kill_node",
+    "lose_power",
+    "lose_power_within",
+    "lose_power_within",
+    "stop_node",
+    "lose_replies",
+)
+
+
+def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
+    """Return a random schedule. The same seed gives the same one."""
+    chance = random.Random(f"{seed}-schedule")
+    steps = [_step(chance, chance.choice(CHOICES), nodes, copies) for _ in range(count)]
+    return Schedule(tuple(steps), seed)
+
+
+def _step(chance: random.Random, do: str, nodes: int, copies: int) -> Step:
+    node, copy = chance.randint(1, nodes), chance.randint(1, copies)
+    after_ms = chance.choice(GAPS_MS)
+    if do == "fail_disk":
+        return Step(do, after_ms, api=chance.choice(OPERATIONS), times=chance.choice((1, 1, 2, 5)), node=node)
+    if do == "lose_power_within":
+        return Step(do, after_ms, times=chance.randint(1, 40), node=node)
+    if do == "jump_clock":
+        return Step(do, after_ms, ms=chance.choice((-3_600_000, -60_000, -1_000, 1_000, 60_000, 3_600_000)), node=node)
+    if do in ("pause_copy", "kill_copy", "double_copy", "cut_copy"):
+        return Step(
+            do, after_ms, copy=copy, ms=chance.choice((500, 3_000, 9_000)), node=node if do == "cut_copy" else 0
+        )
+    if do in ("kill_node", "lose_power", "stop_node"):
+        return Step(do, after_ms, ms=chance.choice(DOWN_MS), node=node)
+    if do == "reset_connections":
+        return Step(do, after_ms, node=node)
+    if do == "lose_replies":
+        return Step(do, after_ms, times=chance.choice((1, 3, 10, 30)), node=node)
+    if do == "slow_network":
+        return Step(do, after_ms, ms=chance.choice((500, 3_000)))
+    return Step(do, after_ms, ms=chance.choice((100, 1_000, 3_000, 7_000)), node=node)

@@ -1,0 +1,311 @@
+"""Mutants: one defect each, as a change of the source, which the simulation must find.
+
+`install` has Python compile the changed source in place of the file's, in a process of its own:
+
+    python -m tests.simulation.mutants            all, two at a time
+    python -m tests.simulation.mutants NAME ...   some
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import CodeType
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+STEPS = 20_000  # within which each must be found
+STEPS_A_SEED = 2_500
+FOUND, NOT_FOUND = 0, 3  # exit codes of the process of one mutant
+
+
+class Mutant(NamedTuple):
+    """A defect: in this file, the old text becomes the new one."""
+
+    path: str
+    old: str
+    new: str
+
+    @property
+    def module(self) -> str:
+        return self.path.removesuffix(".py").replace("/", ".")
+
+    def source(self) -> str:
+        """Return the changed source. Raises ValueError if the old text is not there exactly once."""
+        text = (ROOT / self.path).read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.path} has the text {text.count(self.old)} times: {self.old!r}")
+        return text.replace(self.old, self.new)
+
+
+GROUP = "coordinator/core/group/"
+OFFSETS = "coordinator/core/offsets/"
+LOG = "coordinator/storage/log/"
+MUTANTS = {
+    # durability
+    "log-skips-its-flush": Mutant(
+        LOG + "log.py", "                self.segments[-1].file.fdatasync()", "                pass"
+    ),
+    "roll-does-not-sync": Mutant(LOG + "log.py", "        newest.finish()\n", "        newest.file.size()\n"),
+    "commit-is-answered-early": Mutant(
+        OFFSETS + "commit.py",
+        "    context.append(group, tuple(records), then, producer)",
+        "    context.append(group, tuple(records), then, producer)\n"
+        "    then.ticket = None\n"
+        "    context.reply(ticket, build_response(response_types, outcomes))",
+    ),
+    "commit-is-applied-before-it-is-durable": Mutant(
+        OFFSETS + "commit.py",
+        "    context.append(group, tuple(records), then, producer)",
+        "    context.append(group, tuple(records), then, producer)\n    then.apply(group)",
+    ),
+    "commit-is-not-applied": Mutant(OFFSETS + "commit.py", "            self.apply(group)\n", "            pass\n"),
+    "failed-appends-count-as-durable": Mutant(
+        LOG + "flusher.py",
+        "            else:\n                self._fail(lane, error, outcome)\n        return durable",
+        "            else:\n                durable.append(lane)\n        return durable",
+    ),
+    "failed-writes-are-not-cut-back": Mutant(
+        LOG + "flusher.py", "            lane.log.cut_back()\n", "            lane.log._is_suspect = False\n"
+    ),
+    "failed-appends-are-answered-with-success": Mutant(
+        OFFSETS + "commit.py",
+        "        self.abandoned(client_error(error), context)\n        group = self.group",
+        "        self.abandoned(ErrorCode.NONE, context)\n        group = self.group",
+    ),
+    "durable-appends-are-not-answered": Mutant(
+        OFFSETS + "commit.py",
+        "        if self.ticket is not None:\n            context.replies.append",
+        "        if self.ticket is not None and len(self.outcomes) != 2:\n            context.replies.append",
+    ),
+    "directory-is-not-synced-after-a-roll": Mutant(
+        LOG + "log.py",
+        "self.config.index_interval_bytes)\n        self.fs.fsync_dir(self.directory)\n        self.segments",
+        "self.config.index_interval_bytes)\n        self.segments",
+    ),
+    "offsets-go-on-after-a-failure": Mutant(
+        "coordinator/storage/offsets_log.py", "        part.next_offset = from_offset\n", ""
+    ),
+    # commits and deletions
+    "offset-deletion-forgets-its-record": Mutant(
+        OFFSETS + "deletion.py",
+        "    context.append(group, offset_tombstones(group_id, then.positions), then)",
+        "    context.append(group, offset_tombstones(group_id, then.positions[:0]), then)",
+    ),
+    "deleted-group-keeps-offsets-in-the-log": Mutant(
+        OFFSETS + "deletion.py",
+        "    records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))\n"
+        "    context.append(group, records, DeleteGroup(positions, deletion))",
+        "    records = (group_tombstone(group),)\n    context.append(group, records, DeleteGroup(positions, deletion))",
+    ),
+    "commit-of-an-old-generation-is-taken": Mutant(
+        GROUP + "checks.py",
+        "        if generation != group.generation:\n            return ErrorCode.ILLEGAL_GENERATION\n    elif",
+        "        if generation > group.generation:\n            return ErrorCode.ILLEGAL_GENERATION\n    elif",
+    ),
+    "commit-of-an-unknown-member-is-taken": Mutant(
+        GROUP + "checks.py",
+        '    if generation >= 0 or member_id != "" or group_instance_id is not None:\n        error = check_member',
+        "    if group_instance_id is not None:\n        error = check_member",
+    ),
+    "replay-takes-the-older-record": Mutant(
+        OFFSETS + "store.py",
+        "        partitions[partition] = committed\n",
+        "        partitions.setdefault(partition, committed)\n",
+    ),
+    # groups and timers
+    "generation-does-not-advance": Mutant(
+        GROUP + "rebalance.py", "    group.advance_generation()\n", "    group.generation = max(group.generation, 1)\n"
+    ),
+    "sync-is-answered-before-the-record": Mutant(
+        GROUP + "sync.py",
+        "        context.append(group, (group_record(group, assignments),), "
+        "StoreAssignment(group.generation, assignments))",
+        "        StoreAssignment.group = group\n"
+        "        early = StoreAssignment(group.generation, assignments)\n"
+        "        early.group = group\n"
+        "        early.durable(context)\n"
+        "        context.append(group, (group_record(group, assignments),), StoreAssignment(-1, assignments))",
+    ),
+    "group-record-lacks-the-assignment": Mutant(
+        GROUP + "sync.py",
+        "(group_record(group, assignments),), StoreAssignment(group.generation",
+        "(group_record(group),), StoreAssignment(group.generation",
+    ),
+    "session-is-not-started-with-the-generation": Mutant(
+        GROUP + "rebalance.py",
+        "        member.is_new = False\n        restart_session(group, member, member.session_timeout_ms, context)\n",
+        "        member.is_new = False\n",
+    ),
+    "sessions-are-not-started-after-loading": Mutant(
+        "coordinator/core/loading.py",
+        "                restart_session(group, member, member.session_timeout_ms, context)\n            left",
+        "                pass\n            left",
+    ),
+    "session-is-not-restarted-with-the-assignment": Mutant(
+        GROUP + "sync.py",
+        "                member.parked_sync = None\n                restart_session(group, member, "
+        "member.session_timeout_ms, context)\n",
+        "                member.parked_sync = None\n",
+    ),
+    "join-deadline-is-forgotten": Mutant(
+        GROUP + "rebalance.py",
+        "        context.timers.await_joins(group, context.now_ms + "
+        "group.rebalance_timeout_ms, context)\n\n\ndef initial",
+        "        context.timers.check_joins(group, context)\n\n\ndef initial",
+    ),
+    "sync-deadline-is-forgotten": Mutant(
+        GROUP + "rebalance.py",
+        "    context.timers.await_syncs(group, context.now_ms + group.rebalance_timeout_ms)\n",
+        "",
+    ),
+    "members-that-do-not-rejoin-stay": Mutant(
+        GROUP + "rebalance.py",
+        "if m.parked_join is None and m.group_instance_id is None]:\n        refuse",
+        'if m.parked_join is None and m.group_instance_id == ""]:\n        refuse',
+    ),
+    "leaving-starts-no-rebalance": Mutant(
+        GROUP + "leave.py",
+        "        prepare_rebalance(group, leaving[0], context, leaving[1:])\n",
+        "        pass\n",
+    ),
+    "parked-syncs-are-forgotten-in-a-rebalance": Mutant(
+        GROUP + "rebalance.py",
+        '            member.assignment = b""\n            if refuse_parked_sync(member, '
+        "ErrorCode.REBALANCE_IN_PROGRESS, context):\n",
+        '            member.assignment = b""\n            if member.parked_sync is not None:\n',
+    ),
+    "old-assignment-is-handed-out-again": Mutant(
+        GROUP + "sync.py",
+        '            member.assignment = self.assignments.get(member.member_id, b"")\n',
+        '            member.assignment = member.assignment or self.assignments.get(member.member_id, b"")\n',
+    ),
+    "static-member-is-not-fenced": Mutant(
+        GROUP + "checks.py",
+        "        if owner != member_id:\n            return ErrorCode.FENCED_INSTANCE_ID\n",
+        "        if owner != member_id:\n            return NONE\n",
+    ),
+    "replaced-static-member-is-not-recorded": Mutant(
+        GROUP + "static_member.py",
+        "        context.append(group, (group_record(group),), then)\n    else",
+        "        then.group = group\n        then.durable(context)\n    else",
+    ),
+    "expired-session-keeps-its-member": Mutant(
+        GROUP + "delayed_operations.py", "        expire_session(self.group, self.member, context)\n", "        pass\n"
+    ),
+    "pending-member-id-never-expires": Mutant(
+        GROUP + "delayed_operations.py",
+        "        expire_pending(self.group, self.member_id, context)\n",
+        "        pass\n",
+    ),
+    "heartbeat-of-an-old-generation-is-good": Mutant(
+        GROUP + "checks.py",
+        "    if generation != group.generation:\n        return "
+        "ErrorCode.ILLEGAL_GENERATION\n    return HEARTBEAT_VERDICT",
+        "    return HEARTBEAT_VERDICT",
+    ),
+    # topics
+    "duplicate-batch-is-written-again": Mutant(
+        "coordinator/core/topics/sequences.py",
+        "                if batch.first_sequence == first and batch.last_sequence == last:\n",
+        "                if batch.first_sequence == first and batch.last_sequence == last + (1 << 31):\n",
+    ),
+    "producers-are-forgotten-at-a-start": Mutant(
+        "coordinator/core/topics/sequences.py",
+        "        if header.producer_id >= 0 and header.base_sequence >= 0 and not header.is_control:\n",
+        "        if header.producer_id < 0 and header.base_sequence >= 0 and not header.is_control:\n",
+    ),
+    # recovery and snapshots
+    "batch-behind-a-snapshot-is-skipped": Mutant(
+        "coordinator/storage/snapshot/loading.py",
+        "            replay.add_batch(header, batch)\n",
+        "            if base is None or header.base_offset % 5:\n                replay.add_batch(header, batch)\n",
+    ),
+    "loaded-generation-is-one-less": Mutant(
+        "coordinator/core/loading.py",
+        "        by_id = {group.group_id: group for group in groups}\n",
+        "        by_id = {group.group_id: group for group in groups}\n"
+        "        for group in by_id.values():\n"
+        "            group.generation = max(group.generation - 1, 0)\n",
+    ),
+}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, mutant: Mutant) -> None:
+        super().__init__(mutant.module, str(ROOT / mutant.path))
+        self._mutant = mutant
+
+    def get_code(self, fullname: str) -> CodeType:
+        code: CodeType = compile(self._mutant.source(), str(ROOT / self._mutant.path), "exec", dont_inherit=True)
+        return code
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, mutant: Mutant) -> None:
+        self._mutant = mutant
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: object = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname != self._mutant.module:
+            return None
+        return importlib.machinery.ModuleSpec(fullname, _Loader(self._mutant), origin=str(ROOT / self._mutant.path))
+
+
+def install(name: str) -> None:
+    """Have this process run a mutant. No module of the product may have been imported."""
+    if any(each.startswith("coordinator.") for each in sys.modules):
+        raise RuntimeError("modules of the product were imported before the mutant was installed")
+    sys.meta_path.insert(0, _Finder(MUTANTS[name]))
+
+
+def hunt(name: str) -> str:
+    """Simulate a mutant in this process. Return how it was found; empty if it was not, within STEPS."""
+    install(name)
+    from coordinator.simulation.run import simulate
+
+    steps = 0
+    seed = 0
+    while steps < STEPS:
+        seed += 1
+        outcome = simulate(seed, STEPS_A_SEED)
+        steps += outcome.steps
+        if outcome.violation and steps <= STEPS:
+            return f"seed {seed}, step {steps}: {' '.join(outcome.violation.split())}"
+    return ""
+
+
+def hunt_apart(name: str) -> str:
+    """Hunt a mutant in a process of its own. Return its line of output."""
+    command = [sys.executable, "-m", "tests.simulation.mutants", "--one", name]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode not in (FOUND, NOT_FOUND):
+        raise RuntimeError(f"{name} cannot be simulated:\n{done.stderr}")
+    return done.stdout.strip()
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--one"]:
+        found = hunt(arguments[1])
+        print(found)
+        return FOUND if found else NOT_FOUND
+    names = arguments or list(MUTANTS)
+    missed = []
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        for name, found in zip(names, pool.map(hunt_apart, names), strict=True):
+            print(f"{'caught' if found else 'MISSED':8}{name}: {found}"[:220], flush=True)
+            if not found:
+                missed.append(name)
+    print(f"{len(names) - len(missed)} of {len(names)} mutants caught")
+    return 1 if missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
