@@ -98,7 +98,7 @@ class LossyFileSystem:
     # faults
 
     def fail(self, operation: str, error: int = errno.EIO, *, skip: int = 0, times: int = 1, name: str = "") -> None:
-        """Make calls of `operation` fail after `skip` good ones, on files whose name contains `name`."""
+        """Make calls of `operation` fail after `skip` good ones, on files whose path contains `name`."""
         self._faults.append(DiskFault(operation, error, skip, times, name))
 
     def heal(self) -> None:
@@ -242,7 +242,7 @@ class LossyFileSystem:
                 self.is_off = True
                 raise MachineOffError
         for fault in self._faults:
-            if fault.operation == operation and fault.name in path.name:
+            if fault.operation == operation and fault.name in str(path):
                 if fault.skip:
                     fault.skip -= 1
                     continue

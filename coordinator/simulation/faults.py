@@ -6,6 +6,7 @@ import errno
 import random
 from typing import TYPE_CHECKING, Final
 
+from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
@@ -13,9 +14,11 @@ if TYPE_CHECKING:
 
     from coordinator.simulation.run import Simulation
 
-GAPS_MS: Final = (0, 0, 100, 500, 1_000, 2_000, 4_000, 40_000)  # the last: what is stuck shows when nothing disturbs
+CALM_MS: Final = 20_000  # what is stuck shows when nothing disturbs
+GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000, CALM_MS)
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
+FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
 SLOW: Final = 50  # times the usual delay
 
 
@@ -44,7 +47,7 @@ def _lose_power_within(simulation: Simulation, step: Step) -> None:
 def _fail_disk(simulation: Simulation, step: Step) -> None:
     node = simulation.nodes[step.node]
     node.disturbed(20.0)
-    node.disk.fail(step.api, errno.EIO, times=step.times)
+    node.disk.fail(step.api, errno.EIO, times=step.times, name=step.file)
 
 
 def _fill_disk(simulation: Simulation, step: Step) -> None:
@@ -120,14 +123,11 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
 }
 
 
+# Those that count come up more often.
 CHOICES: Final = (
     *TAKE,
-    "kill_node",
-    "lose_power",
-    "lose_power_within",
-    "lose_power_within",
-    "stop_node",
-    "lose_replies",
+    *("kill_node", "lose_power", "lose_power_within", "lose_power_within", "stop_node"),
+    *("fail_disk", "fail_disk", "lose_replies", "double_copy", "double_copy"),
 )
 
 
@@ -142,7 +142,8 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int) -> Step:
     node, copy = chance.randint(1, nodes), chance.randint(1, copies)
     after_ms = chance.choice(GAPS_MS)
     if do == "fail_disk":
-        return Step(do, after_ms, api=chance.choice(OPERATIONS), times=chance.choice((1, 1, 2, 5)), node=node)
+        file, api = chance.choice(FILES), chance.choice(OPERATIONS)
+        return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)
     if do == "lose_power_within":
         return Step(do, after_ms, times=chance.randint(1, 40), node=node)
     if do == "jump_clock":

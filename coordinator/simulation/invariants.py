@@ -91,6 +91,8 @@ class Invariants:
                 self._world.violated(f"{node.name}: {error}")
             if group.state is PREPARING_REBALANCE and group.join_timer is None:
                 self._world.violated(f"{node.name}: {group.group_id} rebalances, and no timer ends that")
+            if group.state is PREPARING_REBALANCE and any(each.parked_sync for each in group.members.values()):
+                self._world.violated(f"{node.name}: a SyncGroup waits in a rebalance of {group.group_id}")
             if group.pending_sync and group.sync_timer is None and group.state is not PREPARING_REBALANCE:
                 self._world.violated(f"{node.name}: {group.group_id} waits for a SyncGroup, and no timer ends that")
             self._check_generation(node, group)

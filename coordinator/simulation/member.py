@@ -207,7 +207,7 @@ class SimulatedMember(SimulatedClient):
         if self.kind.is_mute and self.chance.random() < 0.3 and not self.history.is_calm:
             self._heartbeats = self.loop.create_task(self._heartbeat())
             await asyncio.sleep(self.chance.random() * 20)
-        if self.kind.is_slow and self.chance.random() < 0.3:
+        if self.kind.is_slow and self.chance.random() < 0.6:
             await asyncio.sleep(self.chance.random() * 9)
         self._stop_heartbeats()
         if self._trouble is not None:
@@ -314,7 +314,7 @@ class SimulatedMember(SimulatedClient):
                 if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
                     continue
                 if error is NONE:
-                    self.history.beat_in(self.group, generation, self.name, newest)
+                    self._beat_in(generation, newest)
                 self._react(error)
             except CallError:
                 self.coordinator = 0  # the session decides
@@ -402,6 +402,12 @@ class SimulatedMember(SimulatedClient):
                 position = record.offset + 1
         return position
 
+    def _beat_in(self, generation: int, newest: int) -> None:
+        """Check a heartbeat that was good. A node that loads its groups answers so to all of them, as Kafka does."""
+        node = self.nodes.get(self.coordinator)
+        if node is not None and node.is_ready:
+            self.history.beat_in(self.group, generation, self.name, newest)
+
     async def _haunt(self) -> None:
         """Send a Heartbeat and a commit of the generation before, which a slow connection might have kept back."""
         newest = self.history.synced.get(self.group, -1)
@@ -413,7 +419,7 @@ class SimulatedMember(SimulatedClient):
         )
         answer = await self.call(await self.find(self.group), request)
         if answer.error_code == NONE:
-            self.history.beat_in(self.group, self.generation - 1, self.name, newest)
+            self._beat_in(self.generation - 1, newest)
         await self._commit(self.generation - 1)
 
     async def _commit(self, generation: int | None = None) -> None:

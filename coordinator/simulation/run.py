@@ -94,6 +94,7 @@ class Simulation:
         self._others: list[SimulatedClient] = []
         self._doubles: list[SimulatedMember] = []  # processes whose group.instance.id another one has by now
         self._clients = 0
+        self.faults_taken = 0
         self._is_over = False  # no fault happens any more
         self._make_clients()
         self.schedule = schedule or faults.schedule(
@@ -106,9 +107,8 @@ class Simulation:
             group = f"group-{number}"
             is_cooperative = chance.random() < 0.3
             for _ in range(chance.randint(1, 4)):
-                kind = KINDS[
-                    chance.choice([name for name, each in KINDS.items() if each.is_cooperative is is_cooperative])
-                ]
+                fitting = [each for each in KINDS.values() if each.is_cooperative is is_cooperative]
+                kind = chance.choice([*fitting, *(each for each in fitting if each.is_static)])
                 maker = self._maker(group, kind)
                 self._makers.append(maker)
                 self._members.append(maker())
@@ -221,13 +221,14 @@ class Simulation:
     def _take_schedule(self) -> None:
         at_s = self.world.now_s + 3.0
         for step in self.schedule.steps:
-            at_s += step.after_ms / 1000 + 0.5
+            at_s += step.after_ms / 1000
             self.world.at(at_s, self._taking(step), is_step=True)
 
     def _taking(self, step: Any) -> Callable[[], None]:
         def take() -> None:
             if self._is_over:
                 return
+            self.faults_taken += 1
             self.world.note(f"fault: {step.text()}")
             faults.TAKE[step.do](self, step)
 

@@ -26,6 +26,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
     times: int = 1
     ms: int = 0
     node: int = 0
+    file: str = ""
 
     def __post_init__(self) -> None:
         """Raise ValueError for a step that there is not."""
@@ -43,6 +44,7 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_field
             requests="request" if self.times == 1 else "requests",
             are="is" if self.times == 1 else "are",
             ms=self.ms,
+            file=self.file or "any file",
             node=f"node {self.node}" if self.node else "any node",
         )
 
@@ -71,7 +73,7 @@ STEPS: Final = {
     "pause_node": "{node} stands still for {ms} ms",
     "lose_power": "the machine of {node} loses power, and {node} starts {ms} ms later",
     "lose_power_within": "the machine of {node} loses power at its {times}th operation on the disk from now",
-    "fail_disk": "{count} {api} of the disk of {node} {are} answered EIO",
+    "fail_disk": "{count} {api} of {file} on the disk of {node} {are} answered EIO",
     "fill_disk": "the disk of {node} is full for {ms} ms",
     "jump_clock": "the wall clock of {node} jumps by {ms} ms",
     "cut_node": "{node} is cut off from all others for {ms} ms",

@@ -165,10 +165,10 @@ MUTANTS = {
         "    context.timers.await_syncs(group, context.now_ms + group.rebalance_timeout_ms)\n",
         "",
     ),
-    "members-that-do-not-rejoin-stay": Mutant(
-        GROUP + "rebalance.py",
-        "if m.parked_join is None and m.group_instance_id is None]:\n        refuse",
-        'if m.parked_join is None and m.group_instance_id == ""]:\n        refuse',
+    "answers-leave-in-another-order": Mutant(
+        "coordinator/server/connection.py",
+        "        while slots and (ready := slots[0].answer) is not None:\n            slots.popleft()\n",
+        "        ready = data\n        if slot in slots:\n            slots.remove(slot)\n",
     ),
     "leaving-starts-no-rebalance": Mutant(
         GROUP + "leave.py",
