@@ -54,7 +54,7 @@ def test_another_seed_gives_another_run() -> None:
 
 
 def test_a_given_schedule_replaces_that_of_the_seed() -> None:
-    given = Schedule((Step("kill_node", node=1, ms=200), Step("lose_power", node=1, ms=200)), 3)
+    given = Schedule((Step("kill_node", node=1, ms=200), Step("lose_power", after_ms=2_000, node=1, ms=200)), 3)
     outcome = simulate(3, 1_500, given)
     assert not outcome.violation
     assert outcome.schedule is given
