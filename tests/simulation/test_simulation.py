@@ -75,14 +75,14 @@ def test_all_shapes_of_worlds_come_up() -> None:
     assert len(kinds) >= 9
 
 
-@pytest.mark.plain  # mutants are changes of the source
+@pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")
 @pytest.mark.parametrize("mutant", MUTANTS.values(), ids=MUTANTS)
 def test_each_mutant_changes_the_source(mutant: Mutant) -> None:
     compile(mutant.source(), mutant.path, "exec")
     assert mutant.source() != (ROOT / mutant.path).read_text("utf-8")
 
 
-@pytest.mark.plain  # mutants are changes of the source
+@pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")
 @pytest.mark.integration
 @pytest.mark.parametrize("name", QUICK_MUTANTS)
 def test_the_simulation_finds_a_defect(name: str) -> None:
