@@ -25,7 +25,7 @@ GROUP_SIZE: Final = 10
 CONNECTIONS: Final = 500
 BEAT_CONNECTIONS: Final = 100
 IN_FLIGHT: Final = 10
-OVERRIDES: Final = ("group.initial.rebalance.delay.ms=50",)
+OVERRIDES: Final = ("group.initial.rebalance.delay.ms=300",)  # all of a wave must join within it
 JOIN, HEARTBEAT, SYNC = 11, 12, 14
 
 _HEADER: Final = struct.Struct(">hhi")

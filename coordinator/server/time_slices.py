@@ -75,9 +75,10 @@ class TimeSlices:
     def may_rebalance(self) -> bool:
         """Return whether a request that changes a group may run now. Otherwise it must take a turn.
 
-        A thousand members that join at once would else run before a heartbeat that has arrived behind them.
+        A thousand members that join at once would else run before a heartbeat that has arrived behind them. None runs
+        before those that wait for a turn: the members of a group would join so far apart that it begins without some.
         """
-        return self._rebalancing_s < self._rebalancing_at_once_s
+        return not self._is_scheduled and self._rebalancing_s < self._rebalancing_at_once_s
 
     def rebalanced(self, seconds: float) -> None:
         """Count the time of a request that changed a group outside of a turn."""
