@@ -156,6 +156,18 @@ class SimulatedClient:
         self.world.note(f"{self.name} {key.name} {_errors(answer)}")
         return answer
 
+    async def call_all(self, node: int, requests: list[Any]) -> list[Any]:
+        """Send requests one behind the other, without waiting. Return the answers, or CallErrors, in their order."""
+        try:
+            await self._wire(node, "")
+        except CallError as error:
+            return [error]
+        answers = await asyncio.gather(*(self.call(node, each) for each in requests), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException) and not isinstance(answer, CallError):
+                raise answer
+        return answers
+
     def _check_undisturbed(self, node: int, what: str, sent_s: float, within_s: float) -> None:
         there = self.nodes[node]
         is_calm = there.is_ready and there.disturbed_s < sent_s and self.loop.paused_until_s < sent_s

@@ -14,8 +14,9 @@ if TYPE_CHECKING:
 
     from coordinator.simulation.run import Simulation
 
-CALM_MS: Final = 20_000  # what is stuck shows when nothing disturbs
-GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000, CALM_MS)
+GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000)
+PACES: Final = (0.1, 0.25, 0.5, 1.0)  # of a world: gaps are so much of those above
+CALM_MS: Final = 20_000  # one gap of some thirty: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
@@ -132,15 +133,22 @@ CHOICES: Final = (
 
 
 def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
-    """Return a random schedule. The same seed gives the same one."""
+    """Return a random schedule. The same seed gives the same one.
+
+    Each has a pace of its own, and half of them have few kinds of faults, which then meet each other more often
+    ("Swarm Testing", Groce et al., 2012).
+    """
     chance = random.Random(f"{seed}-schedule")
-    steps = [_step(chance, chance.choice(CHOICES), nodes, copies) for _ in range(count)]
+    pace = chance.choice(PACES)
+    kinds = chance.sample(list(TAKE), chance.choice((3, 5, len(TAKE), len(TAKE))))
+    choices = [each for each in CHOICES if each in kinds]
+    steps = [_step(chance, chance.choice(choices), nodes, copies, pace) for _ in range(count)]
     return Schedule(tuple(steps), seed)
 
 
-def _step(chance: random.Random, do: str, nodes: int, copies: int) -> Step:
+def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) -> Step:
     node, copy = chance.randint(1, nodes), chance.randint(1, copies)
-    after_ms = chance.choice(GAPS_MS)
+    after_ms = int(chance.choice(GAPS_MS) * pace) if chance.random() < 0.97 else CALM_MS
     if do == "fail_disk":
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)

@@ -81,6 +81,7 @@ class History:
         self.network_disturbed_s = 0.0  # when it last lost or kept back something
         self.registers: dict[Place, Register] = {}
         self.generations: dict[tuple[str, int], Generation] = {}
+        self.holders: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}  # see `held`
         self.synced: dict[str, int] = {}  # by group: the newest generation in which a SyncGroup was answered
         self.produced: dict[tuple[str, int], dict[int, str]] = {}  # acknowledged values by offset
         self.read: dict[bytes, tuple[str, int, int]] = {}  # where each value was read
@@ -180,6 +181,21 @@ class History:
                 self._world.violated(
                     f"{owner} and {member} both own {partition[0]}-{partition[1]} in generation {generation} of {group}"
                 )
+
+    def held(self, group: str, instance_id: str, member_id: str, sent_s: float) -> None:
+        """Note that a JoinGroup that was sent then gave a member id to the process of a static member."""
+        self.holders.setdefault((group, instance_id), {})[member_id] = sent_s, self._world.now_s
+
+    def unfenced(self, group: str, instance_id: str, member_id: str, sent_s: float, what: str) -> None:
+        """Check a good answer to a static member: no process may have taken its place before it sent its request.
+
+        Two processes may have joined at once; only one that began after the other had its member id counts.
+        """
+        known = self.holders.get((group, instance_id), {})
+        own = known.get(member_id)
+        for other, (began_s, answered_s) in known.items() if own is not None else ():
+            if other != member_id and began_s > own[1] and answered_s < sent_s:
+                self._world.violated(f"{what} of {member_id} in {group} was good, but {other} has replaced it")
 
     def committed_in(self, group: str, generation: int, member: str, newest: int) -> None:
         """Check an acknowledged commit of a member. `newest`: the newest synced generation when it was sent."""

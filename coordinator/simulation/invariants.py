@@ -95,6 +95,10 @@ class Invariants:
                 self._world.violated(f"{node.name}: a SyncGroup waits in a rebalance of {group.group_id}")
             if group.pending_sync and group.sync_timer is None and group.state is not PREPARING_REBALANCE:
                 self._world.violated(f"{node.name}: {group.group_id} waits for a SyncGroup, and no timer ends that")
+            if group.state is STABLE and not all(
+                each.session is not None and each.session.is_armed for each in group.members.values()
+            ):
+                self._world.violated(f"{node.name}: a member of {group.group_id} has no session that could end")
             self._check_generation(node, group)
         for place, register in self._history.registers.items():
             shard = core.partition(core.partition_for(place.group))

@@ -121,6 +121,8 @@ class SimulatedMember(SimulatedClient):
         self.is_fenced = False  # it has ended, because another process took its place
         self.session_ms = chance.choice(SESSIONS_MS)
         self.positions: dict[tuple[str, int], int] = {}
+        # Old ones do not tell the generation: then a process that replaces another one starts no rebalance.
+        self._subscription_version = 2 if kind.is_cooperative else chance.choice((0, 2))
         self._topics = topics
         self._owner_of = owner_of
         self._trouble: Exception | None = None  # found by the heartbeats
@@ -170,10 +172,12 @@ class SimulatedMember(SimulatedClient):
             await asyncio.sleep(self.chance.random() * REBALANCE_MS / 1000)
         owned = _by_topic(self.assignment) if self.kind.is_cooperative else []
         subscription = encode_subscription(
-            Subscription(topics=list(self._topics), owned_partitions=owned, generation_id=self.generation), 2
+            Subscription(topics=list(self._topics), owned_partitions=owned, generation_id=self.generation),
+            self._subscription_version,
         )
         node = await self.find(self.group)
         newest = self.history.synced.get(self.group, -1)
+        sent_s = self.world.now_s
         answer = await self.call(
             node,
             JoinGroupRequest(
@@ -193,6 +197,9 @@ class SimulatedMember(SimulatedClient):
             self.member_id = answer.member_id
             raise RejoinError("it was given its member id")
         self._react(error)
+        self._check_unfenced(sent_s, "a JoinGroup")
+        if self.instance_id is not None:
+            self.history.held(self.group, self.instance_id, answer.member_id, sent_s)
         self.member_id = answer.member_id
         self.generation = answer.generation_id
         others = [each.group_instance_id or each.member_id for each in answer.members]
@@ -214,6 +221,7 @@ class SimulatedMember(SimulatedClient):
             trouble, self._trouble = self._trouble, None
             raise trouble
         shares = self._assign() if self._members else {}
+        sent_s = self.world.now_s
         answer = await self.call(
             await self.find(self.group),
             SyncGroupRequest(
@@ -231,6 +239,7 @@ class SimulatedMember(SimulatedClient):
             within_s=JOIN_ANSWER_S,
         )
         self._react(ErrorCode(answer.error_code))
+        self._check_unfenced(sent_s, "a SyncGroup")
         found = decode_assignment(answer.assignment).assigned_partitions if answer.assignment else []
         before, self.assignment = self.assignment, [(each.topic, index) for each in found for index in each.partitions]
         self.history.assigned(
@@ -298,7 +307,7 @@ class SimulatedMember(SimulatedClient):
         while True:
             await asyncio.sleep(HEARTBEAT_S * (0.8 + 0.4 * self.chance.random()))
             newest = self.history.synced.get(self.group, -1)
-            error = NONE
+            sent_s, error = self.world.now_s, NONE
             try:
                 answer = await self.call(
                     await self.find(self.group),
@@ -315,6 +324,7 @@ class SimulatedMember(SimulatedClient):
                     continue
                 if error is NONE:
                     self._beat_in(generation, newest)
+                    self._check_unfenced(sent_s, "a Heartbeat")
                 self._react(error)
             except CallError:
                 self.coordinator = 0  # the session decides
@@ -408,6 +418,11 @@ class SimulatedMember(SimulatedClient):
         if node is not None and node.is_ready:
             self.history.beat_in(self.group, generation, self.name, newest)
 
+    def _check_unfenced(self, sent_s: float, what: str) -> None:
+        node = self.nodes.get(self.coordinator)
+        if self.instance_id is not None and node is not None and node.is_ready:
+            self.history.unfenced(self.group, self.instance_id, self.member_id, sent_s, what)
+
     async def _haunt(self) -> None:
         """Send a Heartbeat and a commit of the generation before, which a slow connection might have kept back."""
         newest = self.history.synced.get(self.group, -1)
@@ -427,6 +442,7 @@ class SimulatedMember(SimulatedClient):
         history, name = self.history, self.history.name()
         writes: list[tuple[Place, Write]] = []
         newest = history.synced.get(self.group, -1)
+        sent_s = self.world.now_s
         topics: dict[str, list[OffsetCommitRequestPartition]] = {}
         for topic, number in self.assignment:
             position = self.positions.get((topic, number), 0)
@@ -457,6 +473,7 @@ class SimulatedMember(SimulatedClient):
             history.answered(place, write, errors[place])
             if errors[place] is NONE:
                 history.committed_in(self.group, generation, self.name, newest)
+                self._check_unfenced(sent_s, "a commit")
         for error in errors.values() if generation == self.generation else ():
             if error not in (ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.REBALANCE_IN_PROGRESS):
                 self._react(error)

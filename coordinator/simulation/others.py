@@ -34,10 +34,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NONE: Final = ErrorCode.NONE
+IN_FLIGHT: Final = 5  # requests of one connection; Kafka's limit for idempotent producers
+LOST_SEQUENCE: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
 
 class SimulatedProducer(SimulatedClient):
-    """An idempotent producer that sends one batch at a time, again and again until it is acknowledged."""
+    """An idempotent producer with up to `IN_FLIGHT` batches in flight, each sent until it is acknowledged."""
 
     topics: dict[str, int]
     owner_of: Callable[[str, int], int]
@@ -55,43 +57,57 @@ class SimulatedProducer(SimulatedClient):
             topic = self.chance.choice(list(self.topics))
             # Often the first: then batches of several producers meet in one round of the disk.
             number = 0 if self.chance.random() < 0.7 else self.chance.randrange(self.topics[topic])
-            sent += 1
-            values = [f"{self.name}-{sent}-{index}" for index in range(self.chance.randint(1, 3))]
+            batches = []
+            for _ in range(self.chance.choice((1, 1, IN_FLIGHT))):
+                sent += 1
+                batches.append([f"{self.name}-{sent}-{index}" for index in range(self.chance.randint(1, 3))])
             sequence = sequences.get((topic, number), 0)
-            offset = await self._send(answer.producer_id, topic, number, sequence, values)
-            sequences[topic, number] = sequence + len(values)
-            known = self.history.produced.setdefault((topic, number), {})
-            for index, value in enumerate(values):
-                if known.setdefault(offset + index, value) != value:
-                    self.world.violated(
-                        f"{topic}-{number} {offset + index} was acknowledged twice: {known[offset + index]}, {value}"
-                    )
-            self.history.acknowledged += 1
+            offsets = await self._send(answer.producer_id, topic, number, sequence, batches)
+            sequences[topic, number] = sequence + sum(map(len, batches))
+            for offset, values in zip(offsets, batches, strict=True):
+                self._acknowledged(topic, number, offset, values)
             await asyncio.sleep(0.02 + self.chance.random() * 0.25)
 
-    async def _send(self, producer_id: int, topic: str, number: int, sequence: int, values: list[str]) -> int:
-        batch = build_batch(
-            [(None, value.encode()) for value in values],
-            timestamp_ms=1_800_000_000_000,
-            producer_id=producer_id,
-            producer_epoch=0,
-            base_sequence=sequence,
-        )
-        data = TopicProduceData(name=topic, partition_data=[PartitionProduceData(index=number, records=bytes(batch))])
-        request = ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=[data])
+    def _acknowledged(self, topic: str, number: int, offset: int, values: list[str]) -> None:
+        known = self.history.produced.setdefault((topic, number), {})
+        for at, value in enumerate(values, offset):
+            if known.setdefault(at, value) != value:
+                self.world.violated(f"{topic}-{number} {at} was acknowledged twice: {known[at]}, {value}")
+        self.history.acknowledged += 1
+
+    async def _send(
+        self, producer_id: int, topic: str, number: int, sequence: int, batches: list[list[str]]
+    ) -> list[int]:
+        """Send batches, all in flight at once, and again from the first that is not acknowledged. Return their offsets."""
+        requests = []
+        for values in batches:
+            batch = build_batch(
+                [(None, value.encode()) for value in values],
+                timestamp_ms=1_800_000_000_000,
+                producer_id=producer_id,
+                producer_epoch=0,
+                base_sequence=sequence,
+            )
+            sequence += len(values)
+            partition = PartitionProduceData(index=number, records=bytes(batch))
+            topic_data = [TopicProduceData(name=topic, partition_data=[partition])]
+            requests.append(ProduceRequest(acks=-1, timeout_ms=10_000, topic_data=topic_data))
+        offsets: list[int] = []
         while True:
-            try:
-                answer = await self.call(self.owner_of(topic, number), request)
-            except CallError:
-                await asyncio.sleep(0.1 + self.chance.random())
-                continue
-            (found,) = answer.responses[0].partition_responses
-            error = ErrorCode(found.error_code)
-            if error is NONE:
-                return int(found.base_offset)
-            if error in (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID):
-                self.world.violated(f"{topic}-{number} refused batch {sequence} of {self.name}: {error.name}")
-            await asyncio.sleep(0.1 + self.chance.random() * 0.5)
+            answers = await self.call_all(self.owner_of(topic, number), requests[len(offsets) :])
+            for place, answer in enumerate(answers):
+                if isinstance(answer, CallError):
+                    break
+                (found,) = answer.responses[0].partition_responses
+                error = ErrorCode(found.error_code)
+                if error is not NONE:
+                    if place == 0 and error in LOST_SEQUENCE:
+                        self.world.violated(f"{topic}-{number} refused a batch of {self.name}: {error.name}")
+                    break
+                offsets.append(int(found.base_offset))
+            if len(offsets) == len(batches):
+                return offsets
+            await asyncio.sleep(0.1 + self.chance.random())
 
 
 class Committer(SimulatedClient):
@@ -103,14 +119,22 @@ class Committer(SimulatedClient):
     async def run(self) -> None:
         """Commit, read, and delete now and then."""
         while True:
-            act = self.chance.random()
-            if act < 0.75:
-                await self._commit()
-            elif act < 0.95:
-                await self._read()
-            else:
-                await self._delete()
+            await self.find(self.group)
+            await self._wire(self.coordinator, "")
+            acts = [self._act() for _ in range(self.chance.choice((1, 1, 2, IN_FLIGHT)))]
+            for found in await asyncio.gather(*acts, return_exceptions=True):
+                if isinstance(found, BaseException):
+                    raise found
             await asyncio.sleep(0.05 + self.chance.random() * 0.3)
+
+    async def _act(self) -> None:
+        act = self.chance.random()
+        if act < 0.7:
+            await self._commit()
+        elif act < 0.95:
+            await self._read()
+        else:
+            await self._delete()
 
     async def _commit(self) -> None:
         name = self.history.name()

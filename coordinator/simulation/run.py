@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 TOPICS: Final = {"orders": 3, "payments": 2}
 SETTLE_S: Final = 180.0  # of virtual time; the rebalance timeout is 12 s
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
-STEPS_FOR_A_FAULT: Final = 100
+STEPS_FOR_A_FAULT: Final = 40
 LOOK_S: Final = 1.0
 IDLE_S: Final = 3_600.0  # a world in which so much time passes without the wanted steps is stuck
 
