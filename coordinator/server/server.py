@@ -278,9 +278,8 @@ class Server:
         self._ready = False
         self._stopping = False
         self._started_at = machine.wall_ms() / 1000
-        self._epoch = machine.random_bytes(
-            8
-        ).hex()  # of this run: a compaction that was planned in another run is rejected
+        # Of this run: a compaction that was planned in another run is rejected.
+        self.epoch: Final = machine.random_bytes(8).hex()
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -457,7 +456,7 @@ class Server:
         if _was_compacted(fs, path):
             from coordinator.compaction.swap_protocol import recover  # late: a new directory starts without
 
-            for message in recover(fs, path, epoch=self._epoch, now_ms=self._machine.wall_ms()):
+            for message in recover(fs, path, epoch=self.epoch, now_ms=self._machine.wall_ms()):
                 LOG.warning("recovered %s", message)
 
     async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor | None:
@@ -472,7 +471,7 @@ class Server:
             self._fs,
             runtime.offsets_log,
             runtime.core.committed_rows,
-            epoch=self._epoch,
+            epoch=self.epoch,
         )
         return compactor
 

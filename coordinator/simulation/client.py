@@ -87,7 +87,9 @@ class Wire(asyncio.Protocol):
         pass
 
     def ask(self, request: Any, version: int) -> asyncio.Future[Any]:
-        """Send a request; the future gets its answer."""
+        """Send a request; the future gets its answer. Raises CallError if the connection was lost."""
+        if self.is_lost:
+            raise CallError("the connection was lost")
         future: asyncio.Future[Any] = self._client.loop.create_future()
         self._asked.append(future)
         self.transport.write(self._connection.send(request, version))

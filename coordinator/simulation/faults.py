@@ -7,6 +7,8 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.simulation import compaction
+from coordinator.simulation.node import DATA
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
@@ -15,8 +17,8 @@ if TYPE_CHECKING:
     from coordinator.simulation.run import Simulation
 
 GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000)
-PACES: Final = (0.1, 0.25, 0.5, 1.0)  # of a world: gaps are so much of those above
-CALM_MS: Final = 20_000  # one gap of some thirty: what is stuck shows when nothing disturbs
+PACES: Final = (0.05, 0.1, 0.25, 0.5)  # of a world: gaps are so much of those above
+CALM_MS: Final = 13_000  # one gap of some thirty: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
@@ -56,6 +58,11 @@ def _fill_disk(simulation: Simulation, step: Step) -> None:
     node.disturbed(step.ms / 1000 + 20.0)
     node.disk.capacity = 0
     simulation.later(step.ms, node.disk.heal)
+
+
+def _compact_node(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    compaction.begin(simulation.world, node, DATA, retention_ms=step.ms)
 
 
 def _jump_clock(simulation: Simulation, step: Step) -> None:
@@ -112,6 +119,7 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
     "pause_node": _pause_node,
     "fail_disk": _fail_disk,
     "fill_disk": _fill_disk,
+    "compact_node": _compact_node,
     "jump_clock": _jump_clock,
     "cut_node": _cut_node,
     "cut_copy": _cut_copy,
@@ -128,7 +136,7 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
 CHOICES: Final = (
     *TAKE,
     *("kill_node", "lose_power", "lose_power_within", "lose_power_within", "stop_node"),
-    *("fail_disk", "fail_disk", "lose_replies", "double_copy", "double_copy"),
+    *("fail_disk", "fail_disk", "lose_replies", "double_copy", "double_copy", "compact_node", "compact_node"),
 )
 
 
@@ -162,6 +170,8 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
         )
     if do in ("kill_node", "lose_power", "stop_node"):
         return Step(do, after_ms, ms=chance.choice(DOWN_MS), node=node)
+    if do == "compact_node":
+        return Step(do, after_ms, ms=chance.choice((0, 0, 1_000, 86_400_000)), node=node)
     if do == "reset_connections":
         return Step(do, after_ms, node=node)
     if do == "lose_replies":

@@ -69,7 +69,7 @@ class SimulatedNode:
         self._starts = 0
         self.loop: SimulatedLoop | None = None
         self.server: Server | None = None
-        self._machine: SimulatedMachine | None = None
+        self.machine: SimulatedMachine | None = None
 
     @property
     def runtime(self) -> Runtime | None:
@@ -97,7 +97,7 @@ class SimulatedNode:
         self.is_going_off = False
         self.disturbed()
         loop = self.loop = SimulatedLoop(self._world, self._network, self.name, self.host)
-        machine = self._machine = SimulatedMachine(
+        machine = self.machine = SimulatedMachine(
             loop, random.Random(f"{self._world.seed}-{self.name}-{self._starts}"), self.wall_jump_ms
         )
         self._world.note(f"{self.name} starts")
@@ -164,8 +164,8 @@ class SimulatedNode:
     def jump(self, ms: int) -> None:
         """Set the wall clock forward or back."""
         self.wall_jump_ms += ms
-        if self._machine is not None:
-            self._machine.wall_jump_ms = self.wall_jump_ms
+        if self.machine is not None:
+            self.machine.wall_jump_ms = self.wall_jump_ms
 
     def _end(self) -> None:
         self.is_ready = False

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 NONE: Final = ErrorCode.NONE
+VALUE_BYTES: Final = 60  # at least: some batches fill a segment
 IN_FLIGHT: Final = 5  # requests of one connection; Kafka's limit for idempotent producers
 LOST_SEQUENCE: Final = (ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER, ErrorCode.UNKNOWN_PRODUCER_ID)
 
@@ -60,7 +61,12 @@ class SimulatedProducer(SimulatedClient):
             batches = []
             for _ in range(self.chance.choice((1, 1, IN_FLIGHT))):
                 sent += 1
-                batches.append([f"{self.name}-{sent}-{index}" for index in range(self.chance.randint(1, 3))])
+                batches.append(
+                    [
+                        f"{self.name}-{sent}-{index}".ljust(VALUE_BYTES, ".")
+                        for index in range(self.chance.randint(1, 3))
+                    ]
+                )
             sequence = sequences.get((topic, number), 0)
             offsets = await self._send(answer.producer_id, topic, number, sequence, batches)
             sequences[topic, number] = sequence + sum(map(len, batches))

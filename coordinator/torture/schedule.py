@@ -75,6 +75,7 @@ STEPS: Final = {
     "lose_power_within": "the machine of {node} loses power at its {times}th operation on the disk from now",
     "fail_disk": "{count} {api} of {file} on the disk of {node} {are} answered EIO",
     "fill_disk": "the disk of {node} is full for {ms} ms",
+    "compact_node": "the offsets log of {node} is compacted; tombstones stay for {ms} ms",
     "jump_clock": "the wall clock of {node} jumps by {ms} ms",
     "cut_node": "{node} is cut off from all others for {ms} ms",
     "double_copy": "another process is started with the group.instance.id of {copy}",
