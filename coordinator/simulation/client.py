@@ -184,11 +184,11 @@ class SimulatedClient:
         try:
             async with asyncio.timeout(CONNECT_S):
                 _, opened = await self.loop.create_connection(lambda: Wire(self), host, port)
+                wire = self._wires[node, lane] = cast("Wire", opened)
+                hello = ApiVersionsRequest(client_software_name=self.software, client_software_version="1.0")
+                await wire.ask(hello, 3)
         except (OSError, TimeoutError) as error:
             raise CallError(f"node {node} is not reached ({error})") from None
-        wire = self._wires[node, lane] = cast("Wire", opened)
-        hello = ApiVersionsRequest(client_software_name=self.software, client_software_version="1.0")
-        await wire.ask(hello, 3)
         return wire
 
     async def find(self, group: str) -> int:

@@ -92,6 +92,7 @@ class LossyFileSystem:
         self._rng = random.Random(seed)
         self._faults: list[DiskFault] = []
         self._crash_in: int | None = None
+        self._crash_on = ""
         self._lock = threading.RLock()
         self._held: set[Path] = set()
 
@@ -106,8 +107,9 @@ class LossyFileSystem:
         self._faults.clear()
         self.capacity = None
 
-    def crash_after(self, operations: int) -> None:
-        self._crash_in = operations
+    def crash_after(self, operations: int, *, name: str = "") -> None:
+        """Turn the machine off after some more operations on files whose path contains `name`."""
+        self._crash_in, self._crash_on = operations, name
 
     def crash(self, rng: random.Random | None = None) -> LossyFileSystem:
         """Return the file system that the next boot finds. This instance is off afterwards."""
@@ -236,7 +238,7 @@ class LossyFileSystem:
     def _enter(self, operation: str, path: Path) -> None:
         self._check_on()
         self.counts[operation] += 1
-        if self._crash_in is not None:
+        if self._crash_in is not None and self._crash_on in str(path):
             self._crash_in -= 1
             if self._crash_in < 0:
                 self.is_off = True

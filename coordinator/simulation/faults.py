@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.simulation import compaction
 from coordinator.simulation.node import DATA
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _pause_node(simulation: Simulation, step: Step) -> None:
 def _lose_power_within(simulation: Simulation, step: Step) -> None:
     node = simulation.nodes[step.node]
     node.disturbed()
-    node.disk.crash_after(step.times)
+    node.disk.crash_after(step.times, name=step.file)
 
 
 def _fail_disk(simulation: Simulation, step: Step) -> None:
@@ -132,24 +133,23 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
 }
 
 
-# Those that count come up more often.
-CHOICES: Final = (
-    *TAKE,
-    *("kill_node", "lose_power", "lose_power_within", "lose_power_within", "stop_node"),
-    *("fail_disk", "fail_disk", "lose_replies", "double_copy", "double_copy", "compact_node", "compact_node"),
+# A world has some of these, or all: faults of few kinds meet each other more often (Groce et al., "Swarm Testing").
+THEMES: Final = (
+    ("fail_disk", "fail_disk", "fill_disk"),
+    ("lose_power", "lose_power_within", "lose_power_within"),
+    ("kill_node", "kill_node", "stop_node", "pause_node"),
+    ("kill_copy", "double_copy", "double_copy", "pause_copy"),
+    ("cut_node", "cut_copy", "slow_network", "reset_connections", "lose_replies"),
+    ("compact_node", "compact_node", "jump_clock"),
 )
 
 
 def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
-    """Return a random schedule. The same seed gives the same one.
-
-    Each has a pace of its own, and half of them have few kinds of faults, which then meet each other more often
-    ("Swarm Testing", Groce et al., 2012).
-    """
+    """Return a random schedule. The same seed gives the same one. Each has its own pace and its own kinds of faults."""
     chance = random.Random(f"{seed}-schedule")
     pace = chance.choice(PACES)
-    kinds = chance.sample(list(TAKE), chance.choice((3, 5, len(TAKE), len(TAKE))))
-    choices = [each for each in CHOICES if each in kinds]
+    themes = chance.sample(THEMES, chance.choice((1, 2, 3, len(THEMES))))
+    choices = [each for theme in themes for each in theme]
     steps = [_step(chance, chance.choice(choices), nodes, copies, pace) for _ in range(count)]
     return Schedule(tuple(steps), seed)
 
@@ -161,7 +161,8 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)
     if do == "lose_power_within":
-        return Step(do, after_ms, times=chance.randint(1, 40), node=node)
+        file = chance.choice(("", "", RECOVERY_CHECKPOINT_NAME))
+        return Step(do, after_ms, times=chance.randint(1, 8 if file else 40), node=node, file=file)
     if do == "jump_clock":
         return Step(do, after_ms, ms=chance.choice((-3_600_000, -60_000, -1_000, 1_000, 60_000, 3_600_000)), node=node)
     if do in ("pause_copy", "kill_copy", "double_copy", "cut_copy"):

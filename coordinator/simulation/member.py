@@ -220,6 +220,8 @@ class SimulatedMember(SimulatedClient):
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
+        if self._members and self.chance.random() < 0.15:
+            await asyncio.sleep(self.chance.random() * 9)  # an assignor that asks for metadata
         shares = self._assign() if self._members else {}
         sent_s = self.world.now_s
         answer = await self.call(

@@ -84,7 +84,7 @@ class SimulatedProducer(SimulatedClient):
     async def _send(
         self, producer_id: int, topic: str, number: int, sequence: int, batches: list[list[str]]
     ) -> list[int]:
-        """Send batches, all in flight at once, and again from the first that is not acknowledged. Return their offsets."""
+        """Send batches, all in flight at once, until all are acknowledged. Return their offsets."""
         requests = []
         for values in batches:
             batch = build_batch(
@@ -117,15 +117,18 @@ class SimulatedProducer(SimulatedClient):
 
 
 class Committer(SimulatedClient):
-    """Commits and reads offsets of a group that has no members, as a consumer with assigned partitions does."""
+    """Commits and reads offsets of groups without members, as a consumer with assigned partitions does.
 
-    group: str
+    `groups` have one coordinator, so that their requests share a connection.
+    """
+
+    groups: list[str]
     places: list[tuple[str, int]]
 
     async def run(self) -> None:
         """Commit, read, and delete now and then."""
         while True:
-            await self.find(self.group)
+            await self.find(self.groups[0])
             await self._wire(self.coordinator, "")
             acts = [self._act() for _ in range(self.chance.choice((1, 1, 2, IN_FLIGHT)))]
             for found in await asyncio.gather(*acts, return_exceptions=True):
@@ -134,37 +137,37 @@ class Committer(SimulatedClient):
             await asyncio.sleep(0.05 + self.chance.random() * 0.3)
 
     async def _act(self) -> None:
-        act = self.chance.random()
+        act, group = self.chance.random(), self.chance.choice(self.groups)
         if act < 0.7:
-            await self._commit()
+            await self._commit(group)
         elif act < 0.95:
-            await self._read()
+            await self._read(group)
         else:
-            await self._delete()
+            await self._delete(group)
 
-    async def _commit(self) -> None:
+    async def _commit(self, group: str) -> None:
         name = self.history.name()
         topics: dict[str, list[OffsetCommitRequestPartition]] = {}
         writes = []
         for topic, number in self.chance.sample(self.places, self.chance.randint(1, len(self.places))):
             offset = self.chance.randrange(1000)
-            place = Place(self.group, topic, number)
+            place = Place(group, topic, number)
             writes.append((place, self.history.sent(place, name, offset)))
             topics.setdefault(topic, []).append(
                 OffsetCommitRequestPartition(partition_index=number, committed_offset=offset, committed_metadata=name)
             )
         request = OffsetCommitRequest(
-            group_id=self.group,
+            group_id=group,
             topics=[OffsetCommitRequestTopic(name=topic, partitions=each) for topic, each in topics.items()],
         )
         try:
-            answer = await self.call(await self.find(self.group), request)
+            answer = await self.call(await self.find(group), request)
         except CallError:
             for _, write in writes:
                 self.history.unanswered(write)
             raise
         errors = {
-            Place(self.group, topic.name, each.partition_index): ErrorCode(each.error_code)
+            Place(group, topic.name, each.partition_index): ErrorCode(each.error_code)
             for topic in answer.topics
             for each in topic.partitions
         }
@@ -174,38 +177,36 @@ class Committer(SimulatedClient):
             self.coordinator = 0
             await asyncio.sleep(0.1)
 
-    async def _read(self) -> None:
-        places = [Place(self.group, *each) for each in self.places]
+    async def _read(self, group: str) -> None:
+        places = [Place(group, *each) for each in self.places]
         floors = {place: self.history.register(place).floor_s for place in places}
-        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=self.group, topics=None)])
-        answer = (await self.call(await self.find(self.group), request)).groups[0]
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+        answer = (await self.call(await self.find(group), request)).groups[0]
         if answer.error_code:
             self.coordinator = 0
             return
         found = {
-            Place(self.group, topic.name, each.partition_index): each
-            for topic in answer.topics
-            for each in topic.partitions
+            Place(group, topic.name, each.partition_index): each for topic in answer.topics for each in topic.partitions
         }
         for place in places:
             each: Any = found.get(place)
             name, offset = ("", -1) if each is None else (each.metadata, each.committed_offset)
             self.history.seen(place, name, offset, floors[place], f"OffsetFetch of {self.name}")
 
-    async def _delete(self) -> None:
+    async def _delete(self, group: str) -> None:
         """Delete one offset, or the whole group."""
-        node = await self.find(self.group)
+        node = await self.find(group)
         some = self.places if self.chance.random() < 0.5 else [self.chance.choice(self.places)]
         name = self.history.name()
-        writes = [(Place(self.group, *each), self.history.sent(Place(self.group, *each), name, -1)) for each in some]
+        writes = [(Place(group, *each), self.history.sent(Place(group, *each), name, -1)) for each in some]
         request: Any
         if len(some) == len(self.places):
-            request = DeleteGroupsRequest(groups_names=[self.group])
+            request = DeleteGroupsRequest(groups_names=[group])
         else:
             topic, number = some[0]
             partitions = [OffsetDeleteRequestPartition(partition_index=number)]
             request = OffsetDeleteRequest(
-                group_id=self.group, topics=[OffsetDeleteRequestTopic(name=topic, partitions=partitions)]
+                group_id=group, topics=[OffsetDeleteRequestTopic(name=topic, partitions=partitions)]
             )
         try:
             answer = await self.call(node, request)

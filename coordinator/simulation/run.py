@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from coordinator.config.sources import load
 from coordinator.core.cluster import StaticOwnership
 from coordinator.core.group.state import STABLE
+from coordinator.core.shard import partition_for
 from coordinator.simulation import faults
 from coordinator.simulation.history import History, Place
 from coordinator.simulation.invariants import Invariants
@@ -64,10 +65,11 @@ class Simulation:
         chance = self.world.chance("shape")
         count = chance.choice((1, 1, 2, 3))
         self._ownership = StaticOwnership(range(1, count + 1))
+        self._offsets_partitions = chance.choice((1, 3))
         config = {
             "http.listen": "off",
             "log.dirs": str(DATA),
-            "offsets.topic.num.partitions": str(chance.choice((1, 3))),
+            "offsets.topic.num.partitions": str(self._offsets_partitions),
             "offsets.topic.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
             "offsets.snapshot.tail.bytes": str(chance.choice((0, 2_000, 20_000))),
             "offsets.snapshot.min.bytes": "500",
@@ -117,11 +119,18 @@ class Simulation:
             producer.topics, producer.owner_of = TOPICS, self.owner_of
         for number in range(chance.randint(0, 2)):
             committer = self._client(Committer)
-            committer.group = f"simple-{number}"
+            committer.groups = self._of_one_node(f"simple-{number}")
             committer.places = [(topic, index) for topic, count in TOPICS.items() for index in range(count)]
         self._client(Administrator).groups = ["group-0", "simple-0", "strays"]
         if chance.random() < 0.5:
             self._client(Stray).groups = ["group-0", "strays"]
+
+    def _of_one_node(self, name: str) -> list[str]:
+        """Return ids of groups, in several partitions of the offsets log, that one node coordinates."""
+        count = self._offsets_partitions
+        ids = [name, *(f"{name}-{number}" for number in range(1, 9))]
+        owners = [self._ownership.owner_of_offsets_partition(partition_for(each, count)) for each in ids]
+        return [each for each, owner in zip(ids, owners, strict=True) if owner == owners[0]][:3]
 
     def _maker(self, group: str, kind: Any) -> Callable[[], SimulatedMember]:
         number = len(self._makers) + 1

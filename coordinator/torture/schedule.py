@@ -72,7 +72,7 @@ STEPS: Final = {
     "stop_node": "{node} is told to end (SIGTERM), and starts {ms} ms later",
     "pause_node": "{node} stands still for {ms} ms",
     "lose_power": "the machine of {node} loses power, and {node} starts {ms} ms later",
-    "lose_power_within": "the machine of {node} loses power at its {times}th operation on the disk from now",
+    "lose_power_within": "the machine of {node} loses power at its {times}th operation on {file} from now",
     "fail_disk": "{count} {api} of {file} on the disk of {node} {are} answered EIO",
     "fill_disk": "the disk of {node} is full for {ms} ms",
     "compact_node": "the offsets log of {node} is compacted; tombstones stay for {ms} ms",
