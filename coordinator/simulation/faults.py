@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000)
 PACES: Final = (0.05, 0.1, 0.25, 0.5)  # of a world: gaps are so much of those above
-CALM_MS: Final = 13_000  # one gap of some thirty: what is stuck shows when nothing disturbs
+CALM_MS: Final = 13_000  # one gap of a hundred: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
@@ -156,7 +156,7 @@ def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
 
 def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) -> Step:
     node, copy = chance.randint(1, nodes), chance.randint(1, copies)
-    after_ms = int(chance.choice(GAPS_MS) * pace) if chance.random() < 0.97 else CALM_MS
+    after_ms = int(chance.choice(GAPS_MS) * pace) if chance.random() < 0.99 else CALM_MS
     if do == "fail_disk":
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)

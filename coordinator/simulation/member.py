@@ -211,17 +211,13 @@ class SimulatedMember(SimulatedClient):
         return "cooperative-sticky" if self.kind.is_cooperative else "range"
 
     async def _sync(self) -> None:
-        if self.kind.is_mute and self.chance.random() < 0.3 and not self.history.is_calm:
+        if late_s := self._late_s():
             self._heartbeats = self.loop.create_task(self._heartbeat())
-            await asyncio.sleep(self.chance.random() * 20)
-        if self.kind.is_slow and self.chance.random() < 0.6:
-            await asyncio.sleep(self.chance.random() * 9)
-        self._stop_heartbeats()
+            await asyncio.sleep(late_s)
+            self._stop_heartbeats()
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
-        if self._members and self.chance.random() < 0.15:
-            await asyncio.sleep(self.chance.random() * 9)  # an assignor that asks for metadata
         shares = self._assign() if self._members else {}
         sent_s = self.world.now_s
         answer = await self.call(
@@ -253,6 +249,14 @@ class SimulatedMember(SimulatedClient):
         lost = set(before) - set(self.assignment)
         if self.kind.is_cooperative and lost:
             raise RejoinError("it gave up partitions, which others get in the next round")
+
+    def _late_s(self) -> float:
+        """Return how long it waits before its SyncGroup. The assignor of a leader may have to ask for metadata."""
+        if self.kind.is_mute and self.chance.random() < 0.3 and not self.history.is_calm:
+            return self.chance.random() * 20
+        if self.chance.random() < (0.6 if self.kind.is_slow else 0.2 if self._members else 0.0):
+            return self.chance.random() * 9
+        return 0.0
 
     def _assign(self) -> dict[str, list[TopicPartitions]]:
         """Assign as the leader: each partition to one member. A cooperative one moves none that another still owns."""
@@ -370,7 +374,7 @@ class SimulatedMember(SimulatedClient):
             polls += 1
             if polls % 2 == 0 and self.assignment:
                 await self._commit()
-            await asyncio.sleep(0.1 + 0.4 * self.chance.random())
+            await asyncio.sleep(0.1 + 0.9 * self.chance.random())
 
     async def _poll(self) -> None:
         """Fetch from one partition."""

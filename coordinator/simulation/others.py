@@ -72,7 +72,7 @@ class SimulatedProducer(SimulatedClient):
             sequences[topic, number] = sequence + sum(map(len, batches))
             for offset, values in zip(offsets, batches, strict=True):
                 self._acknowledged(topic, number, offset, values)
-            await asyncio.sleep(0.02 + self.chance.random() * 0.25)
+            await asyncio.sleep(0.02 + self.chance.random() * 0.6)
 
     def _acknowledged(self, topic: str, number: int, offset: int, values: list[str]) -> None:
         known = self.history.produced.setdefault((topic, number), {})
@@ -134,7 +134,7 @@ class Committer(SimulatedClient):
             for found in await asyncio.gather(*acts, return_exceptions=True):
                 if isinstance(found, BaseException):
                     raise found
-            await asyncio.sleep(0.05 + self.chance.random() * 0.3)
+            await asyncio.sleep(0.05 + self.chance.random() * 0.8)
 
     async def _act(self) -> None:
         act, group = self.chance.random(), self.chance.choice(self.groups)

@@ -228,7 +228,7 @@ class Simulation:
         )
 
     def _take_schedule(self) -> None:
-        at_s = self.world.now_s + 3.0
+        at_s = self.world.now_s + 2.0
         for step in self.schedule.steps:
             at_s += step.after_ms / 1000
             self.world.at(at_s, self._taking(step), is_step=True)
