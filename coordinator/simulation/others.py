@@ -265,7 +265,7 @@ class Stray(SimulatedClient):
                     ),
                     OffsetCommitRequest(
                         group_id=group,
-                        generation_id_or_member_epoch=generation if member else 7,
+                        generation_id_or_member_epoch=abs(generation),  # below 0 it would do, if the group is empty
                         member_id=member,
                         topics=[
                             OffsetCommitRequestTopic(
