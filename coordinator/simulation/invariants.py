@@ -126,6 +126,9 @@ class Invariants:
         runtime = node.runtime
         if runtime is None:
             return
+        states = [runtime.core.partition(number).state for number in runtime.offsets_log.logs]
+        if node.disk.is_off or PartitionState.FAILED in states:
+            return  # its disk failed meanwhile: it is compared after another start
         self._compare_with_log(node, runtime)
         before = self._before.pop(node.number, None)
         if before is None:
