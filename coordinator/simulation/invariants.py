@@ -118,7 +118,7 @@ class Invariants:
     def ending(self, node: SimulatedNode) -> None:
         """Remember what a node has in memory, before its process ends."""
         runtime = node.runtime
-        if runtime is not None and node.is_ready:
+        if runtime is not None and node.is_ready and not _lacks_partitions(runtime):
             self._before[node.number] = Memory(self._world.now_s, self._offsets(runtime), _groups(runtime))
 
     def started(self, node: SimulatedNode) -> None:
@@ -126,8 +126,7 @@ class Invariants:
         runtime = node.runtime
         if runtime is None:
             return
-        states = [runtime.core.partition(number).state for number in runtime.offsets_log.logs]
-        if node.disk.is_off or PartitionState.FAILED in states:
+        if node.disk.is_off or _lacks_partitions(runtime):
             return  # its disk failed meanwhile: it is compared after another start
         self._compare_with_log(node, runtime)
         before = self._before.pop(node.number, None)
@@ -198,6 +197,12 @@ class Invariants:
                 self._world.violated(f"{node.name}: {len(left)} connections are open, of no client")
             if runtime.connections.held_bytes or runtime.connections.unsent_bytes:
                 self._world.violated(f"{node.name}: bytes of ended connections are still counted")
+
+
+def _lacks_partitions(runtime: Runtime) -> bool:
+    """Return whether a partition could not be loaded, because the disk failed."""
+    numbers = runtime.offsets_log.logs
+    return any(runtime.core.partition(number).state is PartitionState.FAILED for number in numbers)
 
 
 def _groups(runtime: Runtime) -> dict[str, GroupFacts]:
