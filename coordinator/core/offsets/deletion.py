@@ -245,6 +245,8 @@ def _delete_in_parts(group: Group, deletion: PendingDeletion, context: Context) 
     _die(group, context)
     for topic, indexes in in_parts(shard.offsets.of_group(group_id), MAX_TOMBSTONES_PER_APPEND):
         yield from shard.let_others_run()
+        while shard.failed:  # a part may be among them, and then the rest must not be appended
+            yield None
         if shard.groups.get(group_id) is not group:
             deletion.settle(group_id, ErrorCode.NOT_COORDINATOR, context)
             return
