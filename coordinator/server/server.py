@@ -278,9 +278,8 @@ class Server:
         self._ready = False
         self._stopping = False
         self._started_at = machine.wall_ms() / 1000
-        self._epoch = machine.random_bytes(
-            8
-        ).hex()  # of this run: a compaction that was planned in another run is rejected
+        # Of this run: a compaction that was planned in another run is rejected.
+        self._epoch = machine.random_bytes(8).hex()
 
     # -- start ---------------------------------------------------------------------------------------------------
 
@@ -414,7 +413,7 @@ class Server:
             topic_logs.start()
             stranded = foreign_logs(fs, path, topic_logs.topics.catalogue, cluster)
         except CorruptLogError as error:
-            directory = error.path if error.path.suffix == "" else error.path.parent
+            directory = error.path if fs.is_dir(error.path) else error.path.parent
             raise StartupError(
                 f"{error}. `coordinator log verify {directory}` lists all that is damaged, and `coordinator log repair "
                 f"{directory}` what can be mended and what that costs"

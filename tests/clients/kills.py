@@ -132,9 +132,16 @@ class Workload:
             work += [self.restless.live(number, self.stopping) for number in range(MEMBERS)]
             work += [self._commit(number) for number in range(CONNECTIONS)]
             self._tasks = [asyncio.create_task(each) for each in work]
-            yield self
-            self.stopping.set()
-            await asyncio.wait_for(asyncio.gather(*self._tasks), PROGRESS_S)
+            try:
+                yield self
+                self.stopping.set()
+                await asyncio.wait_for(asyncio.gather(*self._tasks), PROGRESS_S)
+            finally:
+                for task in self._tasks:
+                    task.cancel()
+                if not self.daemon.is_running:  # the run failed between a kill and a start; clients end with a server
+                    with contextlib.suppress(AssertionError):
+                        await asyncio.to_thread(self.daemon.start)
 
     @property
     def commits(self) -> int:
@@ -164,6 +171,7 @@ class Workload:
     async def _consume(self, consumer: AIOKafkaConsumer, name: str) -> None:
         promises = self.promises["library"]
         while not self.stopping.is_set():
+            await consumer.getmany(timeout_ms=0)  # a consumer that does not poll leaves after five minutes
             owned = [(each.topic, each.partition) for each in consumer.assignment()]
             offsets = dict.fromkeys(owned, next(promises.rising))
             promises.send(offsets)
