@@ -155,6 +155,15 @@ def test_a_damaged_batch_in_the_middle_stops_the_partition_and_names_the_command
     daemon.kill()
 
 
+def test_of_very_many_damaged_records_the_first_are_named_in_the_log(daemon: SteppingDaemon) -> None:
+    inject(daemon, *((encode_offset_key(f"{BROKEN}-{number}", "t", 0), DAMAGED[1]) for number in range(129)))
+    daemon.start()
+    lines = [line for line in daemon.log_lines() if "quarantined partition=0" in line]
+    assert len(lines) == 101
+    assert "more records set aside or quarantined partition=0 count=30: " in lines[-1]
+    assert list(list_groups(daemon.port).values()).count("Quarantined") == 130
+
+
 @pytest.mark.parametrize("is_gone", [False, True], ids=["a damaged checkpoint", "no segment"])
 def test_a_start_that_is_refused_names_a_command_that_can_be_typed_in(tmp_path: Path, is_gone: bool) -> None:
     daemon = Daemon(tmp_path).start()
