@@ -85,6 +85,10 @@ mutants: setup ## does the simulation find known defects? each in a process of i
 clients: setup ## real clients of five languages through every scenario; writes docs/clients.md (about eight minutes)
 	$(PY) -m tests.clients.matrix $(ARGS)
 
+.PHONY: kills
+kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowledged: N=300 SEED=1 (about ten minutes)
+	$(PY) -m tests.clients.kills --kills "$(or $(N),300)" --seed "$(or $(SEED),1)" $(ARGS)
+
 .PHONY: incidents
 incidents: setup ## play incidents with real clients; writes docs/incidents.md with the verdicts (a minute)
 	$(PY) -m tests.clients.incidents_page $(ARGS)

@@ -74,6 +74,7 @@ WARNING_LINES: Final = {
     IncidentKind.REBALANCE_SLOW: "rebalance waits %s",
     IncidentKind.STATIC_MEMBER_REPLACED: "fencing %s",
 }
+RECORDS_NAMED: Final = 100  # damaged ones of a partition, in the log of one load
 RECORDS_AT_ONCE: Final = 250  # durable records of one partition that are applied in one event
 
 
@@ -568,9 +569,9 @@ class Runtime:
         self.end_of_event()
 
     def _report_quarantine(self, partition: int, quarantine: Quarantine) -> None:
-        """Log each record that could not be used, once for each load."""
+        """Log the records that could not be used, once for each load; of very many, the first ones."""
         directory = self.offsets_log.log(partition).directory
-        for record in quarantine.damaged:
+        for record in quarantine.damaged[:RECORDS_NAMED]:
             if record.group_id is not None:
                 LOG.error(
                     "group quarantined partition=%d group=%.255s offset=%d error=%s; its requests are answered %s, all "
@@ -583,6 +584,12 @@ class Runtime:
                     "see `coordinator log verify %s`",
                     partition, record.log_offset, record.reason, directory,
                 )  # fmt: skip
+        if len(quarantine.damaged) > RECORDS_NAMED:
+            LOG.error(
+                "more records set aside or quarantined partition=%d count=%d: `coordinator log verify %s` names all",
+                partition, len(quarantine.damaged) - RECORDS_NAMED, directory,
+            )  # fmt: skip
+        quarantine.damaged.clear()
 
     async def _reload(self, partition: int) -> None:
         """Forget the state of a partition with a broken invariant and load it from the log again."""

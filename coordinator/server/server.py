@@ -413,7 +413,7 @@ class Server:
             topic_logs.start()
             stranded = foreign_logs(fs, path, topic_logs.topics.catalogue, cluster)
         except CorruptLogError as error:
-            directory = error.path if error.path.suffix == "" else error.path.parent
+            directory = error.path if fs.is_dir(error.path) else error.path.parent
             raise StartupError(
                 f"{error}. `coordinator log verify {directory}` lists all that is damaged, and `coordinator log repair "
                 f"{directory}` what can be mended and what that costs"

@@ -24,9 +24,9 @@ class Machine:
 
     collector: Any = gc  # the interface of the module gc
 
-    def monotonic(self) -> float:
-        """Return seconds since an arbitrary moment, to measure how long work takes."""
-        return time.monotonic()
+    # Seconds since an arbitrary moment, to measure how long work takes. Without a function of Python around it, because
+    # each request reads it three times.
+    monotonic = staticmethod(time.monotonic)
 
     def thread_time(self) -> float:
         """Return the processor time of this thread in seconds."""

@@ -23,12 +23,14 @@ class Promises:
 
     sent: dict[TopicPartition, int] = field(default_factory=dict)
     acknowledged: dict[TopicPartition, int] = field(default_factory=dict)
+    count: int = 0  # acknowledged commits
     rising: Iterator[int] = field(default_factory=lambda: itertools.count(1))  # one for all: partitions change hands
 
     def send(self, offsets: dict[TopicPartition, int]) -> None:
         _raise_to(self.sent, offsets)
 
     def acknowledge(self, offsets: dict[TopicPartition, int]) -> None:
+        self.count += 1
         _raise_to(self.acknowledged, offsets)
 
     def check(self, found: dict[TopicPartition, int], acknowledged_before: dict[TopicPartition, int]) -> None:

@@ -250,6 +250,31 @@ class TestDeletionOfALargeGroup:
         large.holds_work = False
         assert [result.error_code for result in large.delete_groups("g").answer.results] == [0]
 
+    def test_whose_failure_waits_behind_many_others_does_not_go_on(self, large: Cluster) -> None:
+        """Otherwise the group would be gone for good, and offsets of it would be there."""
+        large.holds_work = True
+        with large.log_held():
+            for number in range(MANY):
+                large.commit(f"g-{number}", {("t", 0): number})
+            call = large.delete_groups("g")
+            large.step()
+            large.fail_appends(ErrorCode.NOT_ENOUGH_REPLICAS)
+            assert call.is_parked
+            steps_until_idle(large)
+        assert [result.error_code for result in call.answer.results] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+        assert large.state() == "Empty"
+        assert len(large.committed("g")) == 24
+
+    def test_stays_below_message_max_bytes_with_a_long_group_id(self) -> None:
+        """Parts that are refused for their size would leave offsets of a group that is gone."""
+        cluster = Cluster(Config(message_max_bytes=3_000), partitions=1)
+        group_id = "g" * 1_000
+        for number in range(20):
+            cluster.commit(group_id, {("t", number): 1})
+        assert [result.error_code for result in cluster.delete_groups(group_id).answer.results] == [0]
+        cluster.crash_and_recover()
+        assert cluster.core.offset_count == 0
+
     def test_is_refused_when_its_partition_is_unloaded_meanwhile(self, large: Cluster) -> None:
         large.holds_work = True
         call = large.delete_groups("g")

@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from coordinator.config.config import keys
+from tests.docs.blocks import ROOT
+from tests.docs.named_tests import NAMED_TEST, is_there
 
-ROOT = Path(__file__).resolve().parents[2]
 SETTING = re.compile(r"`([a-z0-9.]+)`")
 CONSTANT = re.compile(r"`([A-Z_]+)` in `([a-z_/]+)\.py`")
-TEST = re.compile(r"`([a-z_/0-9]+\.py)::(test_[a-z_0-9]+)`")
 
 
 class Row(NamedTuple):
@@ -41,10 +40,9 @@ def test_the_page_has_rows() -> None:
 
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.what)
 def test_a_row_is_true(row: Row) -> None:
-    named = TEST.fullmatch(row.test)
+    named = NAMED_TEST.fullmatch(row.test)
     assert named is not None, row.test
-    source = (ROOT / "tests" / named[1]).read_text(encoding="utf-8")
-    assert f"def {named[2]}(" in source, row.test
+    assert is_there(named[1], named[2]), row.test
     if setting := SETTING.fullmatch(row.bound):
         assert str(keys()[setting[1]].default) == row.default
     elif constant := CONSTANT.fullmatch(row.bound):

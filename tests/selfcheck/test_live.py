@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import subprocess
 import sys
 import urllib.request
@@ -152,6 +153,32 @@ def test_a_damaged_batch_in_the_middle_stops_the_partition_and_names_the_command
     daemon.start()
     assert committed_offsets(daemon.port, FINE) == {("t", 0): 99}
     daemon.kill()
+
+
+def test_of_very_many_damaged_records_the_first_are_named_in_the_log(daemon: SteppingDaemon) -> None:
+    inject(daemon, *((encode_offset_key(f"{BROKEN}-{number}", "t", 0), DAMAGED[1]) for number in range(129)))
+    daemon.start()
+    lines = [line for line in daemon.log_lines() if "quarantined partition=0" in line]
+    assert len(lines) == 101
+    assert "more records set aside or quarantined partition=0 count=30: " in lines[-1]
+    assert list(list_groups(daemon.port).values()).count("Quarantined") == 130
+
+
+@pytest.mark.parametrize("is_gone", [False, True], ids=["a damaged checkpoint", "no segment"])
+def test_a_start_that_is_refused_names_a_command_that_can_be_typed_in(tmp_path: Path, is_gone: bool) -> None:
+    daemon = Daemon(tmp_path).start()
+    daemon.stop()
+    directory = daemon.data_dir / "__consumer_offsets-0"
+    if is_gone:
+        for path in directory.glob("*.log"):
+            path.unlink()
+    else:
+        (directory / "recovery-checkpoint").write_text("checksum=0\nversion=1\n")
+    with pytest.raises(AssertionError, match=r"the daemon ended with"):
+        daemon.start()
+    (named,) = re.findall(r"`coordinator log verify (\S+)`", daemon.log_text())
+    code, said = coordinator("log", "verify", named)
+    assert (code, named) == (1, str(directory)), said
 
 
 # -- real clients --------------------------------------------------------------------------------------------------

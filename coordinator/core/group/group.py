@@ -158,9 +158,10 @@ class Group:
 
     def add(self, member: Member) -> None:
         """Add a member. The first one gives the group its protocol type and becomes the leader."""
+        before, totals = self.metadata_bytes, self.shard.totals
         self.enter(member)
-        self.shard.totals.members += 1
-        self.shard.totals.metadata_bytes += size_of(member.protocols)
+        totals.members += 1
+        totals.metadata_bytes += self.metadata_bytes - before
 
     def enter(self, member: Member) -> None:
         """Add a member that is not counted in the totals: a thread is loading its group."""
@@ -216,6 +217,8 @@ class Group:
         return True
 
     def set_protocols(self, member: Member, protocols: Protocols) -> None:
+        if member.protocols == protocols:
+            return  # most members rejoin with what they have sent before
         self._count(member, -1)
         member.protocols = protocols
         self._count(member, 1)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.offsets.committed import GroupOffsets, TopicOffsets
     from coordinator.core.offsets.quarantine import QuarantinedGroup
-    from coordinator.core.offsets.store import OffsetStore
     from coordinator.core.registry import GroupRegistry
     from coordinator.core.shard import Shard
     from coordinator.core.timers import GroupTimers
@@ -208,15 +207,20 @@ def in_parts(committed: GroupOffsets, at_most: int) -> Iterator[tuple[str, list[
 
 def delete_group(group: Group, timers: GroupTimers, deletion: PendingDeletion, context: Context) -> None:
     """Delete an Empty group and all its offsets, in one append if possible."""
-    committed = group.shard.offsets.of_group(group.group_id)
+    if _needs_parts(group, context):
+        timers.in_turns(_delete_in_parts(group, None, deletion, context), group.shard, context)
+    else:
+        positions = _all_positions(group)
+        _die(group, context)
+        _append_last(group, None, positions, deletion, context)
+
+
+def _needs_parts(group: Group, context: Context) -> bool:
     count = size = 0
-    for topic, partitions in committed.items():
+    for topic, partitions in group.shard.offsets.of_group(group.group_id).items():
         count += len(partitions)
         size += len(partitions) * (len(offset_key_prefix(group.group_id, topic)) + _INDEX_BYTES + RECORD_OVERHEAD)
-    if count > MAX_TOMBSTONES_AT_ONCE or size > context.config.message_max_bytes // 2:
-        timers.in_turns(_delete_in_parts(group, deletion, context), group.shard, context)
-    else:
-        _delete_at_once(group, group.shard.offsets, deletion, context)
+    return count > MAX_TOMBSTONES_AT_ONCE or size > context.config.message_max_bytes // 2
 
 
 class _Parts:
@@ -239,35 +243,52 @@ class _RemovePart(RemoveOffsets):
         self.parts.error = error
 
 
-def _delete_in_parts(group: Group, deletion: PendingDeletion, context: Context) -> Steps:
-    """Delete a group with very many offsets, which is Dead meanwhile. After a failure it keeps those that are left."""
+def _delete_in_parts(
+    group: Group, quarantined: QuarantinedGroup | None, deletion: PendingDeletion, context: Context
+) -> Steps:
+    """Delete a group with very many offsets, which is not served meanwhile. After a failure it keeps what is left.
+
+    `group` is Dead meanwhile; if it is `quarantined`, the partition does not have it.
+    """
     shard, group_id, parts = group.shard, group.group_id, _Parts()
-    _die(group, context)
+    if quarantined is None:
+        _die(group, context)
     for topic, indexes in in_parts(shard.offsets.of_group(group_id), MAX_TOMBSTONES_PER_APPEND):
         yield from shard.let_others_run()
-        if shard.groups.get(group_id) is not group:
+        while shard.failed:  # a part may be among them, and then the rest must not be appended
+            yield None
+        if shard.groups.get(group_id) is not (group if quarantined is None else None) or (
+            shard.quarantine.groups.get(group_id) is not quarantined
+        ):
             deletion.settle(group_id, ErrorCode.NOT_COORDINATOR, context)
             return
         if parts.error is not ErrorCode.NONE:
-            _revive(group)
+            if quarantined is None:
+                _revive(group)
             deletion.settle(group_id, client_error(parts.error), context)
             return
-        positions = [(topic, index) for index in indexes]
-        context.append(group, offset_tombstones(group_id, positions), _RemovePart(positions, parts))
-    positions = list(shard.offsets.pending_of_group(group_id))
-    records = (*offset_tombstones(group_id, positions), group_tombstone(group))
-    context.append(group, records, DeleteGroup(positions, deletion))
+        for positions in in_appends(group_id, [(topic, index) for index in indexes], context):
+            context.append(group, offset_tombstones(group_id, positions), _RemovePart(positions, parts))
+    _append_last(group, quarantined, list(shard.offsets.pending_of_group(group_id)), deletion, context)
 
 
-def _delete_at_once(group: Group, store: OffsetStore, deletion: PendingDeletion, context: Context) -> None:
-    positions = _all_positions(group, store)
-    _die(group, context)
-    records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))
-    context.append(group, records, DeleteGroup(positions, deletion))
+def _append_last(
+    group: Group,
+    quarantined: QuarantinedGroup | None,
+    positions: Positions,
+    deletion: PendingDeletion,
+    context: Context,
+) -> None:
+    """Append the tombstone of a group, behind those of its offsets that are left."""
+    damaged = () if quarantined is None else tuple((key, None) for key in quarantined.keys)
+    then = DeleteGroup(positions, deletion) if quarantined is None else DeleteQuarantined(positions, deletion)
+    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))
+    context.append(group, records, then)
 
 
-def _all_positions(group: Group, store: OffsetStore) -> list[tuple[str, int]]:
+def _all_positions(group: Group) -> list[tuple[str, int]]:
     """List the committed offsets of a group, and those of open transactions."""
+    store = group.shard.offsets
     positions = [(topic, index) for topic, indexes in store.of_group(group.group_id).items() for index in indexes]
     known = set(positions)
     return positions + [position for position in store.pending_of_group(group.group_id) if position not in known]
@@ -297,20 +318,20 @@ class DeleteQuarantined(RemoveOffsets):
 
 
 def _delete_quarantined(
-    quarantined: QuarantinedGroup, shard: Shard, deletion: PendingDeletion, context: Context
+    quarantined: QuarantinedGroup, shard: Shard, timers: GroupTimers, deletion: PendingDeletion, context: Context
 ) -> None:
-    """Delete a quarantined group, with all its offsets and damaged records, in one append."""
-    group = Group(quarantined.group_id, shard, context.wall_ms)  # for the append only: the partition does not have it
-    positions = _all_positions(group, shard.offsets)
-    damaged = tuple((key, None) for key in quarantined.keys)
-    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))
-    context.append(group, records, DeleteQuarantined(positions, deletion))
+    """Delete a quarantined group with all its offsets and damaged records, in one append if possible."""
+    group = Group(quarantined.group_id, shard, context.wall_ms)  # for the appends only: the partition does not have it
+    if _needs_parts(group, context):
+        timers.in_turns(_delete_in_parts(group, quarantined, deletion, context), shard, context)
+    else:
+        _append_last(group, quarantined, _all_positions(group), deletion, context)
 
 
 def expire(group: Group, positions: Positions, *, with_group: bool, context: Context) -> None:
     """Delete the expired offsets of one group, and the group itself if `with_group`, in as many appends as needed."""
     context.counters.offset_expirations += len(positions)
-    chunks = _chunks(group.group_id, positions, context)
+    chunks = in_appends(group.group_id, positions, context)
     if with_group:
         _die(group, context)
         last = chunks.pop() if chunks else []
@@ -321,7 +342,7 @@ def expire(group: Group, positions: Positions, *, with_group: bool, context: Con
         context.append(group, records, DeleteGroup(last, None))
 
 
-def _chunks(group_id: str, positions: Positions, context: Context) -> list[list[tuple[str, int]]]:
+def in_appends(group_id: str, positions: Positions, context: Context) -> list[list[tuple[str, int]]]:
     """Split positions into lists whose tombstones, with that of the group, fit in one append."""
     chunks: list[list[tuple[str, int]]] = []
     record_bytes = len(offset_key_prefix(group_id, "")) + _INDEX_BYTES + RECORD_OVERHEAD  # without the topic's name
@@ -400,7 +421,7 @@ def _delete_group(
 ) -> None:
     quarantined = registry.quarantined(name)
     if quarantined is not None and not registry.is_down:
-        _delete_quarantined(quarantined, registry.shard_of(name), deletion, context)
+        _delete_quarantined(quarantined, registry.shard_of(name), timers, deletion, context)
         return
     error = registry.refusal(name)
     group = registry.groups.get(name)
@@ -580,7 +601,7 @@ def _forget(
         return
     positions = _positions_of(group, deleted)
     if positions:
-        chunk = _chunks(group_id, positions, context)[0]
+        chunk = in_appends(group_id, positions, context)[0]
         may_be_more = len(chunk) < len(positions) or len(positions) >= MAX_TOMBSTONES_PER_APPEND
         then = ForgetTopic(chunk, timers, again, may_be_more=may_be_more)
         context.append(group, offset_tombstones(group_id, chunk), then)

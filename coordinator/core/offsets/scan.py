@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from coordinator.core.group.state import DEAD
-from coordinator.core.offsets.deletion import RemoveOffsets, expire, in_parts, offset_tombstones
+from coordinator.core.offsets.deletion import RemoveOffsets, expire, in_appends, in_parts, offset_tombstones
 from coordinator.core.offsets.expiration import find_expired, find_expired_of, is_too_young
 from coordinator.core.shard import MOST_PAUSES, PAUSE_MS
 
@@ -103,7 +103,8 @@ def _scan_long(group: Group, shard: Shard, context: Context) -> Steps:
         expired = find_expired_of(group, shard.offsets, topic, indexes, context.wall_ms, retention_ms)
         if expired:
             context.counters.offset_expirations += len(expired)
-            context.append(group, offset_tombstones(group.group_id, expired), _RemoveSome(expired, own))
+            for positions in in_appends(group.group_id, expired, context):
+                context.append(group, offset_tombstones(group.group_id, positions), _RemoveSome(positions, own))
     for _ in range(MOST_PAUSES):
         if not own.in_flight:
             break

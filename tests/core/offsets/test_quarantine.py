@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from coordinator.config.config import Config
 from coordinator.core.committed_rows import committed_rows
 from coordinator.core.offsets.replay import Replay
 from protocol.error_codes import ErrorCode
@@ -149,6 +150,26 @@ def test_a_failed_deletion_leaves_the_group_in_quarantine(cluster: Cluster) -> N
     refused(cluster)
     cluster.crash_and_recover()
     refused(cluster)
+
+
+def test_a_quarantined_group_whose_tombstones_do_not_fit_in_one_append_can_be_deleted() -> None:
+    cluster = Cluster(Config(message_max_bytes=4096), partitions=1)
+    cluster.commit(OTHER, {T0: 5})
+    for first in range(0, 200, 50):
+        cluster.commit("g", {("t", partition): 6 for partition in range(first, first + 50)})
+    cluster.crash()
+    load(cluster, BAD_VALUE)
+    with cluster.log_held():
+        call = cluster.delete_groups("g")
+        cluster.fail_appends(ErrorCode.NOT_ENOUGH_REPLICAS)
+    assert [result.error_code for result in call.answer.results] == [ErrorCode.COORDINATOR_NOT_AVAILABLE]
+    refused(cluster)
+    (result,) = cluster.delete_groups("g").answer.results
+    assert result.error_code == ErrorCode.NONE
+    assert cluster.core.quarantined_groups == 0
+    cluster.crash_and_recover()
+    assert cluster.committed("g") == {}
+    others_are_served(cluster)
 
 
 def test_compaction_finds_the_records_of_a_quarantined_group_in_memory(cluster: Cluster) -> None:
