@@ -152,6 +152,22 @@ def test_answers_that_wait_count_towards_the_limit_of_new_ones() -> None:
     assert edge.runtime.connections.unsent_bytes == peer.transport.unsent
 
 
+@pytest.mark.parametrize(("room", "is_aborted"), [(0, False), (-1, True)])
+def test_unsent_answers_of_all_connections_are_as_many_bytes_as_allowed(room: int, is_aborted: bool) -> None:
+    def unsent(**settings: int) -> tuple[int, bool]:
+        edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000, **settings)
+        peers = [edge.peer(), edge.peer()]
+        for peer, requests in zip(peers, (8, 6), strict=True):
+            peer.transport.is_full = True
+            peer.send(*[MetadataRequest()] * requests)
+            edge.loop.run_ready()
+        return edge.runtime.connections.unsent_bytes, peers[0].transport.is_aborted
+
+    both, _ = unsent()
+    assert both > 10_000, "both count"
+    assert unsent(queued_max_response_bytes=both + room)[1] == is_aborted
+
+
 def test_unsent_answers_are_limited_over_all_connections_and_the_greatest_is_aborted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
