@@ -108,12 +108,15 @@ corpus: setup ## record again what a real Kafka answers to the scripts that make
 	$(PY) -m tests.conformance.corpus $(ARGS)
 
 # One target with TARGET=batches; RUNS=1000000 executions of each instead of SECONDS=60.
-.PHONY: fuzz fuzz-sessions fuzz-files
+.PHONY: fuzz fuzz-sessions fuzz-record fuzz-files
 fuzz: $(VENV)/.installed-fuzz ## coverage-guided, each target a minute, two at once: TARGET=batches, SECONDS= or RUNS=, ARGS=--keep
 	$(PY) -m tests.fuzz.run $(TARGET:%=--target %) $(SECONDS:%=--seconds %) $(RUNS:%=--runs %) $(ARGS)
 
 fuzz-sessions: setup ## changed sessions of clients against a daemon: SEED=7, RUNS=300 sessions
 	$(PY) -m tests.fuzz.sessions --seed "$(or $(SEED),1)" --sessions "$(or $(RUNS),300)" $(ARGS)
+
+fuzz-record: setup ## record the sessions of real clients that fuzz-sessions changes (five minutes; the tools of make clients)
+	$(PY) -m tests.fuzz.record $(ARGS)
 
 fuzz-files: setup ## starts on a data directory with one damaged file: SEED=7, RUNS=3000 starts
 	$(PY) -m tests.fuzz.start_files --seed "$(or $(SEED),1)" --cases "$(or $(RUNS),3000)" $(ARGS)

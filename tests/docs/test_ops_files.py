@@ -87,6 +87,24 @@ def test_promtool_accepts_the_rules() -> None:
     promtool("check", "rules", str(RULES))
 
 
+def test_an_alert_fires_while_a_group_is_in_quarantine(tmp_path: Path) -> None:
+    """Prometheus' own test of rules: one group from the second minute to the fourth."""
+    labels = {"instance": "node:9093", "job": "coordinator"}
+    series = 'kafka_coordinator_group_num_quarantined_groups{instance="node:9093", job="coordinator"}'
+    firing = {"exp_labels": {**labels, "severity": "critical"}}
+    texts = {
+        "summary": "1 groups of node:9093 are not served, because records of them are damaged.",
+        "description": "coordinator groups list shows them as Quarantined; see docs/quarantine.md for the ways out.",
+    }
+    expected = {"1m": [], "2m": [{**firing, "exp_annotations": texts}], "5m": []}
+    alerts = [
+        {"eval_time": at, "alertname": "GroupsQuarantined", "exp_alerts": alerts} for at, alerts in expected.items()
+    ]
+    case = {"interval": "1m", "input_series": [{"series": series, "values": "0 0 1 1 1 0"}], "alert_rule_test": alerts}
+    (tmp_path / "rules_test.yml").write_text(json.dumps({"rule_files": [str(RULES)], "tests": [case]}))
+    promtool("test", "rules", str(tmp_path / "rules_test.yml"))
+
+
 def test_the_page_has_every_alert() -> None:
     alerts = re.findall(r"alert: (\w+)", RULES.read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "monitoring.md").read_text(encoding="utf-8").partition("## Dashboard and alerts")[2]

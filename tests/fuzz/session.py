@@ -6,8 +6,6 @@ next one, in pieces, or cut. One request in five is of any API, with random fiel
 
 from __future__ import annotations
 
-import socket
-import struct
 from collections import Counter
 from contextlib import suppress
 from random import Random
@@ -32,13 +30,12 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.sync_group import SyncGroupRequest, SyncGroupRequestAssignment
 from protocol.record_batch import build_batch
-from tests.fuzz.edits import EDGES, EDGES_64, edited
+from tests.fuzz.edits import edited
+from tests.fuzz.frame_changes import changed
+from tests.fuzz.lines import Lines
 from tests.fuzz.messages import change_field, random_message
-from tests.support.wire import receive_frame
 
 TOPIC: Final = "orders"
-ANSWER_S: Final = 0.05  # how long a session waits for an answer: many are never answered, or late
-CONNECT_S: Final = 20.0
 CHANGED: Final = 0.35  # share of the frames that are changed
 
 
@@ -46,17 +43,14 @@ class Session:
     """One client. `run` does its steps; nothing that the daemon answers is an error of the session."""
 
     def __init__(self, port: int, chance: Random) -> None:
-        self._port = port
         self._chance = chance
         self._group = chance.choice(("g0", "g1", "g2", "g0", "g1", "g2", "g3", ""))
         self._instance = chance.choice((None, None, "i0"))
         self._member = ""
         self._generation = -1
         self._correlation = 0
-        self._socket: socket.socket | None = None
         self._held: bytes = b""  # a frame that is sent behind the next one
-        self.closed: Counter[int] = Counter()  # by local port: how often the daemon closed that connection
-        self.opened: list[int] = []
+        self.lines = Lines(port, chance)
         self.is_served = True  # all frames were of served APIs; others are logged once a minute (`knocks.py`)
         self.answers: Counter[tuple[str, int]] = Counter()  # to frames that were not changed, by API and error
 
@@ -73,7 +67,7 @@ class Session:
                 else:
                     self._send(*self._chance.choice((*later, self._join, self._sync, self._leave))())
         finally:
-            self._hang_up()
+            self.lines.hang_up_all()
 
     # -- requests ----------------------------------------------------------------------------------------------------
 
@@ -166,7 +160,8 @@ class Session:
             frame = encode_frame(message, version, self._correlation, self._chance.choice((None, "fuzz", "é" * 40)))
         except ProtocolError:
             return  # a version that cannot carry what was chosen
-        data = self._changed(frame) if is_changed else frame
+        data, is_served = changed(frame, self._chance) if is_changed else (frame, True)
+        self.is_served = self.is_served and is_served
         if self._held:
             data, self._held = data + self._held, b""
         elif is_changed and self._chance.random() < 0.1:
@@ -176,60 +171,13 @@ class Session:
         if answer and not is_changed:
             self._learn(codec.api_key_of(message), version, answer)
 
-    def _changed(self, frame: bytes) -> bytes:
-        chance = self._chance
-        kind = chance.randrange(9)
-        body = frame[4:]
-        if kind in (0, 1, 2, 4, 5):
-            self.is_served = False  # or what follows is taken for the start of a frame
-        if kind == 0:
-            return struct.pack(">i", len(body)) + struct.pack(">h", chance.randrange(-2, 100)) + body[2:]
-        if kind == 1:
-            return struct.pack(">i", len(body)) + body[:2] + struct.pack(">h", chance.randrange(-2, 20)) + body[4:]
-        if kind == 2:
-            return chance.choice((*EDGES, *EDGES_64)).to_bytes(8, "big")[-4:] + body
-        if kind == 3:
-            return frame * chance.choice((2, 3, 30))
-        if kind == 4:
-            return frame[: chance.randrange(1, len(frame))]
-        if kind == 5:
-            return edited(frame, chance)
-        if kind == 6:
-            return frame  # a changed field alone
-        body = body[:8] + edited(body[8:], chance)
-        return struct.pack(">i", len(body)) + body
-
     def _exchange(self, data: bytes) -> bytes:
-        """Send bytes, in one piece or in some, and return the answer; empty if there is none soon."""
-        connection = self._socket or self._connect()
-        try:
-            pieces = self._chance.choice((1, 1, 1, 2, 5))
-            size = max(len(data) // pieces, 1)
-            for start in range(0, len(data), size):
-                connection.sendall(data[start : start + size])
-            answer = receive_frame(connection)
-        except TimeoutError:
-            if self._chance.random() < 0.3:
-                self._hang_up()
-            return b""
-        except OSError:
-            answer = b""
-        if not answer:
-            self.closed[connection.getsockname()[1]] += 1
-            self._hang_up()
-        return answer
-
-    def _connect(self) -> socket.socket:
-        connection = self._socket = socket.create_connection(("127.0.0.1", self._port), timeout=CONNECT_S)
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection.settimeout(ANSWER_S)
-        self.opened.append(connection.getsockname()[1])
-        return connection
-
-    def _hang_up(self) -> None:
-        connection, self._socket, self._held = self._socket, None, b""
-        if connection is not None:
-            connection.close()
+        """Send bytes, and return the first answer; empty if there is none soon."""
+        self.lines.send(0, data)
+        frames = self.lines.answers(0)
+        if not frames and self._chance.random() < 0.3:
+            self.lines.hang_up(0)
+        return frames[0] if frames else b""
 
     def _learn(self, key: int, version: int, frame: bytes) -> None:
         """Take member id and generation from an answer. One to an earlier request may have come instead."""
@@ -243,7 +191,7 @@ class Session:
 def commit_request(
     group: str, offset: int, member: str = "", generation: int = -1, *, topic: str = TOPIC
 ) -> OffsetCommitRequest:
-    partitions = [OffsetCommitRequestPartition(index, offset, -1, "m") for index in range(2)]
+    partitions = [OffsetCommitRequestPartition(index, offset, committed_metadata="m") for index in range(2)]
     return OffsetCommitRequest(
         group_id=group,
         generation_id_or_member_epoch=generation,

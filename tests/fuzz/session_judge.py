@@ -11,6 +11,7 @@ from coordinator.server.line_limit import BURST
 from protocol import codec
 from protocol.client import decode_response, encode_frame
 from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+from tests.fuzz.recorded_session import RecordedSession
 from tests.fuzz.session import Session, commit_request
 from tests.support.daemon import Daemon
 from tests.support.wire import receive_frame
@@ -76,7 +77,7 @@ class Judge:
         self.answers: Counter[tuple[str, int]] = Counter()
         self.lines = 0
 
-    def after(self, session: Session) -> None:
+    def after(self, session: Session | RecordedSession) -> None:
         assert self._daemon.is_running, f"the daemon ended: {self._daemon.log_tail()}"
         self.slowest_s = max(self.slowest_s, self._control.check())
         text = self._daemon.log_text()[self._read :]
@@ -86,11 +87,11 @@ class Judge:
         lines = [line for line in text.splitlines() if "connection c" in line]
         self.lines += len(lines)
         self.answers += session.answers
-        self.closed += sum(session.closed.values())
-        for port in session.opened:
+        self.closed += sum(session.lines.closed.values())
+        for port in session.lines.opened:
             named = [line for line in lines if f"peer=127.0.0.1:{port} " in line]
             assert len(named) <= 1, f"more than one line for a connection: {named}"
-            is_due = session.closed[port] and session.is_served and self.lines < BURST
+            is_due = session.lines.closed[port] and session.is_served and self.lines < BURST
             assert named or not is_due, f"it closed a connection without a line; the log: {text[-2000:]}"
         assert not any(f"peer=127.0.0.1:{self._control.port} " in line for line in lines), lines
         grown = self._daemon.memory_kb() - self._memory_kb

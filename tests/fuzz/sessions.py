@@ -1,4 +1,4 @@
-"""Sessions of clients, changed by their grammar, against a real daemon, and what must hold after each of them.
+"""Sessions of clients, made up and recorded in turn, changed by their grammar, against a real daemon.
 
 After a session the daemon lives, answers a control group exactly, has kept its commits, has not grown, and has logged
 at most one line for each connection.
@@ -16,6 +16,8 @@ from pathlib import Path
 from random import Random
 from typing import Final
 
+from tests.fuzz.recorded_session import RecordedSession
+from tests.fuzz.recording import PARTITIONS, recordings
 from tests.fuzz.session import TOPIC, Session
 from tests.fuzz.session_judge import CONTROL_TOPIC, Judge
 from tests.support.daemon import Daemon
@@ -27,15 +29,27 @@ OVERRIDES: Final = (
     "max.partitions=500",
     "fetch.max.wait.ms=50",
 )
+STEPS: Final = 15
+RECORDED_STEPS: Final = 80  # most recordings join a group within the first thirty frames
 
 
-def run(directory: Path, seed: int, sessions: int, *, steps: int = 15) -> Judge:
+def run(directory: Path, seed: int, sessions: int) -> Judge:
     """Run sessions from a seed against a daemon of their own. AssertionError names the session that broke a rule."""
-    with Daemon(directory, overrides=OVERRIDES, topics=[f"{TOPIC}:2", f"{CONTROL_TOPIC}:2"]) as daemon:
+    recorded = list(recordings().values())
+    with Daemon(directory, overrides=OVERRIDES, topics=[f"{TOPIC}:{PARTITIONS}", f"{CONTROL_TOPIC}:2"]) as daemon:
         judge = Judge(daemon)
         for number in range(sessions):
-            session = Session(daemon.port, Random(f"{seed}/{number}"))
-            session.run(steps)
+            chance = Random(f"{seed}/{number}")
+            session: Session | RecordedSession
+            if number % 2:
+                is_changed = number % 6 != 1
+                session = RecordedSession(
+                    daemon.port, chance, recorded, group=f"recorded-{number}", is_changed=is_changed
+                )
+                session.run(RECORDED_STEPS)
+            else:
+                session = Session(daemon.port, chance)
+                session.run(STEPS)
             try:
                 judge.after(session)
             except (AssertionError, OSError) as error:

@@ -16,6 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_cla
 
 from coordinator.metrics import http_server
 from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
+from coordinator.metrics.http_connection import MAX_HEAD_BYTES, HttpConnection
 from coordinator.metrics.http_server import HttpServer
 from tests.support.wire import is_closed
 
@@ -180,6 +181,19 @@ def test_a_request_in_parts_is_answered_and_one_without_an_end_is_closed(daemon:
         with contextlib.suppress(OSError):
             endless.sendall(b"GET /" + b"x" * 70_000)
         assert is_closed(endless)
+
+
+@pytest.mark.parametrize(("size", "is_kept"), [(MAX_HEAD_BYTES, True), (MAX_HEAD_BYTES + 1, False)])
+def test_a_head_without_an_end_is_as_long_as_allowed_and_no_byte_longer(size: int, is_kept: bool) -> None:
+    ours, theirs = socket.socketpair()
+    with contextlib.closing(theirs):
+        connection = HttpConnection(ours, "a", 0.0)
+        ours.setblocking(True)
+        theirs.sendall(bytes(size))
+        while len(connection.head) < size:
+            kept = connection.read()
+        assert kept == is_kept
+        connection.close()
 
 
 def test_a_client_that_never_finishes_its_request_is_disconnected(

@@ -11,12 +11,14 @@ from coordinator.server.api.node import Node
 from coordinator.server.runtime import REPLIES_AT_ONCE
 from coordinator.server.time_slices import TimeSlices
 from protocol.api_keys import ApiKey
-from protocol.messages.join_group import JoinGroupRequest, JoinGroupResponse
+from protocol.client import encode_frame
+from protocol.messages.join_group import JoinGroupRequest, JoinGroupRequestProtocol, JoinGroupResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from protocol.messages.offset_commit import OffsetCommitRequest, OffsetCommitResponse
 from tests.support.edge import Edge
 
 AT_MOST = 3
+LARGEST = 100_000  # bytes of a request
 
 
 def test_requests_of_a_connection_in_flight_are_as_many_as_allowed_and_the_next_one_waits() -> None:
@@ -36,6 +38,33 @@ def test_requests_of_a_connection_in_flight_are_as_many_as_allowed_and_the_next_
     edge.loop.run_ready()
     assert len(tickets) == AT_MOST + 1
     assert len(peer.answers) == 1
+
+
+@pytest.mark.parametrize(("limit", "is_closed"), [(LARGEST, False), (LARGEST - 1, True)])
+def test_a_request_with_records_is_as_large_as_allowed_and_no_byte_larger(limit: int, is_closed: bool) -> None:
+    edge = Edge({}, socket_request_max_bytes=limit)
+    peer = edge.peer()
+    peer.connection.data_received(LARGEST.to_bytes(4, "big") + bytes(100))
+    edge.loop.run_ready()
+    assert peer.transport.is_closed == is_closed
+
+
+@pytest.mark.parametrize(("more", "is_closed"), [(0, False), (1, True)])
+def test_any_other_request_is_as_large_as_allowed_and_no_byte_larger(more: int, is_closed: bool) -> None:
+    def answer(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        node.reply(ticket, JoinGroupResponse())
+
+    edge = Edge({ApiKey.JOIN_GROUP: answer}, connection_request_max_bytes=LARGEST)
+    peer = edge.peer()
+    frame = encode_frame(JoinGroupRequest(), 5, 1, "c")
+    name = "g" * min(LARGEST + more - (len(frame) - 4), 32_000)
+    rest = LARGEST + more - (len(frame) - 4) - len(name)
+    protocols = [JoinGroupRequestProtocol(name="", metadata=bytes(rest - 6))]
+    frame = encode_frame(JoinGroupRequest(group_id=name, protocols=protocols), 5, 1, "c")
+    assert len(frame) == 4 + LARGEST + more
+    peer.connection.data_received(frame)
+    edge.loop.run_ready()
+    assert (peer.transport.is_closed, len(peer.transport.received) > 0) == (is_closed, not is_closed)
 
 
 def test_a_connection_is_not_read_while_more_requests_wait_than_may_be_in_flight() -> None:

@@ -152,6 +152,22 @@ def test_answers_that_wait_count_towards_the_limit_of_new_ones() -> None:
     assert edge.runtime.connections.unsent_bytes == peer.transport.unsent
 
 
+@pytest.mark.parametrize(("room", "is_aborted"), [(0, False), (-1, True)])
+def test_unsent_answers_of_all_connections_are_as_many_bytes_as_allowed(room: int, is_aborted: bool) -> None:
+    def unsent(**settings: int) -> tuple[int, bool]:
+        edge = Edge({ApiKey.METADATA: answer_metadata}, connection_max_unsent_bytes=5000, **settings)
+        peers = [edge.peer(), edge.peer()]
+        for peer, requests in zip(peers, (8, 6), strict=True):
+            peer.transport.is_full = True
+            peer.send(*[MetadataRequest()] * requests)
+            edge.loop.run_ready()
+        return edge.runtime.connections.unsent_bytes, peers[0].transport.is_aborted
+
+    both, _ = unsent()
+    assert both > 10_000, "both count"
+    assert unsent(queued_max_response_bytes=both + room)[1] == is_aborted
+
+
 def test_unsent_answers_are_limited_over_all_connections_and_the_greatest_is_aborted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -247,9 +263,12 @@ def test_held_requests_are_limited_over_all_connections_and_the_greatest_is_clos
     greatest.connection.data_received(half_a_request(6_000))
     small.connection.data_received(half_a_request(3_000))
     assert edge.runtime.connections.held_bytes == 9_000
-    last.connection.data_received(half_a_request(2_000))
+    last.connection.data_received(half_a_request(1_000))
+    assert edge.runtime.connections.held_bytes == 10_000
+    assert not greatest.transport.is_closed
+    last.connection.data_received(b"x")
     assert [peer.transport.is_closed for peer in (greatest, small, last)] == [True, False, False]
-    assert edge.runtime.connections.held_bytes == 5_000
+    assert edge.runtime.connections.held_bytes == 4_001
     edge.loop.run_ready()
     small.connection.eof_received()
     last.connection.close("a test")
@@ -386,11 +405,15 @@ class TestCommitsThatAreRecognised:
             edge.loop.run_ready()  # on a slow machine the second has to wait for its turn
         assert any(self.taken[-4:])
 
-    def test_a_big_one_is_not_remembered(self, edge: Edge) -> None:
+    @pytest.mark.parametrize(("more", "taken"), [(0, [False, False, True]), (1, [False] * 3)])
+    def test_a_big_one_is_not_remembered(self, edge: Edge, more: int, taken: list[bool]) -> None:
         peer = edge.peer()
-        for number in range(4):
-            peer.send(commit(number, metadata="m" * 4000, partitions=MAX_KEPT_COMMIT_BYTES // 4000 + 1))
-        assert not any(self.taken)
+        version = edge.handlers[ApiKey.OFFSET_COMMIT].max_version
+        commits = [commit(number, metadata="m" * 4000, partitions=4) for number in range(3)]
+        size = len(encode_frame(commits[0], version, client_id="")) - 4
+        for each in commits:
+            peer.send(each, client_id="c" * (MAX_KEPT_COMMIT_BYTES - size + more))
+        assert self.taken == taken
 
 
 def beat(member: Member, *, generation: int | None = None) -> HeartbeatRequest:

@@ -181,6 +181,19 @@ def test_a_marker_is_a_control_batch_of_its_producer_and_takes_one_offset() -> N
     ]
 
 
+@pytest.mark.parametrize(("room", "refused"), [(0, False), (-1, True)])
+def test_bytes_that_wait_are_as_many_as_allowed_and_one_more_is_refused(room: int, refused: bool) -> None:
+    measured = World()
+    measured.append(0, (record("a", bytes(900_000)),), 1)
+    measured.append(1, (record("a", bytes(900_000)),), 1)
+    measured.loop.run_ready()
+    world = World(log_max_queued_bytes=measured.log.queued_bytes + room)
+    for partition in (0, 1):
+        world.append(partition, (record("a", bytes(900_000)),), 1)
+    world.settle()
+    assert ((1, 0, ErrorCode.NOT_ENOUGH_REPLICAS) in world.take_calls()) == refused
+
+
 def test_a_full_queue_is_refused_with_an_error_clients_retry() -> None:
     world = World(log_max_queued_bytes=1 << 20)
     for _ in range(3):

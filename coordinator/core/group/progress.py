@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member, Timer
     from coordinator.core.work import Steps
 
+MOST_COUNTING: Final = 100  # rebalances of a group that wait until their owners are counted
 NO_ASSIGNMENTS: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 # The change that is the cause. A leader that rejoins changes nothing.
@@ -232,6 +233,10 @@ def end_rebalance(
     event = rebalance.event(group, outcome, context)
     former = group.former_owners
     if former is None:
+        context.recorder.rebalance(event)
+        return
+    if former.counting >= MOST_COUNTING:  # its owners are left to a later one, and its record does not wait
+        event.partitions_moved = event.unowned_partition_ms = -1
         context.recorder.rebalance(event)
         return
     counting = None  # an interrupted rebalance leaves it to the next one

@@ -72,7 +72,10 @@ class Recorder:
 
 def test_newest_events_of_a_group_are_kept() -> None:
     it = Recorder(per_group=3)
-    for generation in range(1, 6):
+    for generation in range(1, 4):
+        it.recorder.rebalance(rebalance(generation=generation))
+    assert [event.at_ms for event in it.events("g")] == [1, 2, 3]
+    for generation in range(4, 6):
         it.recorder.rebalance(rebalance(generation=generation))
     assert [event.at_ms for event in it.events("g")] == [3, 4, 5]
     assert it.recorder.groups["g"].rebalances == 5
@@ -81,9 +84,10 @@ def test_newest_events_of_a_group_are_kept() -> None:
 
 def test_least_active_group_is_forgotten_when_all_groups_have_too_many_events() -> None:
     it = Recorder(total=5)
-    for group in ("idle", "busy", "third"):
+    for group in ("idle", "busy", "busy", "busy", "third"):
         it.recorder.rebalance(rebalance(group))
-        it.recorder.rebalance(rebalance("busy"))
+    assert (it.kept, len(it.recorder.groups)) == (5, 3)
+    it.recorder.rebalance(rebalance("busy"))
     assert list(it.recorder.groups) == ["third", "busy"]
     assert it.kept == 5
 

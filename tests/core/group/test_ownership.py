@@ -11,6 +11,7 @@ from coordinator.core.events.model import NAMED_AT_MOST, Rebalance, RebalanceOut
 from coordinator.core.group.member import Member as CoreMember
 from coordinator.core.group.member import Protocols
 from coordinator.core.group.ownership import HELD, FormerOwners, OwnerChanges, changes, count_partitions
+from coordinator.core.group.progress import MOST_COUNTING
 from coordinator.core.group.read_twice import ReadTwice
 from coordinator.core.shard import Shard
 from protocol.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
@@ -496,6 +497,36 @@ def test_large_group_is_counted_in_steps_after_the_answers(cluster: Cluster) -> 
     assert (second.partitions, second.partitions_moved, second.unowned_partition_ms) == (20_000, 0, 100 * 1_000)
     assert second.generation == first.generation + 1
     assert cluster.group().former_owners is None
+
+
+def test_as_many_rebalances_wait_to_be_counted_as_allowed_and_one_more_is_recorded_at_once(
+    cluster: Cluster,
+) -> None:
+    shares = [given(*range(100 * number, 100 * number + 100)) for number in range(200)]
+    members = group_of(cluster, *shares)
+    cluster.holds_work = True
+    recorded = len(cluster.rebalances)
+
+    def rebalance() -> int:
+        for member in members:
+            member.join()
+        shares.append(shares.pop(0))  # all partitions move
+        settle(members, shares)
+        return len(cluster.rebalances) - recorded
+
+    assert rebalance() == 0
+    waiting = cluster.group().former_owners
+    assert waiting is not None and waiting.counting == 1
+    waiting.counting = MOST_COUNTING - 1
+    assert [rebalance(), rebalance()] == [0, 1]
+    last = cluster.rebalances[-1]
+    assert (last.partitions_moved, last.unowned_partition_ms) == (-1, -1)
+    while cluster.core.has_work:
+        cluster.step()
+    first, second = cluster.rebalances[recorded + 1 :]
+    assert (first.partitions_moved, second.partitions_moved) == (20_000, 20_000)
+    assert [first.generation, second.generation] == [last.generation - 2, last.generation - 1]
+    assert cluster.rebalances[-1].partitions == 20_000
 
 
 def test_partitions_are_counted_as_the_decoder_does() -> None:

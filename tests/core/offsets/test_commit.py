@@ -233,6 +233,22 @@ class TestTooLargeAppend:
     def cluster(self) -> Cluster:
         return Cluster(Config(message_max_bytes=10_000), partitions=1)
 
+    def test_an_append_may_be_as_large_as_allowed_and_no_byte_larger(self) -> None:
+        def largest(limit: int) -> int:
+            """Return how long the metadata of three partitions, all but the last 3,000, may be at most."""
+            cluster = Cluster(Config(message_max_bytes=limit), partitions=1)
+            for last in range(4000, 0, -1):
+                metadata = {("t", 0): "x" * 3000, ("t", 1): "x" * 3000, ("t", 2): "x" * last}
+                errors = cluster.commit("g", dict.fromkeys(metadata, 1), metadata=metadata).errors
+                if set(errors.values()) == {NONE}:
+                    return last
+                assert set(errors.values()) == {ErrorCode.UNKNOWN_SERVER_ERROR}
+            raise AssertionError("nothing fits")
+
+        fits = largest(10_000)
+        assert 6000 + fits < 10_000, "keys and headers count as well"
+        assert [largest(10_000 + more) - fits for more in (1, 2, 100)] == [1, 2, 100]
+
     def test_only_the_too_large_commit_is_refused(self, cluster: Cluster) -> None:
         many = {("t", number): 1 for number in range(10)}
         with cluster.log_held():

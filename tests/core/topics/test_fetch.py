@@ -87,14 +87,14 @@ def test_only_the_first_partition_with_data_may_exceed_the_limit(small_world: To
     assert [base_offsets(topic.partitions[0].records) for topic in answer.responses] == [[], [0], []]
 
 
-def test_fetch_max_bytes_limits_the_response() -> None:
-    world = TopicsWorld(fetch_max_bytes=1024)
+@pytest.mark.parametrize(("missing", "batches"), [(0, 20), (1, 19)])
+def test_fetch_max_bytes_limits_the_response(missing: int, batches: int) -> None:
+    size = len(batch())
+    world = TopicsWorld(fetch_max_bytes=20 * size - missing)
     world.create("orders")
     for _ in range(40):
         produce(world)
-    data = fetch(world).records
-    assert data is not None
-    assert 0 < len(data) <= 1024
+    assert len(fetch(world).records or b"") == batches * size
 
 
 # -- long polls --------------------------------------------------------------------------------------------------

@@ -232,15 +232,18 @@ def test_appends_after_a_failed_one_fail_too(world: TopicsWorld) -> None:
 
 
 def test_bytes_that_wait_for_the_disk_are_bounded() -> None:
-    world = TopicsWorld(log_max_queued_bytes=1_048_576)
-    world.create("orders")
-    world.hold.add(TopicAppend)
     big = batch(b"x" * 700_000)
-    first, second = send_batch(world, big), send_batch(world, big)
-    assert world.answer(first) is UNANSWERED
-    assert produced(world.answer(second)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    world.release(TopicAppend)
-    assert produce(world, big).base_offset == 1
+    for limit, is_taken in ((2 * len(big), True), (2 * len(big) - 1, False)):
+        world = TopicsWorld(log_max_queued_bytes=limit)
+        world.create("orders")
+        world.hold.add(TopicAppend)
+        first, second = send_batch(world, big), send_batch(world, big)
+        assert world.answer(first) is UNANSWERED
+        assert (world.answer(second) is UNANSWERED) == is_taken
+        if not is_taken:
+            assert produced(world.answer(second)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+        world.release(TopicAppend)
+        assert produce(world, big).base_offset == (2 if is_taken else 1)
 
 
 def test_offline_partition_refuses_batches(world: TopicsWorld) -> None:

@@ -164,10 +164,17 @@ def test_topic_named_twice_is_not_created(world: TopicsWorld) -> None:
     assert (once.name, once.error_code) == ("payments", 0)
 
 
-def test_topics_and_partitions_are_limited(world: TopicsWorld) -> None:
+def test_topics_are_limited(world: TopicsWorld) -> None:
     results = create(world, *(topic(f"t{number}", 1) for number in range(12)))
     assert [result.error_code for result in results] == [0] * 10 + [ErrorCode.POLICY_VIOLATION] * 2
     assert "max.topics=10" in results[-1].error_message
+
+
+def test_partitions_are_as_many_as_allowed_and_one_more_is_refused(world: TopicsWorld) -> None:
+    assert [result.error_code for result in create(world, topic("a", 20), topic("b", 30))] == [0, 0]
+    [refused] = create(world, topic("c", 1))
+    assert refused.error_code == ErrorCode.POLICY_VIOLATION
+    assert "max.partitions=50" in refused.error_message
 
 
 def test_settings_of_a_new_topic_are_stored(world: TopicsWorld) -> None:

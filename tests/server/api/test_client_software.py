@@ -58,5 +58,9 @@ def test_a_malformed_name_is_not_remembered(edge: Edge) -> None:
 
 
 def test_a_long_name_is_cut(edge: Edge) -> None:
-    software = named(edge.peer(), "n" * 10_000, "1" * 10_000)
-    assert software == ClientSoftware("n" * MAX_SOFTWARE_CHARS, "1" * MAX_SOFTWARE_CHARS)
+    longest = ClientSoftware("n" * MAX_SOFTWARE_CHARS, "1" * MAX_SOFTWARE_CHARS)
+    for length in (MAX_SOFTWARE_CHARS, MAX_SOFTWARE_CHARS + 1, 10_000):
+        assert named(edge.peer(), "n" * length, "1" * length) == longest
+    assert named(edge.peer(), "n", "1" * (MAX_SOFTWARE_CHARS - 1)) == ClientSoftware(
+        "n", "1" * (MAX_SOFTWARE_CHARS - 1)
+    )
