@@ -19,8 +19,8 @@ PAGE = "docs/torture.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 APPLICATION, COMMAND, OUTPUT, REPLAY, HYPOTHESIS = (block.text for block in blocks(PAGE))
 # A consumer for the test of the page, which leaves it to its reader. librdkafka would stand still, by chance, when it
-# meets NOT_COORDINATOR for OffsetFetch and is removed (librdkafka#5586, docs/torture-clients.md). kafka-python 3.0.12 may
-# stand still when its session ends on a busy machine, so the session is long.
+# meets NOT_COORDINATOR for OffsetFetch and is removed (librdkafka#5586, docs/torture-clients.md). kafka-python 3.0.12
+# may do so when its session ends on a busy machine, so the session is long.
 MY_CONSUMER = """
 import threading
 from contextlib import contextmanager
