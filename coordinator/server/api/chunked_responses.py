@@ -15,6 +15,7 @@ from protocol.primitives import uvarint
 from protocol.schema import changed
 
 PER_PIECE: Final = 300  # elements
+BYTES_PER_ELEMENT: Final = 1024  # of a long field; as many are copied in about the time that an element takes
 Encode = Callable[[Any], bytes]
 Shape = Callable[[Any, int], Any]  # (response, version) to the message to encode
 
@@ -27,14 +28,20 @@ class Array(NamedTuple):
     is_owned: bool = False  # made for this answer alone: elements are freed as soon as they are encoded
     of: Array | None = None  # the array within each element
     head_bytes: int = -1  # if known, bytes in front of the array; then the bytes behind it may vary
+    long_field: str = ""  # of an element: its bytes count, since a client may send a megabyte
     within: str = ""  # the message has the array of the only element of this field, at its top after shaping
 
     def weigh(self, message: Any) -> int:
         """Return the number of elements, with those of the arrays within them."""
         elements = getattr(message, self.field)
-        if self.of is None:
-            return len(elements)
-        return len(elements) + sum(map(self.of.weigh, elements))
+        if self.of is not None or self.long_field:
+            return len(elements) + sum(map(self.weigh_within, elements))
+        return len(elements)
+
+    def weigh_within(self, element: Any) -> int:
+        """Return how many elements one element counts beside itself."""
+        inner = 0 if self.of is None else self.of.weigh(element)
+        return inner + len(getattr(element, self.long_field)) // BYTES_PER_ELEMENT if self.long_field else inner
 
 
 PARTITIONS: Final = Array("partitions", is_owned=True)
@@ -86,7 +93,7 @@ def _pieces(encode: Encode, message: Any, array: Array, *, is_flexible: bool) ->
     weight = 0
     done = 0
     for element in elements:
-        inner = 0 if array.of is None else array.of.weigh(element)
+        inner = array.weigh_within(element)
         if array.of is not None and inner > PER_PIECE:
             if some:
                 yield encode_elements(some)
