@@ -38,6 +38,11 @@ class Array(NamedTuple):
             return len(elements) + sum(map(self.weigh_within, elements))
         return len(elements)
 
+    def is_long(self, message: Any) -> bool:
+        """Return True if a message weighs more than a piece. Ten thousand elements are not weighed for that."""
+        elements = getattr(message, self.field)
+        return len(elements) > PER_PIECE or self.weigh(message) > PER_PIECE
+
     def weigh_within(self, element: Any) -> int:
         """Return how many elements one element counts beside itself."""
         inner = 0 if self.of is None else self.of.weigh(element)
@@ -60,7 +65,7 @@ def in_pieces(
     if array.within:
         whole, within = response, array.within
         (element,) = getattr(response, within)
-        if element.error_code or array.weigh(element) <= PER_PIECE:
+        if element.error_code or not array.is_long(element):
             return None  # an error is shaped differently, and no longer than the request
 
         def encode_element(element: Any) -> bytes:
@@ -68,7 +73,7 @@ def in_pieces(
             return encode(response if shape is None else shape(response, version))
 
         return _pieces(encode_element, element, array, is_flexible=is_flexible)
-    if array.weigh(response) <= PER_PIECE:
+    if not array.is_long(response):
         return None
     if shape is not None:
         response = shape(response, version)
