@@ -48,7 +48,9 @@ class Slot(Ticket):
         self.route = route  # None: the answer is encoded already, or belongs to a version that is not served
         self.received_s = 0.0  # seconds of `monotonic`, if the time to the answer is measured; else 0
         self.is_long = False  # the request was long, so the answer may be
-        self.answer: bytes | None = None  # encoded, and waiting for the answers before it
+        self.answer: bytes | list[bytes] | None = (
+            None  # its bytes, or the pieces of a long one: encoded, and waiting for the answers before it
+        )
 
 
 def encode(slot: Slot, response: Any) -> bytes | Iterator[bytes]:
@@ -74,8 +76,13 @@ def encode(slot: Slot, response: Any) -> bytes | Iterator[bytes]:
 
 def frame(slot: Slot, route: Route, body: bytes) -> bytes:
     """Return the frame around an encoded answer, and observe the time that it took."""
+    return frame_start(slot, route, len(body)) + body
+
+
+def frame_start(slot: Slot, route: Route, body_bytes: int) -> bytes:
+    """Return the bytes in front of an encoded answer, and observe the time that it took."""
     if slot.received_s:
         route.latency.observe(slot.session.monotonic() - slot.received_s, route.sample_mask + 1)
     if route.answer_is_flexible:
-        return _SIZE_AND_CORRELATION.pack(5 + len(body), slot.correlation_id) + b"\0" + body
-    return _SIZE_AND_CORRELATION.pack(4 + len(body), slot.correlation_id) + body
+        return _SIZE_AND_CORRELATION.pack(5 + body_bytes, slot.correlation_id) + b"\0"
+    return _SIZE_AND_CORRELATION.pack(4 + body_bytes, slot.correlation_id)

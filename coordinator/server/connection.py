@@ -22,8 +22,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from coordinator.core.effects import MAX_CLIENT_ID_CHARS, UNKNOWN_SOFTWARE
-from coordinator.server.answers import Slot, encode
-from coordinator.server.answers import frame as framed
+from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
 from coordinator.server.knocks import BY_API_KEY, HTTP, http_answer, knock_of, sentence_of
@@ -51,6 +50,7 @@ STEP_S: Final = 0.0005  # how long requests of one connection run in a row while
 CHECKED_EVERY: Final = 16  # recognised heartbeats, of about 1 µs each, between two reads of the clock; a power of two
 SMALL_READ: Final = 16_384  # bytes; cutting them into frames takes 0.1 ms at most
 UNCOUNTED_UNSENT: Final = 65_536  # bytes of answers; unsent bytes are counted for a connection that has more
+MOST_JOINED: Final = 1_048_576  # bytes of answers that are copied into one; more are given to the socket as they are
 LONG_DECODING_S: Final = 0.001  # then the request is handled in another turn
 LONG_FRAME: Final = 16_384  # bytes; a shorter frame holds too few elements to stall the loop
 TURN_IS_OVER: Final = math.inf
@@ -634,7 +634,7 @@ class Connection(asyncio.Protocol):
         else:
             self._runtime.time_slices.add(self._encode_pieces(slot, data))
 
-    def _answered(self, slot: Slot, data: bytes) -> None:
+    def _answered(self, slot: Slot, data: bytes | list[bytes]) -> None:
         slot.answer = data
         if slot is self._parked:
             self._parked = None
@@ -645,10 +645,12 @@ class Connection(asyncio.Protocol):
 
     def _encode_pieces(self, slot: Slot, pieces: Iterator[bytes]) -> Iterator[None]:
         """Encode a long answer in steps. Its slot stays unanswered meanwhile, so requests behind it wait."""
-        parts = []
+        parts = [b""]  # the start of the frame, whose size is known at the end
+        size = 0
         try:
             for piece in pieces:
                 parts.append(piece)
+                size += len(piece)
                 self.preparing_bytes += len(piece)
                 self.count_unsent()
                 yield
@@ -660,7 +662,8 @@ class Connection(asyncio.Protocol):
         self.preparing_bytes = 0
         self.count_unsent()
         if slot.route is not None:
-            self._answered(slot, framed(slot, slot.route, b"".join(parts)))
+            parts[0] = frame_start(slot, slot.route, size)
+            self._answered(slot, parts)  # not joined: copying 30 MB takes as many ms
 
     def _unencodable(self, slot: Slot, error: Exception) -> None:
         self._failed(f"the answer to {ApiKey(slot.api_key).name} v{slot.version} could not be encoded", error)
@@ -671,9 +674,13 @@ class Connection(asyncio.Protocol):
             LOG.error("%s; please report this", what, exc_info=error)
         self.close(f"{what}: {error}")
 
-    def _emit(self, data: bytes) -> None:
-        self._out.append(data)
-        self._out_bytes += len(data)
+    def _emit(self, data: bytes | list[bytes]) -> None:
+        if isinstance(data, bytes):
+            self._out.append(data)
+            self._out_bytes += len(data)
+        else:
+            self._out += data
+            self._out_bytes += sum(map(len, data))
         if not self._is_dirty:
             self._is_dirty = True
             self._runtime.dirty.append(self)
@@ -692,7 +699,10 @@ class Connection(asyncio.Protocol):
             return
         out = self._out
         if out:
-            transport.write(out[0] if len(out) == 1 else b"".join(out))
+            if self._out_bytes > MOST_JOINED:
+                transport.writelines(out)
+            else:
+                transport.write(out[0] if len(out) == 1 else b"".join(out))
             out.clear()
             self._out_bytes = 0
             if self._is_draining:

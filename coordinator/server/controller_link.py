@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from coordinator.config.config import Config
     from coordinator.core.cluster import Cluster, ClusterIdentity, ClusterNode
-    from coordinator.core.topics.catalogue import Document
+    from coordinator.core.topics.catalogue import Document, Topic
     from coordinator.server.runtime import Runtime
 
 LOG: Final = logging.getLogger("coordinator.cluster")
@@ -188,10 +188,13 @@ class ControllerLink:
 
     async def _replicate(self, received: Document) -> None:
         catalogue = self._runtime.topics.catalogue
+        made: dict[bytes, Topic] = {}
         for _ in range(2):  # a topic that was deleted and created again under its name takes two passes
             outcome = _Outcome()
             runtime = self._runtime
-            runtime.execute_topics(runtime.topics.replicate(received, Ticket(outcome), runtime.now_ms()))
+            for _step in runtime.topics.make_new(received, made):
+                await asyncio.sleep(0)  # clients are served meanwhile
+            runtime.execute_topics(runtime.topics.replicate(received, Ticket(outcome), runtime.now_ms(), made))
             runtime.end_of_event()
             code = await outcome.code
             if code is not ErrorCode.NONE:

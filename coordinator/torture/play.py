@@ -150,7 +150,14 @@ class Play:
     def _missing(self) -> str:
         if not self._all_joined():
             group = self._host.runtime.core.groups.get(GROUP)
-            return f"only {0 if group is None else len(group.members)} of {self._plan.copies} copies became members"
+            sentence = f"only {0 if group is None else len(group.members)} of {self._plan.copies} copies became members"
+            for number in self._strays():
+                heard_s = self._watch.heartbeats_s.get(f"copy-{number}")
+                if heard_s is not None:
+                    sentence += (
+                        f"; copy {number} was one, and its last heartbeat came {time.monotonic() - heard_s:.1f} s ago"
+                    )
+            return sentence
         return f"only {self._watch.total_committed()} of {sum(self._ends.values())} records were committed"
 
     async def _take_steps(self) -> None:

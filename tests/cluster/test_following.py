@@ -6,6 +6,7 @@ import contextlib
 import random
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,8 +17,9 @@ from coordinator.config.config import Config
 from coordinator.config.values import Address
 from coordinator.core.cluster import Cluster
 from coordinator.core.effects import Ticket
-from coordinator.core.topics.catalogue import Catalogue, CatalogueError, parse_document
+from coordinator.core.topics.catalogue import Catalogue, CatalogueError, Topic, parse_document
 from coordinator.core.topics.effects import ChangeCatalogue
+from coordinator.core.topics.replicate import PARTITIONS_PER_STEP
 from coordinator.core.topics.tail_cache import TailBudget
 from coordinator.server.api import create_partitions, create_topics, delete_topics, incremental_alter_configs
 from coordinator.server.api import fetch as fetch_api
@@ -95,7 +97,7 @@ class Pair:
         resource = AlterConfigsResource(resource_type=2, resource_name=name, configs=[config])
         self.change(incremental_alter_configs.API, IncrementalAlterConfigsRequest(resources=[resource]), 1)
 
-    def pass_once(self) -> Any:
+    def pass_once(self, made: dict[bytes, Topic] | None = None) -> Any:
         """Give the follower the newest document once; what it answers, if it has."""
         received = parse_document(self.controller.topics.catalogue.document())
         follower = self.follower
@@ -103,7 +105,7 @@ class Pair:
         taken: list[Any] = []
         reply, follower.reply = follower.reply, lambda t, r: taken.append(r) if t is ticket else reply(t, r)  # type: ignore[method-assign]
         try:
-            follower.execute_topics(follower.topics.replicate(received, ticket, follower.now_ms))
+            follower.execute_topics(follower.topics.replicate(received, ticket, follower.now_ms, made))
             follower.settle()
         finally:
             follower.reply = reply  # type: ignore[method-assign]
@@ -310,6 +312,23 @@ def documents() -> list[str]:
 DOCUMENTS = documents()
 EMPTY = Catalogue(Config(), TailBudget(0, 0), cluster(1))
 EMPTY.lineage = parse_document(DOCUMENTS[0]).lineage
+
+
+def test_a_follower_makes_very_many_partitions_in_steps(pair: Pair) -> None:
+    pair.create("old")
+    pair.follow()
+    names = [f"new-{number}" for number in range(12)]
+    for name in names:
+        pair.create(name, partitions=PARTITIONS_PER_STEP // 3)
+    received = parse_document(pair.controller.topics.catalogue.document())
+    made: dict[bytes, Topic] = {}
+    steps = pair.follower.topics.make_new(received, made)
+    sizes = [sum(len(topic.partitions) for topic in made.values()) for _ in steps]
+    assert max(after - before for before, after in pairwise([0, *sizes])) < 2 * PARTITIONS_PER_STEP
+    assert [topic.name for topic in made.values()] == names, "the old one is there"
+    assert pair.pass_once(made) is ErrorCode.NONE
+    assert seen(pair.follower) == seen(pair.controller)
+    assert all(pair.follower.topics.catalogue.topics[topic.name] is topic for topic in made.values())
 
 
 class Outcome:

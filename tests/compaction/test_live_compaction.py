@@ -125,14 +125,15 @@ class OffsetsReader:
             auto_offset_reset="earliest",
             max_poll_records=50,
         )
-        self._consumer.assign([KafkaPartition("__consumer_offsets", number) for number in range(partitions)])
+        self._partitions = [KafkaPartition("__consumer_offsets", number) for number in range(partitions)]
+        self._consumer.assign(self._partitions)
 
     def follow(self, stopping: threading.Event) -> None:
         while not stopping.is_set():
             self.poll()
             stopping.wait(self._slowly)
 
-    def poll(self) -> bool:
+    def poll(self) -> None:
         found = self._consumer.poll(timeout_ms=200)
         for records in found.values():
             for record in records:
@@ -142,11 +143,16 @@ class OffsetsReader:
                 key = decode_key(record.key)
                 if isinstance(key, OffsetKey) and record.value is not None:
                     self.newest[key.group, key.topic, key.partition] = decode_offset_value(record.value).offset
-        return bool(found)
 
     def catch_up(self) -> None:
-        while self.poll():
-            pass
+        """Read up to the ends that the log has now. A poll that finds nothing may only mean that an answer is late."""
+        ends = self._consumer.end_offsets(self._partitions)
+
+        def is_at_the_ends() -> bool:
+            self.poll()
+            return all(self._consumer.position(each) >= end for each, end in ends.items())
+
+        eventually(is_at_the_ends, "the consumer has read up to the ends of the log", within_s=60)
         self._consumer.close()
 
 

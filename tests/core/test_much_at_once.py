@@ -175,13 +175,27 @@ class TestRebalanceOfALargeGroup:
 class TestOffsetsThatAreReadInSteps:
     @pytest.fixture
     def reading(self, monkeypatch: pytest.MonkeyPatch) -> tuple[Cluster, Call]:
-        """A Cluster, and an OffsetFetch of all offsets of a group whose first step has run."""
+        """A Cluster, and an OffsetFetch of all offsets of a group that has begun to read them."""
         monkeypatch.setattr(fetch, "OFFSETS_PER_STEP", 5)
         cluster = Cluster(partitions=1)
         cluster.commit("g", {(topic, partition): 1 for topic in ("t", "u") for partition in range(20)})
         cluster.holds_work = True
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])
-        return cluster, cluster.send("fetch", request, 8)
+        call = cluster.send("fetch", request, 8)
+        cluster.step()
+        return cluster, call
+
+    def test_are_refused_when_their_partition_is_unloaded_before(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """An answer without offsets would make the consumer begin anew."""
+        monkeypatch.setattr(fetch, "OFFSETS_PER_STEP", 5)
+        cluster = Cluster(partitions=1)
+        cluster.commit("g", {("t", partition): 1 for partition in range(20)})
+        cluster.holds_work = True
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])
+        call = cluster.send("fetch", request, 8)
+        cluster.core.load_begin(0)
+        steps_until_idle(cluster)
+        assert [group.error_code for group in call.answer.groups] == [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS]
 
     def all_of(self, call: Call) -> dict[tuple[str, int], int]:
         (group,) = call.answer.groups

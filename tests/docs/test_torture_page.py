@@ -18,11 +18,13 @@ from tests.docs.blocks import ROOT, blocks
 PAGE = "docs/torture.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 APPLICATION, COMMAND, OUTPUT, REPLAY, HYPOTHESIS = (block.text for block in blocks(PAGE))
-# A consumer for the test of the page, which leaves it to its reader.
+# A consumer for the test of the page, which leaves it to its reader. librdkafka would stand still, by chance, when it
+# meets NOT_COORDINATOR for OffsetFetch and is removed (librdkafka#5586, docs/torture-clients.md). kafka-python 3.0.12
+# may do so when its session ends on a busy machine, so the session is long.
 MY_CONSUMER = """
 import threading
 from contextlib import contextmanager
-from confluent_kafka import Consumer
+from kafka import KafkaConsumer
 
 
 @contextmanager
@@ -30,14 +32,13 @@ def my_consumer(bootstrap_servers, client_id):
     done = threading.Event()
 
     def consume():
-        consumer = Consumer({
-            "bootstrap.servers": bootstrap_servers, "group.id": "shop", "client.id": client_id,
-            "auto.offset.reset": "earliest", "auto.commit.interval.ms": 50, "heartbeat.interval.ms": 100,
-            "session.timeout.ms": 3000,
-        })
-        consumer.subscribe(["orders"])
+        consumer = KafkaConsumer(
+            "orders", bootstrap_servers=bootstrap_servers, group_id="shop", client_id=client_id,
+            auto_offset_reset="earliest", auto_commit_interval_ms=50, heartbeat_interval_ms=100,
+            session_timeout_ms=30_000,
+        )
         while not done.is_set():
-            consumer.poll(0.05)
+            consumer.poll(timeout_ms=50)
         consumer.close()
 
     thread = threading.Thread(target=consume)
@@ -95,5 +96,5 @@ def test_the_command_that_replays_is_the_one_that_is_printed() -> None:
 def test_the_test_for_hypothesis(tmp_path: Path) -> None:
     (tmp_path / "test_shop.py").write_text(MY_CONSUMER + HYPOTHESIS)
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=1", "test_shop.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

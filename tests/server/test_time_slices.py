@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
+
+import pytest
 
 from coordinator.core.effects import Effects, Reply, Ticket
 from coordinator.server.api.chunked_responses import PER_PIECE
 from coordinator.server.api.node import Node
+from coordinator.server.connection import MOST_JOINED
 from coordinator.server.runtime import REPLIES_AT_ONCE
 from coordinator.server.time_slices import AT_ONCE_S, LONGEST_TURN_S, PART_OF_ROUND, TURN_S, TimeSlices
 from protocol.api_keys import ApiKey
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
-from tests.support.edge import Edge
+from tests.support.edge import Edge, Transport
 from tests.support.manual_loop import ManualLoop
 
 
@@ -116,6 +119,31 @@ def test_a_long_answer_keeps_its_place_among_the_answers_of_its_connection() -> 
     kinds = [type(each) for each in peer.answers]
     assert kinds == [MetadataResponse, ListGroupsResponse, MetadataResponse, ListGroupsResponse]
     assert len(peer.answers[1].groups) == PER_PIECE * 20
+
+
+def test_a_very_long_answer_is_given_to_the_socket_in_its_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Joining 30 MB in one step, and joining them to the start of their frame, held the loop for 33 ms."""
+    ids = [f"{number:0100}" for number in range(MOST_JOINED // 100)]
+
+    def list_groups(node: Node, request: Any, ticket: Ticket, now_ms: int) -> None:
+        node.reply(ticket, ListGroupsResponse(groups=[ListedGroup(group_id=each) for each in ids]))
+
+    edge = Edge({ApiKey.LIST_GROUPS: list_groups, ApiKey.METADATA: answer})
+    peer = edge.peer()
+    given: list[int] = []
+
+    def writelines(transport: Transport, pieces: Iterable[bytes]) -> None:
+        given.extend(map(len, pieces := list(pieces)))
+        transport.write(b"".join(pieces))
+
+    monkeypatch.setattr(Transport, "writelines", writelines)
+    peer.send(ListGroupsRequest(), MetadataRequest())
+    edge.loop.run_ready()
+    listed, after = peer.answers
+    assert [each.group_id for each in listed.groups] == ids
+    assert isinstance(after, MetadataResponse)
+    assert sum(given) > MOST_JOINED
+    assert max(given) < MOST_JOINED // 10
 
 
 def test_connection_that_closes_while_its_answer_is_encoded_leaves_no_work() -> None:

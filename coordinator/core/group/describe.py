@@ -94,14 +94,17 @@ def describe_groups(command: DescribeGroups, registry: GroupRegistry) -> Generat
     if len(request.groups) > REPEATED_AT_MOST:
         asked = dict.fromkeys(asked)  # each once, which bounds the response to a short request
     for group_id in asked:
-        if looked >= DESCRIBED_PER_STEP:
+        group = registry.groups.get(group_id)
+        # The first step runs at once with the request, so it has no long work: ten requests may arrive together.
+        if looked >= DESCRIBED_PER_STEP or (group is not None and len(group.members) > DESCRIBED_PER_STEP):
             looked = 0
             yield
-        group = registry.groups.get(group_id)
+            group = registry.groups.get(group_id)
         error = registry.refusal(group_id) if group is None else ErrorCode.NONE
         if group is not None:
-            described.append(describe(group, with_operations=with_operations))
-            looked += len(group.members)
+            of_group = yield from describe(group, with_operations=with_operations)
+            described.append(of_group)
+            looked += len(of_group.members)
         elif error is not ErrorCode.NONE:
             quarantined = registry.quarantined(group_id)
             described.append(describe_error(group_id, error, None if quarantined is None else quarantined.message))
@@ -139,28 +142,40 @@ def describe_unknown(group_id: str, *, is_an_error: bool, with_operations: bool)
     )
 
 
-def describe(group: Group, *, with_operations: bool) -> DescribedGroup:
+def describe(group: Group, *, with_operations: bool) -> Generator[None, None, DescribedGroup]:
+    """Describe a group as it is now, its members in steps."""
     stable = group.state is STABLE
-    return DescribedGroup(
+    name = group.protocol_name
+    described = DescribedGroup(
         error_code=int(ErrorCode.NONE),
         error_message=None,
         group_id=group.group_id,
         group_state=group.state.value,
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol_name or "") if stable else "",
-        members=[
-            DescribedGroupMember(
-                member_id=member.member_id,
-                group_instance_id=member.group_instance_id,
-                client_id=member.client_id,
-                client_host=member.client_host,
-                member_metadata=member.metadata(group.protocol_name) if stable else b"",
-                member_assignment=member.assignment if stable else b"",
-            )
-            for member in group.members.values()
-        ],
         authorized_operations=_operations(with_operations),
     )
+    # What may change between two steps is taken now.
+    members = list(group.members.values())
+    metadata = [member.metadata(name) for member in members] if stable else [b""] * len(members)
+    assignments = [member.assignment for member in members] if stable else [b""] * len(members)
+    instances = [member.group_instance_id for member in members]
+    ids = list(group.members)
+    for start in range(0, len(members), DESCRIBED_PER_STEP):
+        if start:
+            yield
+        described.members += [
+            DescribedGroupMember(
+                member_id=ids[place],
+                group_instance_id=instances[place],
+                client_id=members[place].client_id,
+                client_host=members[place].client_host,
+                member_metadata=metadata[place],
+                member_assignment=assignments[place],
+            )
+            for place in range(start, min(start + DESCRIBED_PER_STEP, len(members)))
+        ]
+    return described
 
 
 def _operations(asked: bool) -> int:

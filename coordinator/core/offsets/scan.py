@@ -44,7 +44,11 @@ def _begin(shard: Shard, timers: GroupTimers, context: Context) -> None:
 def _scan(shard: Shard, timers: GroupTimers, context: Context) -> Steps:
     looked = 0
     store = shard.offsets
-    for group_id in list(shard.groups):
+    # An id is let go with its group. Kept until the end, the ids would hold pages of memory of all deleted groups, and
+    # giving those back at once takes 20 ms.
+    waiting = list(reversed(shard.groups))
+    while waiting:
+        group_id = waiting.pop()
         if looked >= OFFSETS_PER_STEP:
             looked = 0
             yield from shard.let_others_run()

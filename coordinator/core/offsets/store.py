@@ -80,6 +80,11 @@ class OffsetStore:
             found = self._unpack(group_id)
         return _NOTHING if found is None else found
 
+    def is_long(self, group_id: str, size: int) -> bool:
+        """Return True if a group has more offsets than `size`. A packed one has few, and stays packed."""
+        topics = self._committed.get(group_id)
+        return topics is not None and sum(map(len, topics.values())) > size
+
     def group_ids(self) -> list[str]:
         """List the groups that have committed offsets."""
         return [*self._committed, *self._packed]

@@ -29,7 +29,7 @@ from coordinator.core.topics.offsets import Offsets
 from coordinator.core.topics.produce import Producing
 from coordinator.core.topics.producer_ids import ProducerIds
 from coordinator.core.topics.readers import UNKNOWN, take_read_up_to
-from coordinator.core.topics.replicate import Replicate
+from coordinator.core.topics.replicate import Replicate, make_new
 from coordinator.core.topics.retention import Policy
 from coordinator.core.topics.tail_cache import TailBudget
 from protocol.error_codes import ErrorCode
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from coordinator.core.cluster import Cluster
     from coordinator.core.effects import Ticket
     from coordinator.core.topics.alter_configs import AnyRequest
+    from coordinator.core.topics.catalogue import Topic
     from coordinator.core.topics.changes import CatalogueChange
     from coordinator.core.topics.effects import Changed, Lookup, Read, TrimLog
     from coordinator.core.topics.partition import InternalLog, Partition
@@ -342,9 +343,18 @@ class Topics:
         self.feed.follow(request, ticket, out)
         return out.effects()
 
-    def replicate(self, received: Document, ticket: Ticket, now_ms: int) -> TopicEffects:
-        """Apply the controller's catalogue. The reply is an error code; `Replicate` may need two passes."""
-        return self._change(Replicate(received, ticket), now_ms)
+    def make_new(self, received: Document, made: dict[bytes, Topic]) -> Generator[None, None, None]:
+        """Make the topics that this node lacks, by their ids into `made`, in steps before `replicate`."""
+        return make_new(received, self.catalogue, made)
+
+    def replicate(
+        self, received: Document, ticket: Ticket, now_ms: int, made: Mapping[bytes, Topic] | None = None
+    ) -> TopicEffects:
+        """Apply the controller's catalogue. The reply is an error code; `Replicate` may need two passes.
+
+        `made`: topics that `make_new` has made; the others are made now.
+        """
+        return self._change(Replicate(received, ticket, made or {}), now_ms)
 
     def prepare_events_topic(self, then: Callable[[], None], now_ms: int) -> TopicEffects:
         """Create the topic of events, or bring its settings up to date. Only the controller may call this."""

@@ -15,6 +15,7 @@ from protocol.primitives import uvarint
 from protocol.schema import changed
 
 PER_PIECE: Final = 300  # elements
+BYTES_PER_ELEMENT: Final = 1024  # of a long field; as many are copied in about the time that an element takes
 Encode = Callable[[Any], bytes]
 Shape = Callable[[Any, int], Any]  # (response, version) to the message to encode
 
@@ -27,14 +28,25 @@ class Array(NamedTuple):
     is_owned: bool = False  # made for this answer alone: elements are freed as soon as they are encoded
     of: Array | None = None  # the array within each element
     head_bytes: int = -1  # if known, bytes in front of the array; then the bytes behind it may vary
+    long_field: str = ""  # of an element: its bytes count, since a client may send a megabyte
     within: str = ""  # the message has the array of the only element of this field, at its top after shaping
 
     def weigh(self, message: Any) -> int:
         """Return the number of elements, with those of the arrays within them."""
         elements = getattr(message, self.field)
-        if self.of is None:
-            return len(elements)
-        return len(elements) + sum(map(self.of.weigh, elements))
+        if self.of is not None or self.long_field:
+            return len(elements) + sum(map(self.weigh_within, elements))
+        return len(elements)
+
+    def is_long(self, message: Any) -> bool:
+        """Return True if a message weighs more than a piece. Ten thousand elements are not weighed for that."""
+        elements = getattr(message, self.field)
+        return len(elements) > PER_PIECE or self.weigh(message) > PER_PIECE
+
+    def weigh_within(self, element: Any) -> int:
+        """Return how many elements one element counts beside itself."""
+        inner = 0 if self.of is None else self.of.weigh(element)
+        return inner + len(getattr(element, self.long_field)) // BYTES_PER_ELEMENT if self.long_field else inner
 
 
 PARTITIONS: Final = Array("partitions", is_owned=True)
@@ -53,7 +65,7 @@ def in_pieces(
     if array.within:
         whole, within = response, array.within
         (element,) = getattr(response, within)
-        if element.error_code or array.weigh(element) <= PER_PIECE:
+        if element.error_code or not array.is_long(element):
             return None  # an error is shaped differently, and no longer than the request
 
         def encode_element(element: Any) -> bytes:
@@ -61,7 +73,7 @@ def in_pieces(
             return encode(response if shape is None else shape(response, version))
 
         return _pieces(encode_element, element, array, is_flexible=is_flexible)
-    if array.weigh(response) <= PER_PIECE:
+    if not array.is_long(response):
         return None
     if shape is not None:
         response = shape(response, version)
@@ -86,7 +98,7 @@ def _pieces(encode: Encode, message: Any, array: Array, *, is_flexible: bool) ->
     weight = 0
     done = 0
     for element in elements:
-        inner = 0 if array.of is None else array.of.weigh(element)
+        inner = array.weigh_within(element)
         if array.of is not None and inner > PER_PIECE:
             if some:
                 yield encode_elements(some)

@@ -33,8 +33,8 @@ API = Api(
     handle,
     max_elements=50_000,
     chunked=(
-        (0, Array("groups", of=Array("members"))),
-        (FIRST_WITH_OPERATIONS, Array("groups", of=Array("members", tail_bytes=4))),
+        (0, Array("groups", of=Array("members", long_field="member_metadata"))),
+        (FIRST_WITH_OPERATIONS, Array("groups", of=Array("members", tail_bytes=4, long_field="member_metadata"))),
     ),
     amplifies=True,
     section=Section.GROUPS,

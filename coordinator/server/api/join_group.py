@@ -50,7 +50,7 @@ API = Api(
     shape,
     max_elements=500,
     rebalances=True,
-    chunked=((0, Array("members")),),
+    chunked=((0, Array("members", long_field="metadata")),),
     amplifies=True,
     section=Section.GROUPS,
     does=(

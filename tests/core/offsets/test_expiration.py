@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from coordinator.config.config import Config
@@ -163,6 +165,29 @@ def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch
         sizes.append(before - len(cluster.core.groups))
     assert sum(sizes) == 95
     assert max(sizes) <= 10, "a group and its offset count as two"
+
+
+def test_scan_keeps_no_id_of_a_group_that_it_has_deleted(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ids of 100,000 groups hold memory pages of all else that is deleted, and free them in one step at the end."""
+    monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 20)
+    for number in range(95):
+        cluster.commit(f"group-{number}", {T0: 1})
+    cluster.advance(DAY - 1)
+    cluster.holds_work = True
+    cluster.clock.now_ms += 1
+    cluster.tick()
+    ids = list(cluster.core.groups)
+    while len(cluster.core.groups) > 20:
+        cluster.step()
+        cluster.flush()
+    deleted = [place for place in range(len(ids)) if ids[place] not in cluster.core.groups]
+    assert len(deleted) >= 75
+    first = deleted[:50]  # of the newest, the last steps know something
+    counts = [sys.getrefcount(ids[place]) for place in first]
+    while cluster.core.has_work:
+        cluster.step()
+        cluster.flush()
+    assert counts == [sys.getrefcount(ids[place]) for place in first], "the scan referred to none of them any more"
 
 
 @pytest.mark.parametrize("when", range(1, 8))

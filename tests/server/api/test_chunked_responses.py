@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.server.api.chunked_responses import PER_PIECE, in_pieces
+from coordinator.server.api.chunked_responses import BYTES_PER_ELEMENT, PER_PIECE, in_pieces
 from coordinator.server.api.table import HANDLERS
 from protocol import codec
 from protocol.api_keys import ApiKey
@@ -179,6 +179,21 @@ def test_the_pieces_are_the_answer_and_none_is_long(key: ApiKey, version: int, m
     assert parts is not None
     assert b"".join(parts) == whole
     assert len(parts) >= LONG[key].weigh(make()) / (3 * PER_PIECE), "each holds a few hundred elements at most"
+
+
+@pytest.mark.parametrize("version", range(10))
+def test_the_metadata_of_few_members_is_cut_by_its_bytes(version: int) -> None:
+    """Twenty members may bring a megabyte each: encoded at once and framed, they held the loop for 25 ms."""
+    size = PER_PIECE * BYTES_PER_ELEMENT
+    members = [JoinGroupResponseMember(member_id=f"m{number}", metadata=bytes(size)) for number in range(5)]
+
+    def make() -> JoinGroupResponse:
+        return JoinGroupResponse(protocol_name="range", leader="m0", member_id="m0", members=members)
+
+    parts = parts_of(ApiKey.JOIN_GROUP, version, make())
+    assert parts is not None
+    assert b"".join(parts) == at_once(ApiKey.JOIN_GROUP, version, make())
+    assert max(map(len, parts)) < 1.1 * size
 
 
 @pytest.mark.parametrize("version", [8, 9])

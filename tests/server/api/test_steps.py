@@ -120,6 +120,30 @@ def test_the_offsets_of_one_group_are_those_of_one_moment(many: Cluster) -> None
 
 
 @pytest.mark.usefixtures("small_steps")
+def test_a_long_fetch_reads_nothing_before_its_turn(many: Cluster) -> None:
+    """The first steps of ten such requests, which run with the requests, would all be in one round of the loop."""
+    many.holds_work = True
+    call = many.send(*REQUESTS["fetch all"])
+    many.commit("big", {("t", 0): 99})
+    steps_of(many, call)
+    (group,) = call.answer.groups
+    assert group.topics[0].partitions[0].committed_offset == 99
+
+
+@pytest.mark.usefixtures("small_steps")
+def test_the_members_of_a_long_group_are_described_in_steps_as_of_one_moment(many: Cluster) -> None:
+    request = DescribeGroupsRequest(groups=["live"])
+    at_once = many.send("describe", request, 6)
+    many.holds_work = True
+    call = many.send("describe", request, 6)
+    many.step()
+    for member in many.core.groups["live"].members.values():
+        member.assignment = b"of the next generation"
+    assert steps_of(many, call) == 2
+    assert call.answer == at_once.answer
+
+
+@pytest.mark.usefixtures("small_steps")
 def test_deleting_very_many_groups_takes_steps_and_one_answer(many: Cluster) -> None:
     many.holds_work = True
     call = many.send("delete_groups", DeleteGroupsRequest(groups_names=NAMES), 2)
