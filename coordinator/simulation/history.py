@@ -192,9 +192,9 @@ class History:
         Two processes may have joined at once; only one that began after the other had its member id counts.
         """
         known = self.holders.get((group, instance_id), {})
-        own = known.get(member_id)
-        for other, (began_s, answered_s) in known.items() if own is not None else ():
-            if other != member_id and began_s > own[1] and answered_s < sent_s:
+        _, joined_s = known.get(member_id, (math.inf, math.inf))
+        for other, (began_s, answered_s) in known.items():
+            if other != member_id and began_s > joined_s and answered_s < sent_s:
                 self._world.violated(f"{what} of {member_id} in {group} was good, but {other} has replaced it")
 
     def committed_in(self, group: str, generation: int, member: str, newest: int) -> None:
