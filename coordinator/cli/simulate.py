@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from coordinator.cli.errors import CliError
+from coordinator.cli.screen import need_extra
 from coordinator.simulation.faults import TAKE
 from coordinator.simulation.run import simulate
 from coordinator.torture.schedule import Schedule, read_schedule, write_schedule
@@ -55,6 +56,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    need_extra()
     if arguments.replay is not None:
         schedule = _replayed(arguments.replay)
         outcomes = [simulate(schedule.seed, arguments.steps, schedule)]

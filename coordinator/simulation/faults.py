@@ -7,7 +7,6 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.names import OFFSETS_TOPIC
-from coordinator.simulation import compaction
 from coordinator.simulation.node import DATA
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
 from coordinator.torture.schedule import Schedule, Step
@@ -62,6 +61,8 @@ def _fill_disk(simulation: Simulation, step: Step) -> None:
 
 
 def _compact_node(simulation: Simulation, step: Step) -> None:
+    from coordinator.simulation import compaction  # late: numpy and pyarrow come with an extra
+
     node = simulation.nodes[step.node]
     compaction.begin(simulation.world, node, DATA, retention_ms=step.ms)
 
