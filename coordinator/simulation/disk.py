@@ -86,6 +86,7 @@ class LossyFileSystem:
         self.reorders_names = reorders_names
         self.root = Directory()
         self.counts: Counter[str] = Counter()
+        self.errors = 0  # raised so far, by faults and a full disk
         self.ignored: set[str] = set()
         self.capacity: int | None = None
         self.is_off = False
@@ -251,6 +252,7 @@ class LossyFileSystem:
                 fault.times -= 1
                 if not fault.times:
                     self._faults.remove(fault)
+                self.errors += 1
                 raise OSError(fault.error, f"{operation} fails", str(path))
 
     def _find(self, path: Path) -> Inode | Directory | None:
@@ -301,6 +303,7 @@ class LossyFile:
                 capacity = self._fs.capacity
                 grows = position + len(content) - len(self._inode.content)  # existing bytes are overwritten in place
                 if capacity is not None and grows > 0 and _bytes_in(self._fs.root) + grows > capacity:
+                    self._fs.errors += 1
                     raise OSError(errno.ENOSPC, "no space left", str(self._path))
             except OSError:
                 part = content[: self._fs._rng.randrange(len(content) + 1)]  # a failed write may have written a part

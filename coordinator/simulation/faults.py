@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from coordinator.simulation.run import Simulation
 
 GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 2_000, 2_000, 4_000)
-PACES: Final = (0.05, 0.1, 0.25, 0.5)  # of a world: gaps are so much of those above
+PACES: Final = (0.05, 0.1, 0.25, 0.5, 2.0)  # of a world: gaps are so much of those above
 CALM_MS: Final = 13_000  # one gap of a hundred: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")

@@ -47,6 +47,7 @@ class Invariants:
         self._nodes = nodes
         self._events: dict[int, int] = {}
         self._before: dict[int, Memory] = {}
+        self._failures: dict[tuple[int, int], tuple[int, int]] = {}  # by start of a node: of appends, of its disk
         self._generations: dict[tuple[int, int, str], int] = {}
         self.checked = 0
 
@@ -66,12 +67,22 @@ class Invariants:
             runtime = node.runtime
             if runtime is None:
                 continue
+            self._check_appends(node, runtime)
             events = runtime.events + runtime.heartbeats_by_template
             if self._events.get(number) == events:
                 continue
             self._events[number] = events
             self.checked += 1
             self._check_node(node, runtime)
+
+    def _check_appends(self, node: SimulatedNode, runtime: Runtime) -> None:
+        """Check that an append fails only if an operation of the disk does."""
+        failures = runtime.offsets_log.stats.failures
+        key = node.number, node._starts
+        had, errors = self._failures.get(key, (0, 0))
+        if failures > had and node.disk.errors == errors:
+            self._world.violated(f"{node.name}: an append to the offsets log failed, and no operation of its disk did")
+        self._failures[key] = failures, node.disk.errors
 
     def _off(self, node: SimulatedNode) -> Callable[[], None]:
         def off() -> None:

@@ -254,8 +254,8 @@ class SimulatedMember(SimulatedClient):
         """Return how long it waits before its SyncGroup. The assignor of a leader may have to ask for metadata."""
         if self.kind.is_mute and self.chance.random() < 0.3 and not self.history.is_calm:
             return self.chance.random() * 20
-        if self.chance.random() < (0.6 if self.kind.is_slow else 0.2 if self._members else 0.0):
-            return self.chance.random() * 9
+        if self.chance.random() < (0.6 if self.kind.is_slow else 0.3 if self._members else 0.0):
+            return self.chance.random() * 11
         return 0.0
 
     def _assign(self) -> dict[str, list[TopicPartitions]]:
