@@ -100,9 +100,8 @@ MUTANTS = {
     ),
     "deleted-group-keeps-offsets-in-the-log": Mutant(
         OFFSETS + "deletion.py",
-        "    records = (*offset_tombstones(group.group_id, positions), group_tombstone(group))\n"
-        "    context.append(group, records, DeleteGroup(positions, deletion))",
-        "    records = (group_tombstone(group),)\n    context.append(group, records, DeleteGroup(positions, deletion))",
+        "    records = (*offset_tombstones(group.group_id, positions), *damaged, group_tombstone(group))\n",
+        "    records = (*damaged, group_tombstone(group))\n",
     ),
     "commit-of-an-old-generation-is-taken": Mutant(
         GROUP + "checks.py",
