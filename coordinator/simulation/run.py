@@ -257,11 +257,22 @@ class Simulation:
                 node.disk.heal()
                 node.disk._crash_in = None
                 node.start()
+            self._restart_fenced()
             world.run(until_s=world.now_s + LOOK_S, until_step=1 << 60)
             if not self._unsettled():
                 return
         if world.violation is None:
             world.violated(f"{SETTLE_S:g} s after the last fault: {self._unsettled()}")
+
+    def _restart_fenced(self) -> None:
+        """Start static members again that ended without another process in their place, as systemd does.
+
+        A node that ends before the SyncGroup of a new generation loads the one before, in which the static member may
+        have a former member id: the id that it has is fenced then, as by Kafka's `GroupMetadataManager`.
+        """
+        for copy, member in enumerate(self._members, 1):
+            if member.is_fenced and self._is_expected(member):
+                self.replace(copy)
 
     def _unsettled(self) -> str:
         """Return what is not yet as it should be; empty if all is."""
