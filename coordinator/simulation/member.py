@@ -374,7 +374,8 @@ class SimulatedMember(SimulatedClient):
             polls += 1
             if polls % 2 == 0 and self.assignment:
                 await self._commit()
-            await asyncio.sleep(0.1 + 0.9 * self.chance.random())
+            # One Fetch brings a segment at most: in the end it catches up.
+            await asyncio.sleep(0.05 if self.history.is_calm else 0.1 + 0.9 * self.chance.random())
 
     async def _poll(self) -> None:
         """Fetch from one partition."""
