@@ -148,7 +148,8 @@ def test_restart_does_not_change_since_when_a_group_is_empty(cluster: Cluster) -
     assert cluster.state() == "none"
 
 
-def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def begin_long_scan(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the offsets of 95 groups expire at once, and begin a scan that takes many steps."""
     monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 20)
     for number in range(95):
         cluster.commit(f"group-{number}", {T0: 1})
@@ -156,6 +157,10 @@ def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch
     cluster.holds_work = True
     cluster.clock.now_ms += 1
     cluster.tick()
+
+
+def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin_long_scan(cluster, monkeypatch)
     assert len(cluster.core.groups) == 95
     sizes = []
     while cluster.core.has_work:
@@ -169,13 +174,7 @@ def test_one_step_scans_a_bounded_number_of_groups(cluster: Cluster, monkeypatch
 
 def test_scan_keeps_no_id_of_a_group_that_it_has_deleted(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     """The ids of 100,000 groups hold memory pages of all else that is deleted, and free them in one step at the end."""
-    monkeypatch.setattr(scan, "OFFSETS_PER_STEP", 20)
-    for number in range(95):
-        cluster.commit(f"group-{number}", {T0: 1})
-    cluster.advance(DAY - 1)
-    cluster.holds_work = True
-    cluster.clock.now_ms += 1
-    cluster.tick()
+    begin_long_scan(cluster, monkeypatch)
     ids = list(cluster.core.groups)
     while len(cluster.core.groups) > 20:
         cluster.step()
