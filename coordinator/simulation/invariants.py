@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from coordinator.core.context import InvariantError
 from coordinator.core.group.state import EMPTY, PREPARING_REBALANCE, STABLE
+from coordinator.core.offsets.replay import Replay
 from coordinator.core.shard import PartitionState
 from coordinator.simulation.history import Place
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.snapshot.loading import follow
+from protocol.record_batch import read_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,12 +21,15 @@ if TYPE_CHECKING:
     from coordinator.simulation.history import History
     from coordinator.simulation.node import SimulatedNode
     from coordinator.simulation.world import World
+    from protocol.record_batch import BatchHeader
 
 OFF_S: Final = 0.000_5
+SIZED: Final = (dict, set)
+ENTRIES_A_KEY: Final = 3  # the newest record of a key, the name of its group, and the deletion of that group
 
 
 class GroupFacts(NamedTuple):
-    """The content of the record of a Stable group."""
+    """The content of the record of a group that is Stable or Empty."""
 
     generation: int
     members: dict[str, bytes]  # with their assignments
@@ -175,9 +180,17 @@ class Invariants:
             except (OSError, LogError):
                 continue  # the disk fails on purpose
             loaded = follow(batches, None, None, end_offset=end)
+            self._check_size(node, loaded.replay, batches)
             for group_id in {*loaded.store.group_ids(), *shard.offsets.group_ids()}:
                 if loaded.store.of_group(group_id) != shard.offsets.of_group(group_id):
                     self._world.violated(f"{node.name}: {group_id} was loaded with offsets that its log does not say")
+
+    def _check_size(self, node: SimulatedNode, replay: Replay, batches: list[tuple[BatchHeader, bytes]]) -> None:
+        """Check that loading keeps the newest record of each key, however long the log is (KAFKA-19716)."""
+        kept = sum(len(each) for each in (getattr(replay, name) for name in Replay.__slots__) if isinstance(each, SIZED))
+        keys = {record.key for header, batch in batches for record in read_records(batch, 0, header)}
+        if kept > ENTRIES_A_KEY * len(keys):
+            self._world.violated(f"{node.name} keeps {kept} entries of {len(batches)} batches with {len(keys)} keys")
 
     def _offsets(self, runtime: Runtime) -> dict[Place, str]:
         core, found = runtime.core, {}
@@ -217,10 +230,12 @@ def _lacks_partitions(runtime: Runtime) -> bool:
 
 
 def _groups(runtime: Runtime) -> dict[str, GroupFacts]:
+    """Return what the records of groups must say. A group stays Empty even if its record could not be written."""
+    states = (STABLE,) if runtime.offsets_log.stats.failures else (EMPTY, STABLE)
     return {
         group.group_id: GroupFacts(
             group.generation, {member.member_id: member.assignment for member in group.members.values()}
         )
         for group in runtime.core.groups.values()
-        if group.state is STABLE and not group.in_flight and group.members
+        if group.state in states and not group.in_flight and (group.members or group.state is EMPTY)
     }

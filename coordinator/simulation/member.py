@@ -7,6 +7,7 @@ of their own task, as there. What kind of member it is, is a row of `KINDS`.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from coordinator.simulation.client import CallError, SimulatedClient
@@ -178,20 +179,19 @@ class SimulatedMember(SimulatedClient):
         node = await self.find(self.group)
         newest = self.history.synced.get(self.group, -1)
         sent_s = self.world.now_s
-        answer = await self.call(
-            node,
-            JoinGroupRequest(
-                group_id=self.group,
-                session_timeout_ms=self.session_ms,
-                rebalance_timeout_ms=REBALANCE_MS,
-                member_id=self.member_id,
-                group_instance_id=self.instance_id,
-                protocol_type="consumer",
-                protocols=[JoinGroupRequestProtocol(name=self._protocol, metadata=subscription)],
-                reason="simulated",
-            ),
-            within_s=JOIN_ANSWER_S,
+        request = JoinGroupRequest(
+            group_id=self.group,
+            session_timeout_ms=self.session_ms,
+            rebalance_timeout_ms=REBALANCE_MS,
+            member_id=self.member_id,
+            group_instance_id=self.instance_id,
+            protocol_type="consumer",
+            protocols=[JoinGroupRequestProtocol(name=self._protocol, metadata=subscription)],
+            reason="simulated",
         )
+        if self.member_id and self.chance.random() < 0.1:
+            self.loop.create_task(self._join_once_more(node, request))
+        answer = await self.call(node, request, within_s=JOIN_ANSWER_S)
         error = ErrorCode(answer.error_code)
         if error is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
@@ -205,6 +205,11 @@ class SimulatedMember(SimulatedClient):
         others = [each.group_instance_id or each.member_id for each in answer.members]
         self.history.joined(self.group, self.generation, self.identity, others, newest)
         self._members = {each.member_id: each.metadata for each in answer.members}
+
+    async def _join_once_more(self, node: int, request: JoinGroupRequest) -> None:
+        """Send a JoinGroup over another connection too, as a retry does. Each of the two must be answered."""
+        with suppress(CallError):
+            await self.call(node, request, within_s=JOIN_ANSWER_S, lane="once more")
 
     @property
     def _protocol(self) -> str:
@@ -355,7 +360,7 @@ class SimulatedMember(SimulatedClient):
             if self._trouble is not None and not (self.kind.is_zombie and self.chance.random() < 0.5):
                 trouble, self._trouble = self._trouble, None
                 raise trouble
-            if self.kind.is_slow and self.chance.random() < 0.05:
+            if self.kind.is_slow and self.chance.random() < (0.005 if self.history.is_calm else 0.05):
                 await asyncio.sleep(self.chance.random() * 18)
             if self.kind.is_zombie and not self.history.is_calm:
                 if self.chance.random() < 0.01:

@@ -2,7 +2,8 @@
 
 A run has three parts. While the schedule lasts, and until the wanted number of steps, everything happens at once. Then
 all faults end, and within `SETTLE_S` every group must be Stable with all its members, and have read and committed all
-records. Last, all clients end, and a while later the nodes must hold nothing of them but committed offsets.
+records. Last, all clients end, and a while later the nodes must hold nothing of them but committed offsets,
+also after one more start.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ TOPICS: Final = {"orders": 3, "payments": 2}
 SETTLE_S: Final = 180.0  # of virtual time; the rebalance timeout is 12 s
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
 STEPS_FOR_A_FAULT: Final = 40
+LOADED_S: Final = 30.0  # within which a node whose disk is well has started
 LOOK_S: Final = 1.0
 IDLE_S: Final = 3_600.0  # a world in which so much time passes without the wanted steps is stuck
 
@@ -330,6 +332,18 @@ class Simulation:
         world.run(until_s=world.now_s + ENDED_S, until_step=1 << 60)
         if world.violation is None:
             self.invariants.check_ended()
+            self._start_again()
+
+    def _start_again(self) -> None:
+        """Start all nodes once more: an Empty group must be loaded as such (KAFKA-20442)."""
+        for node in self.nodes.values():
+            self.invariants.ending(node)
+            node.kill()
+            node.start()
+        self.world.run(until_s=self.world.now_s + LOADED_S, until_step=1 << 60)
+        for node in self.nodes.values():
+            if self.world.violation is None and not node.is_ready:
+                self.world.violated(f"{node.name} is not ready {LOADED_S:g} s after its start")
 
 
 def simulate(seed: int, steps: int, schedule: Schedule | None = None) -> Outcome:

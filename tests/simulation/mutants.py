@@ -31,6 +31,7 @@ class Mutant(NamedTuple):
     path: str
     old: str
     new: str
+    seed: int = 1  # with which the hunt begins
 
     @property
     def module(self) -> str:
@@ -70,6 +71,7 @@ MUTANTS = {
         LOG + "flusher.py",
         "            else:\n                self._fail(lane, error, outcome)\n        return durable",
         "            else:\n                durable.append(lane)\n        return durable",
+        seed=31,
     ),
     "failed-writes-are-not-cut-back": Mutant(
         LOG + "flusher.py", "            lane.log.cut_back()\n", "            lane.log._is_suspect = False\n"
@@ -209,6 +211,14 @@ MUTANTS = {
         "ErrorCode.ILLEGAL_GENERATION\n    return HEARTBEAT_VERDICT",
         "    return HEARTBEAT_VERDICT",
     ),
+    "emptied-group-is-not-recorded": Mutant(
+        GROUP + "rebalance.py",
+        "    context.append(group, (empty_group_record(group),), EmptyGroup())\n",
+        "    EmptyGroup().abandoned(ErrorCode.NONE, context)\n",
+    ),
+    "join-that-another-replaces-is-not-answered": Mutant(
+        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=55
+    ),
     # topics
     "duplicate-batch-is-written-again": Mutant(
         "coordinator/core/topics/sequences.py",
@@ -226,6 +236,17 @@ MUTANTS = {
         "            replay.add_batch(header, batch)\n",
         "            if base is None or header.base_offset % 5:\n                replay.add_batch(header, batch)\n",
     ),
+    "tombstone-without-its-record-is-refused": Mutant(
+        OFFSETS + "replay.py",
+        "        found = self.offsets.get(key)\n        if self._gone or",
+        "        found = self.offsets.get(key) if self._base is not None else self.offsets[key]\n        if self._gone or",
+        seed=12,
+    ),
+    "loading-keeps-every-batch": Mutant(
+        OFFSETS + "replay.py",
+        "            self.records += header.record_count\n",
+        "            self.records += header.record_count\n            self._removed.add(batch)\n",
+    ),
     "loaded-generation-is-one-less": Mutant(
         "coordinator/core/loading.py",
         "        by_id = {group.group_id: group for group in groups}\n",
@@ -233,6 +254,16 @@ MUTANTS = {
         "        for group in by_id.values():\n"
         "            group.generation = max(group.generation - 1, 0)\n",
     ),
+}
+
+# Defects that Kafka had, each as a mutant. The seed of the mutant is a world in which Kafka's defect would have shown.
+NAMED = {
+    "KAFKA-12890": "sync-deadline-is-forgotten",  # members that send heartbeats and no SyncGroup hold a group for ever
+    "KAFKA-19716": "loading-keeps-every-batch",  # loading a long log that no one has compacted takes all memory
+    "KAFKA-19862": "tombstone-without-its-record-is-refused",  # compaction left it, and loading fails
+    "KAFKA-20442": "emptied-group-is-not-recorded",  # all members are gone, and only memory knows
+    "KAFKA-20634": "failed-appends-count-as-durable",  # a commit is acknowledged whose record was cut off
+    "KAFKA-20938": "join-that-another-replaces-is-not-answered",
 }
 
 
@@ -271,13 +302,13 @@ def hunt(name: str) -> str:
     from coordinator.simulation.run import simulate
 
     steps = 0
-    seed = 0
+    seed = MUTANTS[name].seed
     while steps < STEPS:
-        seed += 1
         outcome = simulate(seed, STEPS_A_SEED)
         steps += outcome.steps
         if outcome.violation and steps <= STEPS:
             return f"seed {seed}, step {steps}: {' '.join(outcome.violation.split())}"
+        seed += 1
     return ""
 
 

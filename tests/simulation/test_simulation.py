@@ -12,7 +12,7 @@ import pytest
 from coordinator.simulation.faults import TAKE, schedule
 from coordinator.simulation.run import Simulation, simulate
 from coordinator.torture.schedule import STEPS, Schedule, Step
-from tests.simulation.mutants import FOUND, MUTANTS, ROOT, Mutant
+from tests.simulation.mutants import FOUND, MUTANTS, NAMED, ROOT, STEPS_A_SEED, Mutant
 
 QUICK_MUTANTS = [  # each is found within a second or two
     "commit-is-answered-early",
@@ -89,6 +89,17 @@ def test_the_simulation_finds_a_defect(name: str) -> None:
     command = [sys.executable, "-m", "tests.simulation.mutants", "--one", name]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == FOUND, f"{name} was not found: {done.stdout}{done.stderr}"
+
+
+@pytest.mark.plain("a mutant is a change of the source, which the compiled build lacks")
+@pytest.mark.integration
+@pytest.mark.parametrize("issue", NAMED)
+def test_a_defect_that_kafka_had_shows_in_its_named_seed_and_ours_stands(issue: str) -> None:
+    mutant = MUTANTS[NAMED[issue]]
+    command = [sys.executable, "-m", "tests.simulation.mutants", "--one", NAMED[issue]]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.startswith(f"seed {mutant.seed},"), f"{issue} does not show: choose another seed by `{command}`"
+    assert not simulate(mutant.seed, STEPS_A_SEED).violation
 
 
 def test_the_schedule_of_a_simulation_can_be_saved_and_read(tmp_path: Path) -> None:
