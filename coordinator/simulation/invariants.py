@@ -187,7 +187,9 @@ class Invariants:
 
     def _check_size(self, node: SimulatedNode, replay: Replay, batches: list[tuple[BatchHeader, bytes]]) -> None:
         """Check that loading keeps the newest record of each key, however long the log is (KAFKA-19716)."""
-        kept = sum(len(each) for each in (getattr(replay, name) for name in Replay.__slots__) if isinstance(each, SIZED))
+        kept = sum(
+            len(each) for each in (getattr(replay, name) for name in Replay.__slots__) if isinstance(each, SIZED)
+        )
         keys = {record.key for header, batch in batches for record in read_records(batch, 0, header)}
         if kept > ENTRIES_A_KEY * len(keys):
             self._world.violated(f"{node.name} keeps {kept} entries of {len(batches)} batches with {len(keys)} keys")

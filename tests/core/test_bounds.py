@@ -8,6 +8,7 @@ from coordinator.config.config import Config
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
 
+FULL_OF_OFFSETS = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
 NAME = len("range")
 TEN = [("range", b"0123456789")]  # with its name 15 bytes
@@ -83,14 +84,21 @@ class TestOffsets:
         cluster = Cluster(Config(max_offsets=3))
         assert not any(cluster.commit("a", {("t", 0): 1, ("t", 1): 1, ("t", 2): 1}).errors.values())
         refused = cluster.commit("a", {("t", 0): 2, ("t", 3): 2}).errors
-        assert refused == {("t", 0): ErrorCode.NONE, ("t", 3): ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+        assert refused == {("t", 0): ErrorCode.NONE, ("t", 3): FULL_OF_OFFSETS}
         assert cluster.committed("a") == {("t", 0): 2, ("t", 1): 1, ("t", 2): 1}
         assert cluster.core.metrics.refused_offsets == 1
+
+    def test_one_large_commit_fills_the_room_and_does_not_pass_it(self) -> None:
+        cluster = Cluster(Config(max_offsets=3))
+        cluster.commit("a", {("t", 0): 1})
+        errors = cluster.commit("a", {("t", number): 2 for number in range(5)}).errors
+        assert [errors["t", number] for number in range(5)] == [ErrorCode.NONE] * 3 + [FULL_OF_OFFSETS] * 2
+        assert cluster.core.offset_count == 3
 
     def test_a_group_of_refused_offsets_alone_is_not_created(self) -> None:
         cluster = Cluster(Config(max_offsets=1))
         cluster.commit("a", {("t", 0): 1})
-        assert cluster.commit("b", {("t", 0): 1}).errors == {("t", 0): ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+        assert cluster.commit("b", {("t", 0): 1}).errors == {("t", 0): FULL_OF_OFFSETS}
         assert list(cluster.core.groups) == ["a"]
 
     def test_an_offset_that_was_deleted_makes_room(self) -> None:

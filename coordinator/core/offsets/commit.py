@@ -120,13 +120,13 @@ def refuse(refused: list[Outcome], accepted: list[Accepted], error: ErrorCode) -
 
 
 def refuse_new(
-    registry: GroupRegistry, group_id: str, refused: list[Outcome], accepted: list[Accepted]
+    registry: GroupRegistry, group_id: str, refused: list[Outcome], accepted: list[Accepted], room: int
 ) -> tuple[list[Outcome], list[Accepted]]:
-    """Refuse the partitions for which the group has no offset yet: there are max.offsets of them."""
+    """Refuse partitions for which the group has no offset yet, but for the first `room` of them: see max.offsets."""
     committed = registry.shard_of(group_id).offsets.of_group(group_id)
     new = [each for each in accepted if each[1].partition_index not in committed.get(each[0], ())]
     known = [each for each in accepted if each[1].partition_index in committed.get(each[0], ())]
-    return refuse(refused, new, ErrorCode.INVALID_COMMIT_OFFSET_SIZE), known
+    return refuse(refused, new[room:], ErrorCode.INVALID_COMMIT_OFFSET_SIZE), known + new[:room]
 
 
 def is_too_large(metadata: str, max_metadata: int) -> bool:
@@ -278,9 +278,10 @@ def commit(
     if producer is None and group is not None and group.state is not EMPTY:
         member = group.members[request.member_id]  # no other state than Stable and PreparingRebalance passes the check
         restart_session(group, member, member.session_timeout_ms, context)
-    if registry.totals.offsets >= context.config.max_offsets:
+    room = context.config.max_offsets - registry.totals.offsets
+    if room < len(accepted):
         over = len(accepted)
-        refused, accepted = refuse_new(registry, group_id, refused, accepted)
+        refused, accepted = refuse_new(registry, group_id, refused, accepted, max(room, 0))
         context.counters.refused_offsets += over - len(accepted)
     outcomes, records = offset_records(
         group_id,

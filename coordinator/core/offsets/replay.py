@@ -335,6 +335,7 @@ class Replay:
             if left:
                 made = base.blocks.keys() - changed
                 left = {name: None for name in left if text_of(name) not in made}
+        oldest = self._oldest_apart()
         for name in left:
             group_id = text_of(name)
             position = store.packed_block(group_id) if base is None else -1
@@ -344,18 +345,25 @@ class Replay:
             elif name in self._seen:
                 found.append(ReplayedGroup(group_id, None, -1, position))
             elif name in names or store.has(group_id):
-                found.append(ReplayedGroup(group_id, None, self._outlived(name, group_id, store), position))
+                found.append(ReplayedGroup(group_id, None, self._outlived(name, group_id, store, oldest), position))
         return found
 
-    def _outlived(self, name: bytes, group_id: str, store: OffsetStore) -> int:
+    def _outlived(self, name: bytes, group_id: str, store: OffsetStore, oldest: dict[bytes, int]) -> int:
         """Return the log offset of a group's deletion if an older offset is left, committed or pending; else -1."""
         gone_at = self._gone.get(name, -1)
         if gone_at < 0:
             return -1
-        committed = [each.log_offset for found in store.peek(group_id).values() for each in found.values()]
-        committed += [self.offsets[key][1] for key in self.damaged if raw_name(key) == name]
-        pending = (at for opened in self._open.values() for key, (_, at) in opened.items() if raw_name(key) == name)
-        return gone_at if any(at < gone_at for at in (*committed, *pending)) else -1
+        committed = (each.log_offset for found in store.peek(group_id).values() for each in found.values())
+        return gone_at if oldest.get(name, gone_at) < gone_at or any(at < gone_at for at in committed) else -1
+
+    def _oldest_apart(self) -> dict[bytes, int]:
+        """Return the lowest log offset of the damaged and pending records of each group, by its raw name."""
+        oldest: dict[bytes, int] = {}
+        pending = ((key, at) for opened in self._open.values() for key, (_, at) in opened.items())
+        for key, at in (*((key, self.offsets[key][1]) for key in self.damaged), *pending):
+            name = raw_name(key)
+            oldest[name] = min(at, oldest.get(name, at))
+        return oldest
 
     def blocks(self, found: list[ReplayedGroup], store: OffsetStore) -> Iterator[bytes]:
         """Yield the blocks of a snapshot of what `settle` returned. Neither may have changed since."""
