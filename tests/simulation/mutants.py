@@ -239,7 +239,8 @@ MUTANTS = {
     "tombstone-without-its-record-is-refused": Mutant(
         OFFSETS + "replay.py",
         "        found = self.offsets.get(key)\n        if self._gone or",
-        "        found = self.offsets.get(key) if self._base is not None else self.offsets[key]\n        if self._gone or",
+        "        found = self.offsets.get(key) if self._base is not None else self.offsets[key]\n"
+        "        if self._gone or",
         seed=12,
     ),
     "loading-keeps-every-batch": Mutant(
