@@ -78,7 +78,6 @@ if TYPE_CHECKING:
 MAX_TIMERS_PER_EVENT: Final = 250
 LOOP_JOINS: Final = 4  # of one client within LOOP_WITHIN_MS, the present one included
 LOOP_WITHIN_MS: Final = 300_000
-MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
 UNLOADED_AT_ONCE: Final = 1000  # groups, if there is nothing to answer or to free
 NONE: Final = ErrorCode.NONE
@@ -103,12 +102,16 @@ class GroupCoordinator:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.metrics = Counters()
         self.unknown_records = 0  # records of unknown kinds, found while loading
-        self._registry = GroupRegistry(partitions, owns)
+        self._registry = GroupRegistry(partitions, owns, config.group_max_subscribed_topics)
         self._groups = self._registry.groups
         self._timers = GroupTimers(config)
         self._timers.contain = self._contain
         self.recorder = FlightRecorder(
-            config.group_max_rebalance_history, config.group_max_events, config.max_groups, on_event
+            config.group_max_rebalance_history,
+            config.group_max_events,
+            config.max_groups,
+            on_event,
+            config.group_events_max_alike,
         )
         self._context = Context(
             config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large, take_read_up_to
@@ -616,7 +619,7 @@ class GroupCoordinator:
         self, fault: Exception, group_ids: Iterable[str], context: Context, shard: Shard | None = None
     ) -> None:
         """Record a fault and unload the partitions that it concerns, to be loaded again. Others are not affected."""
-        if len(self._faults) < MAX_FAULTS_KEPT:
+        if len(self._faults) < self._config.max_kept_faults:
             self._faults.append(_account(fault))
         if isinstance(fault, InvariantError) and fault.group_id:
             group_ids = (fault.group_id,)

@@ -31,14 +31,15 @@ class GroupRegistry:
 
     __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone", "totals")
 
-    def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
+    def __init__(self, partitions: int, owns: Callable[[int], bool], max_subscribed_topics: int) -> None:
         self.is_down = False  # stopping: all requests are refused
         self.topics_gone = 0  # number of topic deletions; knowledge about topics from before is outdated
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.totals = Totals()
         self.partitions = [
-            Shard(number, self.groups, self.groups_by_state, self.totals) for number in range(partitions)
+            Shard(number, self.groups, self.groups_by_state, self.totals, max_subscribed_topics)
+            for number in range(partitions)
         ]
         for shard in self.partitions:
             if not owns(shard.partition):

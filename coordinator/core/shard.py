@@ -71,6 +71,7 @@ class Shard:
         "groups_by_state",
         "in_flight",
         "loaded_at_ms",
+        "max_subscribed_topics",
         "next_offset",
         "offsets",
         "partition",
@@ -86,9 +87,11 @@ class Shard:
         all_groups: dict[str, Group],
         groups_by_state: dict[GroupState, int],
         totals: Totals | None = None,
+        max_subscribed_topics: int = 50_000,
     ) -> None:
         self.partition = partition
         self.totals = totals or Totals()
+        self.max_subscribed_topics = max_subscribed_topics  # of one group; bounds the time in which a generation begins
         self.state = PartitionState.LOADING
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(self.totals)

@@ -177,7 +177,7 @@ class Runtime:
         self.link = link  # None: the node is alone
         self.clock = clock
         self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
-        self.routes = Routes(handlers)
+        self.routes = Routes(handlers, config.request_max_elements)
         self.connections = Connections(config)
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
