@@ -413,7 +413,7 @@ class Config:
         ours=True,
         minimum=1,
     )
-    controller_max_queued_requests: int = _key(
+    cluster_max_queued_requests: int = _key(
         100,
         "How many requests may wait until they are forwarded to the controller; one more gets NOT_CONTROLLER.",
         ours=True,

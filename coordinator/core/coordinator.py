@@ -47,7 +47,13 @@ from coordinator.core.offsets.commit import (
     commit,
 )
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
-from coordinator.core.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
+from coordinator.core.offsets.deletion import (
+    delete_groups,
+    delete_offsets,
+    forget_topic,
+    forget_topics_of_loaded,
+    is_forgetting_many,
+)
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
@@ -243,6 +249,10 @@ class GroupCoordinator:
         forget_topic(self._registry, self._timers, topic, frozenset(partitions), context)
         return self._end(context)
 
+    def is_forgetting_many(self) -> bool:
+        """Return whether max.topics deleted topics or more wait for a search of the groups. Delete no more until then."""
+        return is_forgetting_many(self._registry, self._config.max_topics)
+
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
         """Append the marker that ends a transaction with offsets in `partition`. Ignored if that is not active."""
         shard = self._registry.partitions[partition]
@@ -255,6 +265,7 @@ class GroupCoordinator:
     def stop_background(self) -> None:
         """End the work that no request waits for: a stop begins."""
         self._timers.work.cancel_background()
+        self._registry.deleted_topics.clear()
 
     def shutdown(self, now_ms: int) -> Effects:
         """Unload all partitions at the end of the process. Parked requests get NOT_COORDINATOR (clients retry).

@@ -8,7 +8,7 @@ answer. While the controller is away the node serves its partitions from the cat
 Nodes with different facts about the cluster do not exchange catalogues. At start a node asks every other node for its
 facts, and does not start if one disagrees; later a disagreement is logged once and checked again.
 
-Queues are bounded: requests by controller.max.queued.requests, topics by max.topics. Each change of state is one log
+Queues are bounded: requests by cluster.max.queued.requests, topics by max.topics. Each change of state is one log
 line.
 """
 
@@ -232,7 +232,7 @@ class ControllerLink:
     def ask(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request of a client."""
         ask = _Ask(request, ticket)
-        if self._is_stopped or len(self._asks) >= self._config.controller_max_queued_requests:
+        if self._is_stopped or len(self._asks) >= self._config.cluster_max_queued_requests:
             self._refuse(ask, ErrorCode.NOT_CONTROLLER)
             return
         self._asks.append(ask)

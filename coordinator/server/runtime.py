@@ -174,6 +174,7 @@ class Runtime:
         self.snapshots = snapshots
         self.topic_logs = topic_logs
         self.topics = topic_logs.topics
+        self.topics.changes.must_wait = core.is_forgetting_many
         self.link = link  # None: the node is alone
         self.clock = clock
         self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
@@ -454,6 +455,9 @@ class Runtime:
                 self.time_slices.add(self._work())
             if self.core.is_troubled:
                 self._repair()
+            if self.topics.changes.is_held and not self.core.is_forgetting_many():
+                self.execute_topics(self.topics.go_on_changing(self.now_ms()))
+                self.end_of_event()
 
     def _repair(self) -> None:
         """Log the faults that the core contained, and load again the partitions that they broke."""
