@@ -527,10 +527,9 @@ def forget_topic(
     for shard in registry.partitions:
         if shard.state is PartitionState.LOADING:
             shard.deleted_topics[topic, partitions] = None
-    waiting = registry.deleted_topics
-    waiting[topic, partitions] = ForgottenTopic(topic, partitions, _ends(registry))
-    if len(waiting) == 1:
+    if not registry.deleted_topics:
         timers.in_background(_search_all(registry, timers, context), None)
+    registry.deleted_topics[topic, partitions] = ForgottenTopic(topic, partitions, _ends(registry))
 
 
 def is_forgetting_many(registry: GroupRegistry, most: int) -> bool:
