@@ -173,19 +173,22 @@ class Config:
     )
     group_max_subscribed_topics: int = _key(
         50_000,
-        "How many topic names of all subscriptions of a group are decoded when a generation begins; with more, no offset of the group expires.",
+        "How many topic names of all subscriptions of a group are decoded when a generation begins; with more, no "
+        "offset of the group expires.",
         ours=True,
         minimum=1,
     )
     group_max_uncounted_rebalances: int = _key(
         100,
-        "How many rebalances of one group may wait until the owners of its partitions are counted; one more is recorded without these numbers.",
+        "How many rebalances of one group may wait until the owners of its partitions are counted; one more is "
+        "recorded without these numbers.",
         ours=True,
         minimum=1,
     )
     group_max_unowned_partitions: int = _key(
         10_000,
-        "How many partitions of a group that have no owner the next rebalance counts; if there are more, it counts none of them.",
+        "How many partitions of a group that have no owner the next rebalance counts; if there are more, it counts "
+        "none of them.",
         ours=True,
         minimum=0,
     )
@@ -222,7 +225,8 @@ class Config:
     )
     group_events_max_alike: int = _key(
         8,
-        "How many recent incidents of a group that differ in the client only are events of their own; more are counted in these.",
+        "How many recent incidents of a group that differ in the client only are events of their own; more are "
+        "counted in these.",
         ours=True,
         minimum=1,
     )
@@ -363,7 +367,8 @@ class Config:
     max_connections_per_ip: int = _key(INT32_MAX, "How many connections one address may have open.", minimum=1)
     reserved_open_files: int = _key(
         128,
-        "How many open files are reserved for logs: a connection that would take one of them is closed. A quarter of the limit (ulimit -n) at most.",
+        "How many open files are reserved for logs: a connection that would take one of them is closed. A quarter of "
+        "the limit (ulimit -n) at most.",
         ours=True,
         minimum=0,
     )
@@ -409,7 +414,8 @@ class Config:
     )
     request_max_elements: int = _key(
         50_000,
-        "How many elements the arrays of a request may have together; for many requests the limit in docs/protocol.md is lower.",
+        "How many elements the arrays of a request may have together; for many requests the limit in docs/protocol.md "
+        "is lower.",
         ours=True,
         minimum=1,
     )
@@ -560,13 +566,15 @@ class Config:
     )
     max_producers: int = _key(
         1_000_000,
-        "How many idempotent producers all partitions remember together, one for each partition that it writes to; the one that wrote longest ago is forgotten.",
+        "How many idempotent producers all partitions remember together, one for each partition that it writes to; "
+        "the one that wrote longest ago is forgotten.",
         ours=True,
         minimum=1,
     )
     partition_max_readers: int = _key(
         8,
-        "How many readers of a partition are remembered, to tell how far a member had read; the one that has not read for longest is forgotten.",
+        "How many readers of a partition are remembered, to tell how far a member had read; the one that has not read "
+        "for longest is forgotten.",
         ours=True,
         minimum=1,
     )

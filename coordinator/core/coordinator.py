@@ -250,7 +250,7 @@ class GroupCoordinator:
         return self._end(context)
 
     def is_forgetting_many(self) -> bool:
-        """Return whether max.topics deleted topics or more wait for a search of the groups. Delete no more until then."""
+        """Return whether max.topics deleted topics or more wait for a search of the groups: delete no more."""
         return is_forgetting_many(self._registry, self._config.max_topics)
 
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:

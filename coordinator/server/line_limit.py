@@ -6,7 +6,7 @@ client can cause, with the same information each time, passes `extra=RARE` and g
 
 A client with wrong settings tries again many times a second. Its line passes `extra=rare(kind, source)`: the same
 source is named once a minute, so that it does not hide the others, and the kind has the lower limit for all sources.
-Kinds come from a table of the program. Sources come from clients, so only the newest log.lines.max.sources are remembered.
+Kinds come from a table of the program. Sources come from clients: the newest log.lines.max.sources are remembered.
 """
 
 from __future__ import annotations
