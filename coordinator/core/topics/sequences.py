@@ -90,8 +90,10 @@ class ProducerBudget:
     def written(self, producer: _Producer) -> None:
         """Note that `producer` wrote. It is the youngest now; have the oldest one forgotten if there are too many."""
         by_age = self._by_age
+        if producer in by_age:
+            by_age.move_to_end(producer)
+            return
         by_age[producer] = None
-        by_age.move_to_end(producer)
         if len(by_age) > self._most:
             oldest = next(iter(by_age))
             oldest.sequences.forget(oldest.producer_id)
