@@ -451,6 +451,12 @@ class Config:
         ours=True,
         minimum=1,
     )
+    test_verbs_max_moved_groups: int = _key(
+        1000,
+        "How many groups may be at the other node, where a verb moved them; one more is refused.",
+        ours=True,
+        minimum=1,
+    )
 
     # --- durability and segments ---
     log_flush_policy: str = _key(
