@@ -68,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     warnings: list[str] = []  # said once the settings tell in which form
     config = config_from(arguments, os.environ, warnings.append)
-    write_log_to_stderr(arguments.log_level, config.log_format)
+    write_log_to_stderr(arguments.log_level, config.log_format, most_sources=config.log_lines_max_sources)
     for warning in warnings:
         LOG.warning("%s", warning)
     for flag, path in (("--port-file", arguments.port_file), ("--http-port-file", arguments.http_port_file)):

@@ -126,6 +126,12 @@ class Config:
     http_max_connections: int = _key(
         64, "How many connections to the HTTP port may be open; one more replaces the oldest.", ours=True, minimum=1
     )
+    http_max_head_bytes: int = _key(
+        16_384,
+        "The longest head of an HTTP request; the connection of a longer one is closed.",
+        ours=True,
+        minimum=1024,
+    )
 
     # --- groups ---
     group_min_session_timeout_ms: int = _key(6000, "The shortest session timeout a member may ask for.", minimum=1)
@@ -165,6 +171,41 @@ class Config:
         ours=True,
         minimum=1,
     )
+    group_max_subscribed_topics: int = _key(
+        50_000,
+        "How many topic names of all subscriptions of a group are decoded when a generation begins; with more, no "
+        "offset of the group expires.",
+        ours=True,
+        minimum=1,
+    )
+    group_max_uncounted_rebalances: int = _key(
+        100,
+        "How many rebalances of one group may wait until the owners of its partitions are counted; one more is "
+        "recorded without these numbers.",
+        ours=True,
+        minimum=1,
+    )
+    group_max_unowned_partitions: int = _key(
+        10_000,
+        "How many partitions of a group that have no owner the next rebalance counts; if there are more, it counts "
+        "none of them.",
+        ours=True,
+        minimum=0,
+    )
+    client_id_max_chars: int = _key(
+        255,
+        "How many characters of a client id a member keeps, and of a client id or group.instance.id a member id has.",
+        ours=True,
+        minimum=1,
+        maximum=32767,
+    )
+    client_software_max_chars: int = _key(
+        64,
+        "How many characters of the name and of the version of a client's software are kept.",
+        ours=True,
+        minimum=1,
+        maximum=32767,
+    )
     group_max_rebalance_history: int = _key(
         32, "How many past events of each group are kept in memory, for `groups explain`.", ours=True, minimum=0
     )
@@ -181,6 +222,13 @@ class Config:
     )
     group_max_events: int = _key(
         20_000, "How many past events of all groups together are kept in memory.", ours=True, minimum=100
+    )
+    group_events_max_alike: int = _key(
+        8,
+        "How many recent incidents of a group that differ in the client only are events of their own; more are "
+        "counted in these.",
+        ours=True,
+        minimum=1,
     )
 
     group_heartbeat_park_ms: int = _key(
@@ -275,6 +323,19 @@ class Config:
         ours=True,
     )
 
+    offsets_batch_max_bytes: int = _key(
+        1_048_576,
+        "How many bytes of several requests go in one batch of the offsets log; an append is not divided.",
+        ours=True,
+        minimum=1024,
+    )
+    offsets_batch_max_records: int = _key(
+        1000,
+        "How many records of several requests go in one batch of the offsets log; an append is not divided.",
+        ours=True,
+        minimum=1,
+    )
+
     # --- connections ---
     socket_request_max_bytes: int = _key(104857600, "The largest request that is read.", minimum=1)
     queued_max_request_bytes: int = _key(
@@ -304,6 +365,13 @@ class Config:
         10_000, "How many connections may be open (Kafka: no limit); one more is closed at once.", minimum=1
     )
     max_connections_per_ip: int = _key(INT32_MAX, "How many connections one address may have open.", minimum=1)
+    reserved_open_files: int = _key(
+        128,
+        "How many open files are reserved for logs: a connection that would take one of them is closed. A quarter of "
+        "the limit (ulimit -n) at most.",
+        ours=True,
+        minimum=0,
+    )
     connections_max_idle_ms: int = _key(
         600000, "A connection with nothing to do for this long is closed.", long=True, minimum=1
     )
@@ -332,6 +400,31 @@ class Config:
         ours=True,
         minimum=1024,
     )
+    connection_max_template_bytes: int = _key(
+        16_384,
+        "The largest Heartbeat or OffsetCommit of a connection that is kept, so that its repetition is recognised.",
+        ours=True,
+        minimum=0,
+    )
+    connection_max_unused_templates: int = _key(
+        8,
+        "How many commits of a connection may be kept in a row without a repetition; then no more are.",
+        ours=True,
+        minimum=1,
+    )
+    request_max_elements: int = _key(
+        50_000,
+        "How many elements the arrays of a request may have together; for many requests the limit in docs/protocol.md "
+        "is lower.",
+        ours=True,
+        minimum=1,
+    )
+    cluster_max_queued_requests: int = _key(
+        100,
+        "How many requests may wait until they are forwarded to the controller; one more gets NOT_CONTROLLER.",
+        ours=True,
+        minimum=1,
+    )
 
     # --- verbs for tests ---
     test_verbs_enable: bool = _key(
@@ -344,6 +437,25 @@ class Config:
         "The token that a verb must send as `Authorization: Bearer`. With a token, the verbs are served.",
         ours=True,
         secret=True,
+    )
+
+    test_verbs_max_running: int = _key(
+        16,
+        "How many verbs may run at once; one more gets 503.",
+        ours=True,
+        minimum=1,
+    )
+    test_verbs_max_faults: int = _key(
+        1000,
+        "How many faults may be still to come; one more is refused.",
+        ours=True,
+        minimum=1,
+    )
+    test_verbs_max_moved_groups: int = _key(
+        1000,
+        "How many groups may be at the other node, where a verb moved them; one more is refused.",
+        ours=True,
+        minimum=1,
     )
 
     # --- durability and segments ---
@@ -391,6 +503,19 @@ class Config:
         "The form of the daemon's log: `text`, lines to read; `json`, one JSON object for each line, with fields.",
         ours=True,
         choices=("text", "json"),
+    )
+
+    log_lines_max_sources: int = _key(
+        256,
+        "How many clients that cause the same line of the daemon's log are told apart; the oldest are forgotten.",
+        ours=True,
+        minimum=1,
+    )
+    max_kept_faults: int = _key(
+        100,
+        "How many tracebacks of faults in requests wait for the daemon's log; more are left out.",
+        ours=True,
+        minimum=1,
     )
 
     metrics_groups_max: int = _key(
@@ -442,6 +567,20 @@ class Config:
     partition_max_producers: int = _key(
         10_000,
         "How many idempotent producers a partition remembers; the one that wrote longest ago is forgotten.",
+        ours=True,
+        minimum=1,
+    )
+    max_producers: int = _key(
+        1_000_000,
+        "How many idempotent producers all partitions remember together, one for each partition that it writes to; "
+        "the one that wrote longest ago is forgotten.",
+        ours=True,
+        minimum=1,
+    )
+    partition_max_readers: int = _key(
+        8,
+        "How many readers of a partition are remembered, to tell how far a member had read; the one that has not read "
+        "for longest is forgotten.",
         ours=True,
         minimum=1,
     )

@@ -47,7 +47,13 @@ from coordinator.core.offsets.commit import (
     commit,
 )
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
-from coordinator.core.offsets.deletion import delete_groups, delete_offsets, forget_topic, forget_topics_of_loaded
+from coordinator.core.offsets.deletion import (
+    delete_groups,
+    delete_offsets,
+    forget_topic,
+    forget_topics_of_loaded,
+    is_forgetting_many,
+)
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry
@@ -78,7 +84,6 @@ if TYPE_CHECKING:
 MAX_TIMERS_PER_EVENT: Final = 250
 LOOP_JOINS: Final = 4  # of one client within LOOP_WITHIN_MS, the present one included
 LOOP_WITHIN_MS: Final = 300_000
-MAX_FAULTS_KEPT: Final = 100
 MAX_OFFSET: Final = 2**63 - 1
 UNLOADED_AT_ONCE: Final = 1000  # groups, if there is nothing to answer or to free
 NONE: Final = ErrorCode.NONE
@@ -103,12 +108,16 @@ class GroupCoordinator:
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.metrics = Counters()
         self.unknown_records = 0  # records of unknown kinds, found while loading
-        self._registry = GroupRegistry(partitions, owns)
+        self._registry = GroupRegistry(partitions, owns, config.group_max_subscribed_topics)
         self._groups = self._registry.groups
         self._timers = GroupTimers(config)
         self._timers.contain = self._contain
         self.recorder = FlightRecorder(
-            config.group_max_rebalance_history, config.group_max_events, config.max_groups, on_event
+            config.group_max_rebalance_history,
+            config.group_max_events,
+            config.max_groups,
+            on_event,
+            config.group_events_max_alike,
         )
         self._context = Context(
             config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large, take_read_up_to
@@ -240,6 +249,10 @@ class GroupCoordinator:
         forget_topic(self._registry, self._timers, topic, frozenset(partitions), context)
         return self._end(context)
 
+    def is_forgetting_many(self) -> bool:
+        """Return whether max.topics deleted topics or more wait for a search of the groups: delete no more."""
+        return is_forgetting_many(self._registry, self._config.max_topics)
+
     def end_transaction(self, partition: int, producer: Producer, *, commit: bool, now_ms: int) -> Effects:
         """Append the marker that ends a transaction with offsets in `partition`. Ignored if that is not active."""
         shard = self._registry.partitions[partition]
@@ -252,6 +265,7 @@ class GroupCoordinator:
     def stop_background(self) -> None:
         """End the work that no request waits for: a stop begins."""
         self._timers.work.cancel_background()
+        self._registry.deleted_topics.clear()
 
     def shutdown(self, now_ms: int) -> Effects:
         """Unload all partitions at the end of the process. Parked requests get NOT_COORDINATOR (clients retry).
@@ -616,7 +630,7 @@ class GroupCoordinator:
         self, fault: Exception, group_ids: Iterable[str], context: Context, shard: Shard | None = None
     ) -> None:
         """Record a fault and unload the partitions that it concerns, to be loaded again. Others are not affected."""
-        if len(self._faults) < MAX_FAULTS_KEPT:
+        if len(self._faults) < self._config.max_kept_faults:
             self._faults.append(_account(fault))
         if isinstance(fault, InvariantError) and fault.group_id:
             group_ids = (fault.group_id,)

@@ -15,24 +15,21 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from coordinator.core.group.parked_heartbeat import ParkedRequest
 
-MAX_CLIENT_ID_CHARS: Final = 255  # of a client id; longer ones are cut, because members keep them
-
 
 class ClientSoftware(NamedTuple):
-    """The library of a client, as its ApiVersions names it (KIP-511): at most MAX_SOFTWARE_CHARS of each."""
+    """The library of a client, as its ApiVersions names it (KIP-511), cut to client.software.max.chars."""
 
     name: str
     version: str
 
 
-MAX_SOFTWARE_CHARS: Final = 64
 UNKNOWN_SOFTWARE: Final = ClientSoftware("", "")
 
 
 class Ticket:
     """The address of the answer to one request.
 
-    The core reads `client_id` (at most MAX_CLIENT_ID_CHARS long), `client_host` and `client_software`, which become
+    The core reads `client_id` (cut to client.id.max.chars), `client_host` and `client_software`, which become
     facts of a member. It never touches `session`, the connection, which may be closed when the answer comes; the
     runtime drops a reply to a closed connection. `version` is for the API layer, which shapes answers by it. A
     connection extends the ticket by what it needs to send the answer (`coordinator.server.answers.Slot`).

@@ -21,6 +21,7 @@ from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from coordinator.core.context import Context
+    from coordinator.core.offsets.deletion import ForgottenTopic
 
 CACHED_IDS: Final = 1024  # cached ids of groups that do not exist; the others know their partition
 MAX_CACHED_ID_CHARS: Final = 255  # ids come from clients, so the cache is bounded in bytes too
@@ -29,16 +30,27 @@ MAX_CACHED_ID_CHARS: Final = 255  # ids come from clients, so the cache is bound
 class GroupRegistry:
     """All partitions and groups of one node."""
 
-    __slots__ = ("groups", "groups_by_state", "is_down", "partition_of", "partitions", "topics_gone", "totals")
+    __slots__ = (
+        "deleted_topics",
+        "groups",
+        "groups_by_state",
+        "is_down",
+        "partition_of",
+        "partitions",
+        "topics_gone",
+        "totals",
+    )
 
-    def __init__(self, partitions: int, owns: Callable[[int], bool]) -> None:
+    def __init__(self, partitions: int, owns: Callable[[int], bool], max_subscribed_topics: int) -> None:
         self.is_down = False  # stopping: all requests are refused
         self.topics_gone = 0  # number of topic deletions; knowledge about topics from before is outdated
+        self.deleted_topics: dict[tuple[str, frozenset[int]], ForgottenTopic] = {}  # whose search has not begun yet
         self.groups: dict[str, Group] = {}
         self.groups_by_state: dict[GroupState, int] = dict.fromkeys(GroupState, 0)
         self.totals = Totals()
         self.partitions = [
-            Shard(number, self.groups, self.groups_by_state, self.totals) for number in range(partitions)
+            Shard(number, self.groups, self.groups_by_state, self.totals, max_subscribed_topics)
+            for number in range(partitions)
         ]
         for shard in self.partitions:
             if not owns(shard.partition):

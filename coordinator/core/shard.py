@@ -24,7 +24,7 @@ from coordinator.core.totals import Totals
 from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
+    from collections.abc import Iterable
 
     from coordinator.core.context import Context, PendingAppend
     from coordinator.core.group.group import Group
@@ -71,6 +71,7 @@ class Shard:
         "groups_by_state",
         "in_flight",
         "loaded_at_ms",
+        "max_subscribed_topics",
         "next_offset",
         "offsets",
         "partition",
@@ -86,9 +87,11 @@ class Shard:
         all_groups: dict[str, Group],
         groups_by_state: dict[GroupState, int],
         totals: Totals | None = None,
+        max_subscribed_topics: int = 50_000,
     ) -> None:
         self.partition = partition
         self.totals = totals or Totals()
+        self.max_subscribed_topics = max_subscribed_topics  # of one group; bounds the time in which a generation begins
         self.state = PartitionState.LOADING
         self.groups: dict[str, Group] = {}
         self.offsets = OffsetStore(self.totals)
@@ -99,7 +102,7 @@ class Shard:
         self.failed: deque[tuple[PendingAppend, ErrorCode]] = deque()  # not in the log; to be answered, in steps
         self.appended = 0  # number of appends so far
         self.groups_by_state = groups_by_state
-        self.deleted_topics: list[tuple[str, Collection[int]]] = []  # with their partitions, while loading
+        self.deleted_topics: dict[tuple[str, frozenset[int]], None] = {}  # with their partitions, while loading
         self.append_timeout: DelayedOperation[Context] | None = None
         self.scan: DelayedOperation[Context] | Work | None = (
             None  # the current scan for expired offsets, else the next one

@@ -3,10 +3,10 @@
 One thread with a selector reads requests and writes responses, so a connection that sends nothing, or does not read,
 delays no other, and a scrape costs the event loop only what `status` reads. GET and HEAD, one request per connection.
 
-A POST is a command: it may take long, so a thread of its own runs it (`Commands`), MAX_COMMANDS at a time.
+A POST is a command: it may take long, so a thread of its own runs it (`Commands`), test.verbs.max.running at a time.
 
 Bounds: http.max.connections at a time, of which a new one replaces the oldest; `LIFETIME_S` for each;
-`MAX_HEAD_BYTES` of a request. Requests are answered one after another, /metrics after all others.
+http.max.head.bytes of a request. Requests are answered one after another, /metrics after all others.
 
 /healthz answers 200 while the daemon can read its status; restart it when this fails. /readyz answers 200 once groups
 are loaded, and 503 with the reason before; send clients once it succeeds.
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 LOG: Final = logging.getLogger("coordinator.http")
 
 LIFETIME_S: Final = 10.0
-MAX_COMMANDS: Final = 16
 BACKLOG: Final = 64
 SWEEP_S: Final = 0.25  # between looks for connections past their deadline
 COSTLY: Final = b"/metrics"  # takes tens of ms, so probes are answered first
@@ -55,13 +54,13 @@ Commands = Callable[[str, str, "Message"], tuple[HTTPStatus, bytes]]
 class HttpServer:
     """`start` binds and serves in the background, `close` ends it. `status` is called from the serving thread."""
 
-    def __init__(self, listen: str, status: Status, commands: Commands | None = None, most: int = 64) -> None:
-        self._address = parse_address(listen)
+    def __init__(self, config: Config, status: Status, commands: Commands | None = None) -> None:
+        self._config = config
+        self._address = parse_address(config.http_listen)
         self.bound = ""  # host:port, once it serves
         self._status = status
-        self._most = most  # connections
         self._commands = commands
-        self._commanding = threading.Semaphore(MAX_COMMANDS)
+        self._commanding = threading.Semaphore(config.test_verbs_max_running)
         self._listening: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._is_closing = threading.Event()
@@ -134,7 +133,7 @@ class HttpServer:
         self._asked.sort(key=lambda connection: COSTLY in connection.head[:64])
         while self._asked:
             connection = self._asked.pop(0)
-            commands = _busy if self._is_command(connection) else None
+            commands = self._busy if self._is_command(connection) else None
             if not connection.answer(_answer(connection, self._status, commands)):
                 self._hang_up(connection)
             else:
@@ -159,6 +158,13 @@ class HttpServer:
             connection.close()
             self._commanding.release()
 
+    def _busy(self, path: str, query: str, headers: Message) -> tuple[HTTPStatus, bytes]:
+        """Answer a command for which there is no slot."""
+        return (
+            HTTPStatus.SERVICE_UNAVAILABLE,
+            b'{"error":"%d verbs run already, wait for one to end"}' % self._config.test_verbs_max_running,
+        )
+
     def _accept(self) -> None:
         """Accept the waiting connections; at the limit, each replaces the oldest one."""
         listening = self._listening
@@ -169,9 +175,11 @@ class HttpServer:
                 accepted, address = listening.accept()
             except OSError:
                 return
-            if len(self._open) >= self._most:
+            if len(self._open) >= self._config.http_max_connections:
                 self._hang_up(next((each for each in self._open if not each.is_asked), next(iter(self._open))))
-            connection = HttpConnection(accepted, str(address[0]), time.monotonic() + LIFETIME_S)
+            connection = HttpConnection(
+                accepted, str(address[0]), time.monotonic() + LIFETIME_S, self._config.http_max_head_bytes
+            )
             self._open[connection] = None
             self._selector.register(accepted, selectors.EVENT_READ, connection)
 
@@ -189,7 +197,7 @@ def open_http(config: Config, status: Status, commands: Commands | None = None) 
     address = config.http_address
     if address is None:
         return None
-    server = HttpServer(config.http_listen, status, commands, config.http_max_connections)
+    server = HttpServer(config, status, commands)
     try:
         host, port = server.start()
     except OSError as error:
@@ -206,14 +214,6 @@ def open_http(config: Config, status: Status, commands: Commands | None = None) 
         return None
     LOG.info("http listen=%s:%d", host, port)
     return server
-
-
-def _busy(path: str, query: str, headers: Message) -> tuple[HTTPStatus, bytes]:
-    """Answer a command for which there is no slot."""
-    return (
-        HTTPStatus.SERVICE_UNAVAILABLE,
-        b'{"error":"%d verbs run already, wait for one to end"}' % MAX_COMMANDS,
-    )
 
 
 def _answer(connection: HttpConnection, status: Status, commands: Commands | None) -> bytes:

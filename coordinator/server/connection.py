@@ -21,7 +21,7 @@ import sys
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from coordinator.core.effects import MAX_CLIENT_ID_CHARS, UNKNOWN_SOFTWARE
+from coordinator.core.effects import UNKNOWN_SOFTWARE
 from coordinator.server.answers import Slot, encode, frame_start
 from coordinator.server.api.api_versions import unsupported_version
 from coordinator.server.frame_templates import CommitFrame, HeartbeatFrame, RecentCommits
@@ -459,9 +459,7 @@ class Connection(asyncio.Protocol):
             self._undecodable(frame, route, error)
             return 0.0
         if is_last and route.key == HEARTBEAT and self._parks_heartbeats and not route.is_intercepted:
-            heartbeat = self._heartbeat = HeartbeatFrame.of(
-                frame, request, route, self._runtime.core, may_be_parked=True
-            )
+            heartbeat = self._remember_heartbeat(frame, request, route)
             if heartbeat is not None and self._park(heartbeat, frame, now_ms):
                 return 0.0
         return self._handle(frame, body, request, route, now_ms, is_last)
@@ -556,19 +554,29 @@ class Connection(asyncio.Protocol):
             else:
                 self._parked = slot
         elif route.key == HEARTBEAT and not route.is_intercepted:
-            self._heartbeat = HeartbeatFrame.of(
-                frame, request, route, runtime.core, may_be_parked=self._parks_heartbeats
-            )
+            self._remember_heartbeat(frame, request, route)
         return ended_s
+
+    def _remember_heartbeat(self, frame: bytes, request: Any, route: Route) -> HeartbeatFrame | None:
+        """Make a template of a Heartbeat, if it can be recognised when it is repeated."""
+        runtime = self._runtime
+        most = runtime.config.connection_max_template_bytes
+        self._heartbeat = (
+            HeartbeatFrame.of(frame, request, route, runtime.core, may_be_parked=self._parks_heartbeats)
+            if len(frame) <= most
+            else None
+        )
+        return self._heartbeat
 
     def _read_header(self, frame: bytes, route: Route) -> int:
         """Return the position of the body. The client id rarely changes on a connection, so its bytes are compared."""
         raw = self._client_raw
         if raw is None or not frame.startswith(raw, 8):
             header, body = decode_request_header(frame)
-            self._client_id = sys.intern((header.client_id or "")[:MAX_CLIENT_ID_CHARS])
+            most = self._runtime.config.client_id_max_chars
+            self._client_id = sys.intern((header.client_id or "")[:most])
             length = max(int.from_bytes(frame[8:10], "big", signed=True), 0)
-            self._client_raw = frame[8 : 10 + length] if length <= MAX_CLIENT_ID_CHARS else None
+            self._client_raw = frame[8 : 10 + length] if length <= most else None
             self._parks_heartbeats = self._runtime.parking_clients.include(self._client_software.name, self._client_id)
             return body
         body = 8 + len(raw)
@@ -588,7 +596,8 @@ class Connection(asyncio.Protocol):
         knock = BY_API_KEY.get(key)
         if knock is not None:
             length = int.from_bytes(frame[8:10], "big", signed=True)
-            self._client_id = frame[10 : 10 + max(length, 0)].decode("utf-8", "replace")[:MAX_CLIENT_ID_CHARS]
+            client_id = frame[10 : 10 + max(length, 0)].decode("utf-8", "replace")
+            self._client_id = client_id[: self._runtime.config.client_id_max_chars]
             self.close(knock.sentence, kind=knock.kind)
             return
         if key != ApiKey.API_VERSIONS:
@@ -602,7 +611,10 @@ class Connection(asyncio.Protocol):
         """Make a template of a commit that was accepted, if that pays. `body` is 0 if it was recognised."""
         commits = self._commits
         if commits is None:
-            commits = self._commits = RecentCommits()
+            config = self._runtime.config
+            commits = self._commits = RecentCommits(
+                config.connection_max_template_bytes, config.connection_max_unused_templates
+            )
         if not body:
             commits.used()
         elif commits.is_worth_a_template(len(frame)):

@@ -1,7 +1,7 @@
 """All open connections: their limits in number and in memory, and the end of those that are silent or do not read.
 
 Limits: `max.connections` in all, `max.connections.per.ip` by address; one connection more is closed with a log line.
-Connections are refused as well when fewer than `FILES_KEPT` descriptors remain, so that logs can still open segments.
+Connections are refused as well when fewer than reserved.open.files remain, so that logs can still open segments.
 Requests that cannot run yet are limited over all connections (`queued.max.request.bytes`): each connection may hold an
 incomplete frame of up to `socket.request.max.bytes`, and there may be thousands of connections. Answers that the peers
 do not read are limited in the same way (`queued.max.response.bytes`).
@@ -15,13 +15,11 @@ from __future__ import annotations
 import asyncio
 import resource
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.core.effects import ClientSoftware
-
-FILES_KEPT: Final = 128  # file descriptors that are kept for segments, indexes and topics to come
 
 
 class Session(Protocol):
@@ -72,10 +70,13 @@ class Session(Protocol):
         """Return True if it was closed long ago and its peer has not read the last answers."""
 
 
-def files_for_connections() -> float:
-    """Return the lowest file descriptor that is refused to a connection. A new file takes the lowest free one."""
+def files_for_connections(reserved: int) -> float:
+    """Return the lowest file descriptor that is refused to a connection. A new file takes the lowest free one.
+
+    `reserved` are kept for segments, indexes and topics to come.
+    """
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return float("inf") if limit == resource.RLIM_INFINITY else limit - min(FILES_KEPT, limit // 4)
+    return float("inf") if limit == resource.RLIM_INFINITY else limit - min(reserved, limit // 4)
 
 
 class Connections:
@@ -83,7 +84,7 @@ class Connections:
 
     def __init__(self, config: Config) -> None:
         self._config = config
-        self._files = files_for_connections()
+        self._files = files_for_connections(config.reserved_open_files)
         self._open: dict[Session, None] = {}
         self._by_address: dict[str, int] = {}
         self._empty = asyncio.Event()

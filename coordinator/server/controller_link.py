@@ -8,7 +8,8 @@ answer. While the controller is away the node serves its partitions from the cat
 Nodes with different facts about the cluster do not exchange catalogues. At start a node asks every other node for its
 facts, and does not start if one disagrees; later a disagreement is logged once and checked again.
 
-Queues are bounded: requests by `MAX_ASKS`, names of topics by max.topics. Each change of state is one log line.
+Queues are bounded: requests by cluster.max.queued.requests, topics by max.topics. Each change of state is one log
+line.
 """
 
 from __future__ import annotations
@@ -45,7 +46,6 @@ LONGEST_PAUSE_S: Final = 1.0
 DISAGREEMENT_PAUSE_S: Final = 5.0
 FACTS_S: Final = 2.0  # how long a start waits for the facts of another node
 FIRST_CATALOGUE_S: Final = 3.0  # how long a start waits for a slow controller
-MAX_ASKS: Final = 100
 MAX_NAMES_PER_ASK: Final = 500
 METADATA_VERSION: Final = 9
 # Expected errors of a connection to another node. Any other error is a defect.
@@ -232,7 +232,7 @@ class ControllerLink:
     def ask(self, request: Any, ticket: Ticket) -> None:
         """Have the controller answer a request of a client."""
         ask = _Ask(request, ticket)
-        if self._is_stopped or len(self._asks) >= MAX_ASKS:
+        if self._is_stopped or len(self._asks) >= self._config.cluster_max_queued_requests:
             self._refuse(ask, ErrorCode.NOT_CONTROLLER)
             return
         self._asks.append(ask)

@@ -49,7 +49,7 @@ class Route:
         "waits_for_log",
     )
 
-    def __init__(self, api: Api, version: int, latency: Histogram) -> None:
+    def __init__(self, api: Api, version: int, latency: Histogram, most_elements: int) -> None:
         self.key = int(api.key)
         self.name = ApiKey(api.key).name
         self.version = version
@@ -57,7 +57,7 @@ class Route:
         self.answer_is_flexible = self.is_flexible and api.key is not ApiKey.API_VERSIONS  # its header never is
         self.decode = codec.request_decoder(self.key, version)
         self.encode = codec.response_encoder(self.key, version)
-        self.max_elements = api.max_elements
+        self.max_elements = min(api.max_elements, most_elements)
         self.is_size_limited = not api.has_own_size_limit
         self.waits_for_log = api.waits_for_log
         self.rebalances = api.rebalances
@@ -82,8 +82,9 @@ class Route:
 class Routes(dict[bytes, Route]):
     """The table. Indexing makes the row; KeyError means that this key or version is not served."""
 
-    def __init__(self, handlers: Mapping[int, Api]) -> None:
+    def __init__(self, handlers: Mapping[int, Api], most_elements: int) -> None:
         super().__init__()
+        self._most_elements = most_elements  # of a request of any API
         self._handlers = handlers
         self._layers: dict[Layer, Collection[int] | None] = {}
         self.pipelined = frozenset(key for key, api in handlers.items() if api.is_pipelined)
@@ -98,7 +99,7 @@ class Routes(dict[bytes, Route]):
         if len(head) < 4 or api is None or not api.min_version <= version <= api.max_version:
             raise KeyError(head)
         latency = self.latency.setdefault(ApiKey(api.key).name, Histogram(LATENCY_BOUNDS_S))
-        route = self[head] = Route(api, version, latency)
+        route = self[head] = Route(api, version, latency, self._most_elements)
         self._wrap(route)
         return route
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from coordinator.server.api.handler import Handle
     from coordinator.server.runtime import Runtime
 
-MAX_FAULTS: Final = 1000
 LONGEST_DELAY_MS: Final = 3_600_000
 FOR_EVER: Final = 0  # times
 ANY: Final = "*"
@@ -141,9 +140,10 @@ class Faults:
         """
         _check(fault)
         is_over = [each.is_over for each in self._faults]
-        if is_over.count(False) >= MAX_FAULTS:
-            raise ValueError(f"{MAX_FAULTS} faults are still to come already; remove some first")
-        if len(is_over) >= MAX_FAULTS:
+        most = self._runtime.config.test_verbs_max_faults
+        if is_over.count(False) >= most:
+            raise ValueError(f"{most} faults are still to come already; remove some first")
+        if len(is_over) >= most:
             del self._faults[is_over.index(True)]
         self._made += 1
         fault.number = self._made

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from protocol.messages.heartbeat import HeartbeatRequest
     from protocol.messages.offset_commit import OffsetCommitRequest
 
-MAX_KEPT_COMMIT_BYTES: Final = 16_384  # of a frame that is kept as a template
-MAX_UNUSED_COMMITS: Final = 8  # templates made in a row and never used: the commits of this client always differ
 _HEAD_BYTES: Final = 8  # API key, version, correlation id
 _OFFSET_BYTES: Final = 8
 
@@ -60,7 +58,7 @@ class HeartbeatFrame:
         template = core.heartbeat_template(
             request.group_id, request.member_id, request.group_instance_id, request.generation_id
         )
-        if template is None or len(frame) > MAX_KEPT_COMMIT_BYTES:
+        if template is None:
             return None
         return cls(frame, template, route, may_be_parked=may_be_parked)
 
@@ -120,11 +118,16 @@ class CommitFrame:
 
 
 class RecentCommits:
-    """Decides which commits of a connection become templates: the second of a size, unless templates stay unused."""
+    """Decides which commits of a connection become templates: the second of a size, unless templates stay unused.
 
-    __slots__ = ("_size", "_unused")
+    `most_bytes`: of a frame. `most_unused`: templates made in a row; the commits of this client always differ.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_most_bytes", "_most_unused", "_size", "_unused")
+
+    def __init__(self, most_bytes: int, most_unused: int) -> None:
+        self._most_bytes = most_bytes
+        self._most_unused = most_unused
         self._size = 0  # bytes of the last commit that was decoded
         self._unused = 0  # templates made since one was used
 
@@ -137,7 +140,7 @@ class RecentCommits:
         if size != self._size:
             self._size = size
             return False
-        if size > MAX_KEPT_COMMIT_BYTES or self._unused >= MAX_UNUSED_COMMITS:
+        if size > self._most_bytes or self._unused >= self._most_unused:
             return False
         self._unused += 1
         return True

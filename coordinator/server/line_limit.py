@@ -6,7 +6,7 @@ client can cause, with the same information each time, passes `extra=RARE` and g
 
 A client with wrong settings tries again many times a second. Its line passes `extra=rare(kind, source)`: the same
 source is named once a minute, so that it does not hide the others, and the kind has the lower limit for all sources.
-Kinds come from a table of the program. Sources come from clients, so only the newest are remembered.
+Kinds come from a table of the program. Sources come from clients: the newest log.lines.max.sources are remembered.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ PER_SECOND: Final = 2
 USUAL: Final = LineRate(BURST, PER_SECOND)
 RARE: Final[Mapping[str, LineRate]] = {"line_rate": LineRate(5, 1 / 60)}  # for the `extra` of a log call
 OF_ONE_SOURCE: Final = LineRate(1, 1 / 60)
-MAX_SOURCES: Final = 256
 LONGEST_SOURCE: Final = 100
 
 
@@ -41,9 +40,10 @@ def rare(kind: str, source: str) -> Mapping[str, object]:
 class LineLimit(logging.Filter):
     """Filter that drops lines over the rate of their kind or source. `clock` is in seconds."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, most_sources: int = 256) -> None:
         super().__init__()
         self._clock = clock
+        self._most_sources = most_sources
         self._kinds: dict[str, _Lines] = {}  # one for each log call in the program
         self._sources: dict[tuple[str, str], _Lines] = {}  # by kind and source; the oldest are forgotten
 
@@ -54,7 +54,7 @@ class LineLimit(logging.Filter):
         source = getattr(record, "line_source", None)
         if source is not None:
             limits.insert(0, self._sources.setdefault((kind, source), _Lines(now, OF_ONE_SOURCE)))
-            if len(self._sources) > MAX_SOURCES:
+            if len(self._sources) > self._most_sources:
                 del self._sources[next(iter(self._sources))]
         if not all(lines.may_pass(now) for lines in limits):
             return False

@@ -118,12 +118,15 @@ def shortened(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)} characters)"
 
 
-def write_log_to_stderr(level: str, form: str = "text", *, node_id: int | None = None) -> None:
-    """Set up logging for a daemon in one of the forms of log.format. `node_id`: of a worker, for each of its lines."""
+def write_log_to_stderr(level: str, form: str = "text", *, node_id: int | None = None, most_sources: int = 256) -> None:
+    """Set up logging for a daemon in one of the forms of log.format. `node_id`: of a worker, for each of its lines.
+
+    `most_sources` is log.lines.max.sources.
+    """
     handler = logging.StreamHandler()
     if form == "json":
         handler.setFormatter(JsonFormatter(node_id))
     else:
         handler.setFormatter(LineFormatter("" if node_id is None else f"node={node_id} "))
-    handler.addFilter(LineLimit())
+    handler.addFilter(LineLimit(most_sources=most_sources))
     logging.basicConfig(handlers=[handler], level=level.upper())

@@ -174,10 +174,11 @@ class Runtime:
         self.snapshots = snapshots
         self.topic_logs = topic_logs
         self.topics = topic_logs.topics
+        self.topics.changes.must_wait = core.is_forgetting_many
         self.link = link  # None: the node is alone
         self.clock = clock
         self.now_ms = clock.now_ms  # the time of every event; an attribute, because each request reads it
-        self.routes = Routes(handlers)
+        self.routes = Routes(handlers, config.request_max_elements)
         self.connections = Connections(config)
         self.http_address = ""  # of the HTTP port that shows this node; empty: there is none
         self.dirty: list[Session] = []  # those with something to write at the end of the event
@@ -454,6 +455,9 @@ class Runtime:
                 self.time_slices.add(self._work())
             if self.core.is_troubled:
                 self._repair()
+            if self.topics.changes.is_held and not self.core.is_forgetting_many():
+                self.execute_topics(self.topics.go_on_changing(self.now_ms()))
+                self.end_of_event()
 
     def _repair(self) -> None:
         """Log the faults that the core contained, and load again the partitions that they broke."""

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("coordinator.server")
 
 BACKLOG: Final = 1024
-ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see connections.FILES_KEPT
+ACCEPTS_AT_ONCE: Final = 32  # asyncio accepts this many before it handles the first; see reserved.open.files
 DRAIN_S: Final = 10.0  # how long a stop waits for appends in flight; offsets.commit.timeout.ms is half of it
 CONNECTIONS_AT_ONCE: Final = 500  # stopped or closed before other events run
 LAST_ANSWERS_S: Final = 1.0  # how long a stop waits until clients have read the last answers

@@ -39,8 +39,6 @@ OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, erro
 LOG: Final = logging.getLogger("coordinator.offsets.offsets_log")
 
 # Limits on the records that are coalesced into one batch. Encoding so many takes about a millisecond.
-MAX_BATCH_BYTES: Final = 1 << 20
-MAX_BATCH_RECORDS: Final = 1000
 
 # The core maps NOT_ENOUGH_REPLICAS to COORDINATOR_NOT_AVAILABLE: clients retry at this node. It maps
 # KAFKA_STORAGE_ERROR to NOT_COORDINATOR: clients look for the coordinator again
@@ -106,9 +104,11 @@ class _Refusal(NamedTuple):
 class _Partition:
     """One partition: its log, the next offset to assign, and the records queued since the last round."""
 
-    __slots__ = ("_built", "_chunk", "log", "next_offset", "number", "refusing")
+    __slots__ = ("_built", "_chunk", "_most_bytes", "_most_records", "log", "next_offset", "number", "refusing")
 
-    def __init__(self, number: int, log: Log) -> None:
+    def __init__(self, number: int, log: Log, config: Config) -> None:
+        self._most_bytes = config.offsets_batch_max_bytes  # of one batch
+        self._most_records = config.offsets_batch_max_records
         self.number = number
         self.log = log
         self.next_offset = log.log_end_offset
@@ -123,8 +123,8 @@ class _Partition:
             chunk is None
             or producer is not None
             or chunk.producer is not None
-            or chunk.bytes + size > MAX_BATCH_BYTES
-            or len(chunk.records) + len(records) > MAX_BATCH_RECORDS
+            or chunk.bytes + size > self._most_bytes
+            or len(chunk.records) + len(records) > self._most_records
         ):
             if chunk is not None:
                 self._built.append(chunk.build())
@@ -159,7 +159,7 @@ class OffsetsLog:
         machine: Machine = THIS_MACHINE,
     ) -> None:
         self.logs: Mapping[int, Log] = dict(logs)
-        self._partitions = {number: _Partition(number, log) for number, log in logs.items()}
+        self._partitions = {number: _Partition(number, log, config) for number, log in logs.items()}
         self._loop = loop
         self._tell_durable = on_durable
         self._tell_failed = on_failed

@@ -15,6 +15,7 @@ from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.server.connection import Connection
 from coordinator.server.faults import APIS_WITH_GROUPS, GROUP_APIS, groups_of
 from coordinator.server.session_wrapper import SessionWrapper
+from coordinator.testing.errors import CoordinatorTestingError
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.metadata import MetadataResponseBroker
@@ -51,6 +52,9 @@ class SecondNode:
         if group in self._moved:
             self._moved.remove(group)
             return self._runtime.cluster.me.id
+        most = self._runtime.config.test_verbs_max_moved_groups
+        if len(self._moved) >= most:
+            raise CoordinatorTestingError(f"{most} groups are at the other node already; move some of them back first")
         self._moved.add(group)
         return self._node.node_id
 

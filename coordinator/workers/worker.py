@@ -34,7 +34,10 @@ def _line() -> bytes:
 
 def main() -> int:
     order = WorkerOrder.parse(_line())
-    write_log_to_stderr(order.log_level, order.config.log_format, node_id=order.config.node_id)
+    config = order.config
+    write_log_to_stderr(
+        order.log_level, config.log_format, node_id=config.node_id, most_sources=config.log_lines_max_sources
+    )
     out = sys.stdout.buffer
 
     def report_ready(address: str) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config.config import Config
+from coordinator.core.group.group import MAX_CACHED_BYTES, topics_of
 from protocol.error_codes import ErrorCode
-from tests.support.cluster import Cluster
+from tests.support.cluster import Cluster, subscription
 
 FULL_OF_OFFSETS = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
 FULL = ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -119,3 +120,69 @@ def test_no_member_of_today_is_lost_when_a_limit_is_lowered(setting: str) -> Non
     for member in members:
         member.join(protocols=[("range", b"m" * 1999)])
     assert {member.generation for member in members} == {2}
+
+
+def test_faults_that_wait_for_the_log_are_as_many_as_allowed_and_one_more_is_left_out() -> None:
+    cluster = Cluster(Config(max_kept_faults=2), partitions=8)
+    cluster.expects_faults = True
+    names = {cluster.core.partition_for(name): name for name in map(str, range(100))}  # each breaks its partition
+    leaders = []
+    for name in list(names.values())[:3]:
+        cluster.stable_group(name, members=1)
+        leaders.append(cluster.group(name).leader)
+    for leader in leaders:
+        assert leader is not None
+        leader.protocols = (("not counted", b""),)
+    cluster.clock.now_ms += 10_000  # the sessions end
+    cluster.core.advance_clock(cluster.clock.now_ms)
+    assert len(cluster.core.take_broken_partitions()) == 3
+    assert len(cluster.core.take_faults()) == 2
+
+
+@pytest.mark.parametrize(("more", "is_shared"), [(0, True), (1, False)])
+def test_a_subscription_is_kept_for_equal_ones_up_to_a_size(more: int, is_shared: bool) -> None:
+    empty = len(subscription("t"))
+    metadata = subscription("t" * (MAX_CACHED_BYTES - empty + 1 + more))
+    assert len(metadata) == MAX_CACHED_BYTES + more
+    assert (topics_of(metadata) is topics_of(bytes(bytearray(metadata)))) == is_shared
+
+
+class TestDeletedTopicsThatWait:
+    @pytest.fixture
+    def cluster(self) -> Cluster:
+        cluster = Cluster(Config(max_topics=2))
+        for name in "abc":
+            cluster.commit(f"of-{name}", {(name, 0): 1})
+        cluster.holds_work = True
+        return cluster
+
+    def test_are_as_many_as_allowed_and_then_no_further_one_may_be_deleted_until_the_search_begins(
+        self, cluster: Cluster
+    ) -> None:
+        cluster.delete_topic("a", [0])
+        cluster.delete_topic("a", [0])  # created again meanwhile
+        assert not cluster.core.is_forgetting_many()
+        cluster.delete_topic("b", [0])
+        assert cluster.core.is_forgetting_many()
+        cluster.step()
+        assert not cluster.core.is_forgetting_many()
+        assert not cluster.core.has_work, "one search is for both"
+        cluster.flush()
+        assert [cluster.committed(f"of-{name}") for name in "abc"] == [{}, {}, {("c", 0): 1}]
+
+    def test_are_counted_in_a_partition_that_is_loaded(self, cluster: Cluster) -> None:
+        cluster.holds_work = False
+        cluster.crash()
+        for name in "aab":
+            assert not cluster.core.is_forgetting_many()
+            cluster.delete_topic(name, [0])
+        assert cluster.core.is_forgetting_many()
+        cluster.load()
+        assert not cluster.core.is_forgetting_many()
+        assert [cluster.committed(f"of-{name}") for name in "abc"] == [{}, {}, {("c", 0): 1}]
+
+    def test_hold_nothing_back_at_the_end(self, cluster: Cluster) -> None:
+        for name in "ab":
+            cluster.delete_topic(name, [0])
+        cluster.core.stop_background()
+        assert not cluster.core.is_forgetting_many()

@@ -14,9 +14,10 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_classic
 
+from coordinator.config.config import Config
 from coordinator.metrics import http_server
 from coordinator.metrics.health import HistogramSample, Sample, ServerStatus
-from coordinator.metrics.http_connection import MAX_HEAD_BYTES, HttpConnection
+from coordinator.metrics.http_connection import HttpConnection
 from coordinator.metrics.http_server import HttpServer
 from tests.support.wire import is_closed
 
@@ -63,7 +64,7 @@ class Daemon:
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
     daemon = Daemon()
-    server = HttpServer("127.0.0.1:0", daemon.read_status)
+    server = HttpServer(Config(http_listen="127.0.0.1:0"), daemon.read_status)
     daemon.host, daemon.port = server.start()
     yield daemon
     server.close()
@@ -183,11 +184,11 @@ def test_a_request_in_parts_is_answered_and_one_without_an_end_is_closed(daemon:
         assert is_closed(endless)
 
 
-@pytest.mark.parametrize(("size", "is_kept"), [(MAX_HEAD_BYTES, True), (MAX_HEAD_BYTES + 1, False)])
+@pytest.mark.parametrize(("size", "is_kept"), [(5000, True), (5001, False)])
 def test_a_head_without_an_end_is_as_long_as_allowed_and_no_byte_longer(size: int, is_kept: bool) -> None:
     ours, theirs = socket.socketpair()
     with contextlib.closing(theirs):
-        connection = HttpConnection(ours, "a", 0.0)
+        connection = HttpConnection(ours, "a", 0.0, 5000)
         ours.setblocking(True)
         theirs.sendall(bytes(size))
         while len(connection.head) < size:
@@ -213,7 +214,7 @@ def test_malformed_requests_get_an_error_and_the_next_client_is_served(daemon: D
 
 
 def test_a_port_in_use_is_an_os_error(daemon: Daemon) -> None:
-    second = HttpServer(f"127.0.0.1:{daemon.port}", daemon.read_status)
+    second = HttpServer(Config(http_listen=f"127.0.0.1:{daemon.port}"), daemon.read_status)
     with pytest.raises(OSError, match="in use"):
         second.start()
     second.close()
@@ -221,7 +222,7 @@ def test_a_port_in_use_is_an_os_error(daemon: Daemon) -> None:
 
 def test_close_ends_listening_and_may_be_called_twice() -> None:
     daemon = Daemon()
-    server = HttpServer("127.0.0.1:0", daemon.read_status)
+    server = HttpServer(Config(http_listen="127.0.0.1:0"), daemon.read_status)
     daemon.host, daemon.port = server.start()
     idle = daemon.connect()
     server.close()

@@ -12,7 +12,6 @@ from coordinator.core.loading import LoadedState
 from coordinator.core.offsets.commit_template import RepeatedCommit
 from coordinator.core.offsets.store import OffsetStore
 from coordinator.server.api.node import Node
-from coordinator.server.frame_templates import MAX_KEPT_COMMIT_BYTES, MAX_UNUSED_COMMITS
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
 from protocol.messages.find_coordinator import FindCoordinatorRequest, FindCoordinatorResponse
@@ -388,7 +387,8 @@ class TestCommitsThatAreRecognised:
 
     def test_commits_that_always_differ_are_no_longer_remembered(self, edge: Edge) -> None:
         peer = edge.peer()
-        for number in range(MAX_UNUSED_COMMITS + 1):
+        most = edge.config.connection_max_unused_templates
+        for number in range(most + 1):  # the first one is only the first of its size
             peer.send(commit(1, partition=number))
         for number in range(5):
             peer.send(commit(number, partition=number % 2))
@@ -397,9 +397,18 @@ class TestCommitsThatAreRecognised:
         edge.loop.run_ready()
         assert not any(self.taken)
 
+    def test_as_many_as_allowed_stay_unused_and_the_last_of_them_can_still_be_recognised(self, edge: Edge) -> None:
+        peer = edge.peer()
+        most = edge.config.connection_max_unused_templates
+        for number in range(most + 1):
+            peer.send(commit(1, partition=number))
+        peer.send(commit(2, partition=most))
+        edge.loop.run_ready()
+        assert self.taken == [False] * (most + 1) + [True]
+
     def test_one_recognised_commit_keeps_the_memory_going(self, edge: Edge) -> None:
         peer = edge.peer()
-        for number in range(3 * MAX_UNUSED_COMMITS):
+        for number in range(3 * edge.config.connection_max_unused_templates):
             one = commit(1, partition=number)
             peer.send(one, one)
             edge.loop.run_ready()  # on a slow machine the second has to wait for its turn
@@ -412,7 +421,7 @@ class TestCommitsThatAreRecognised:
         commits = [commit(number, metadata="m" * 4000, partitions=4) for number in range(3)]
         size = len(encode_frame(commits[0], version, client_id="")) - 4
         for each in commits:
-            peer.send(each, client_id="c" * (MAX_KEPT_COMMIT_BYTES - size + more))
+            peer.send(each, client_id="c" * (edge.config.connection_max_template_bytes - size + more))
         assert self.taken == taken
 
 

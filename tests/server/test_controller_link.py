@@ -17,7 +17,7 @@ from coordinator.core.cluster import Cluster, ClusterNode
 from coordinator.core.effects import Ticket
 from coordinator.server import controller_link, peer_connection
 from coordinator.server.api import incremental_alter_configs as alter_api
-from coordinator.server.controller_link import MAX_ASKS, ControllerLink, DisagreementError
+from coordinator.server.controller_link import ControllerLink, DisagreementError
 from coordinator.server.peer_connection import LinkError, PeerConnection
 from protocol import codec
 from protocol.error_codes import ErrorCode
@@ -243,9 +243,11 @@ async def test_requests_are_forwarded_in_order_and_answered_by_the_controller(tm
 
 
 async def test_requests_that_cannot_be_forwarded_are_refused_and_do_not_pile_up(tmp_path: Path) -> None:
-    async with linked(tmp_path, answering(silent)) as (_, link):
+    async with linked(tmp_path, answering(silent)) as (world, link):
         link.start()
-        sessions = asks(link, MAX_ASKS + 50)
+        sessions = asks(link, world.config.cluster_max_queued_requests)
+        assert not codes(sessions), "all of them wait"
+        sessions += asks(link, 50)
         assert codes(sessions) == [ErrorCode.NOT_CONTROLLER] * 50, "no room for more"
         began = time.monotonic()
         await eventually_async(lambda: len(codes(sessions)) == len(sessions), "all are answered")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from coordinator.core.events.model import Cause, ClientInfo, Rebalance, RebalanceOutcome, Trigger
-from coordinator.server.line_limit import BURST, MAX_SOURCES, PER_SECOND, RARE, LineLimit, rare
+from coordinator.server.line_limit import BURST, PER_SECOND, RARE, LineLimit, rare
 from coordinator.server.log_format import JsonFormatter, LineFormatter
 from coordinator.server.runtime import rebalance_fields
 
@@ -185,9 +185,16 @@ def test_a_client_that_tries_again_for_ever_is_named_once_a_minute_and_hides_no_
     assert "(and 999 lines of this kind that were left out before)" in record.getMessage()
 
 
-def test_many_clients_of_one_kind_cause_few_lines_and_are_not_all_remembered() -> None:
+def test_as_many_sources_as_allowed_are_told_apart_and_one_more_replaces_the_oldest() -> None:
+    limit = LineLimit(lambda: 0.0, most_sources=3)
+    assert [limit.filter(knock(source)) for source in "abcabc"] == [True] * 3 + [False] * 3, "each is named once"
+    assert limit.filter(knock("d"))
+    assert [limit.filter(knock(source)) for source in "bcd"] == [False] * 3
+    assert limit.filter(knock("a")), "it is told as a new one"
+
+
+def test_many_clients_of_one_kind_cause_few_lines() -> None:
     now = [0.0]
     limit = LineLimit(lambda: now[0])
     assert sum(limit.filter(knock(f"client-{number}")) for number in range(10_000)) == 5
-    assert len(limit._sources) == MAX_SOURCES
     assert limit.filter(record_of("connection closed client=%s", "x")), "ordinary lines have their own limit"

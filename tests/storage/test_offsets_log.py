@@ -18,7 +18,7 @@ from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
-from coordinator.storage.offsets_log import MAX_BATCH_RECORDS, OffsetsLog, error_code_of
+from coordinator.storage.offsets_log import OffsetsLog, error_code_of
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import BatchHeader, ControlType, Record, control_type, read_records
 from tests.support.manual_loop import ManualLoop, ManualWorker, settle
@@ -117,16 +117,31 @@ def test_the_next_round_takes_the_records_queued_during_this_one() -> None:
     assert [header.record_count for header, _ in records_in(world.log, 0)] == [1, 2]
 
 
-def test_a_batch_is_bounded_but_an_append_is_never_divided() -> None:
-    world = World()
-    many = tuple(record("k", b"") for _ in range(MAX_BATCH_RECORDS - 1))
-    world.append(0, many, 1)
-    world.append(0, (record("a"), record("b")), 1)
-    world.append(0, (record("big", bytes(900_000)),), 1)
-    world.append(0, (record("big", bytes(900_000)),), 1)
+def test_a_batch_has_as_many_records_as_allowed_and_one_more_is_in_another() -> None:
+    for last, counts in ((2, [5]), (3, [3, 3])):
+        world = World(offsets_batch_max_records=5)
+        world.append(0, tuple(record(f"a{number}") for number in range(3)), 1)
+        world.append(0, tuple(record(f"b{number}") for number in range(last)), 1)
+        world.settle()
+        assert [header.record_count for header, _ in records_in(world.log, 0)] == counts
+        assert world.take_calls() == [(0, 3 + last)]
+
+
+def test_a_batch_has_as_many_bytes_as_allowed_and_one_more_is_in_another() -> None:
+    for more, counts in ((0, [2]), (1, [1, 1])):
+        world = World(offsets_batch_max_bytes=5000)
+        first, last = (b"a", bytes(3999)), (b"b", bytes(999 + more))  # an append says its size: here keys and values
+        world.append(0, (first,), 1)
+        world.append(0, (last,), 1)
+        world.settle()
+        assert [header.record_count for header, _ in records_in(world.log, 0)] == counts
+
+
+def test_an_append_is_never_divided() -> None:
+    world = World(offsets_batch_max_records=5, offsets_batch_max_bytes=2000)
+    world.append(0, tuple(record(f"a{number}", bytes(1000)) for number in range(7)), 1)
     world.settle()
-    assert [header.record_count for header, _ in records_in(world.log, 0)] == [MAX_BATCH_RECORDS - 1, 3, 1]
-    assert world.take_calls() == [(0, MAX_BATCH_RECORDS + 3)]
+    assert [header.record_count for header, _ in records_in(world.log, 0)] == [7]
 
 
 def test_a_transactional_append_has_a_batch_of_its_own() -> None:

@@ -35,8 +35,8 @@ class RecognisedCommits:
             return
         row.handle(cluster, decoded, ticket, cluster.clock.now_ms)
         if ticket.session.is_parked:  # accepted, and waits for its append
-            made = CommitFrame.of(
-                frame, 8, decoded, Route(row, ticket.version, Histogram(LATENCY_BOUNDS_S)), cluster.core
-            )
+            most = cluster.config.request_max_elements
+            route = Route(row, ticket.version, Histogram(LATENCY_BOUNDS_S), most)
+            made = CommitFrame.of(frame, 8, decoded, route, cluster.core)
             if made is not None:
                 self._known[len(frame)] = made

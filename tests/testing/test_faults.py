@@ -8,13 +8,16 @@ from typing import Any
 
 import pytest
 
+from coordinator.core.effects import Ticket
 from coordinator.server.api.error_responses import ERROR_RESPONSES
 from coordinator.server.api.table import HANDLERS
 from coordinator.server.server import StartupError
 from coordinator.testing import AsyncCoordinator, Coordinator, CoordinatorTestingError, FaultNotFiredError
+from coordinator.testing.request_log import KEPT, RequestLog
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
+from protocol.messages.metadata import MetadataRequest
 from protocol.schema import field_specs
 from tests.support.group_member import GroupMember
 from tests.support.wire import ConnectionEnded
@@ -149,6 +152,25 @@ async def test_a_server_has_a_limit_of_faults(server: AsyncCoordinator) -> None:
         await server.fail_next("JoinGroup", "NOT_COORDINATOR")
     for fault in faults:
         await server.remove_fault(fault)
+
+
+async def test_a_server_has_a_limit_of_groups_that_are_moved(server: AsyncCoordinator) -> None:
+    for number in range(1000):
+        await server.move_coordinator(f"g{number}")
+    with pytest.raises(CoordinatorTestingError, match="1000 groups are at the other node already"):
+        await server.move_coordinator("one more")
+    assert await server.move_coordinator("g0") == 1, "it is back"
+    assert await server.move_coordinator("one more") == 2
+
+
+def test_a_server_remembers_as_many_requests_as_its_report_shows_and_one_more_replaces_the_oldest() -> None:
+    log = RequestLog()
+    for number in range(KEPT + 1):
+        ticket = Ticket(api_key=int(ApiKey.METADATA), client_id=f"c{number}")
+        log.observe(lambda *_: None, None, MetadataRequest(), ticket, 0)
+        lines = log.lines()
+        assert len(lines) == min(number + 1, KEPT)
+        assert " c0 " in lines[0] if number < KEPT else " c1 " in lines[0]
 
 
 @pytest.mark.parametrize("key", sorted(ERROR_RESPONSES))

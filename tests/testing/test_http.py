@@ -16,7 +16,7 @@ import pytest
 
 from coordinator.config.config import Config
 from coordinator.metrics.health import ServerStatus
-from coordinator.metrics.http_server import MAX_COMMANDS, HttpServer
+from coordinator.metrics.http_server import HttpServer
 from coordinator.server.server import PortFiles, StartupError
 from coordinator.testing import Coordinator, daemon
 from coordinator.testing import http as verbs_http
@@ -152,21 +152,23 @@ def test_as_many_verbs_as_there_are_slots() -> None:
         connection.close()
         return answer.status, body
 
-    server = HttpServer("127.0.0.1:0", lambda: ServerStatus(True, ""), wait)
+    server = HttpServer(
+        Config(http_listen="127.0.0.1:0", test_verbs_max_running=3), lambda: ServerStatus(True, ""), wait
+    )
     _, port = server.start()
-    threads = [threading.Thread(target=post, args=(port,)) for _ in range(MAX_COMMANDS)]
+    threads = [threading.Thread(target=post, args=(port,)) for _ in range(3)]
     try:
         for thread in threads:
             thread.start()
         for _ in threads:
             assert begun.acquire(timeout=30)
-        assert post(port) == (503, {"error": f"{MAX_COMMANDS} verbs run already, wait for one to end"})
+        assert post(port) == (503, {"error": "3 verbs run already, wait for one to end"})
     finally:
         go_on.set()
         for thread in threads:
             thread.join(30)
         server.close()
-    without = HttpServer("127.0.0.1:0", lambda: ServerStatus(True, ""))
+    without = HttpServer(Config(http_listen="127.0.0.1:0"), lambda: ServerStatus(True, ""))
     _, port = without.start()
     try:
         assert post(port) == (404, {"error": NO_VERBS})

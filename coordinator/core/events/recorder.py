@@ -3,7 +3,7 @@
 It holds at most `per_group` events of a group; then the oldest go, incidents before rebalances if they are more than
 half. It holds `total` events of all groups together and `groups` groups; then the least active group is forgotten.
 An incident that repeats within REPEATS_WITHIN_MS is counted in the first one and published again each time the number
-has doubled. So is one of another client if ALIKE_AT_MOST are known already. Clients in a loop, one or many, can
+has doubled. So is one of another client if `alike` are known already. Clients in a loop, one or many, can
 therefore fill neither the ring nor the topic of events.
 """
 
@@ -17,7 +17,6 @@ from coordinator.core.events.model import GONE, AnyEvent, ClientInfo, Incident, 
 
 REPEATS_WITHIN_MS: Final = 600_000
 LOOKED_BACK: Final = 64  # events in which a repeated incident is looked for
-ALIKE_AT_MOST: Final = 8  # recent incidents that differ in the client only
 NEVER_COUNTED_TOGETHER: Final = frozenset({IncidentKind.REBALANCE_SLOW, IncidentKind.GROUP_LOADED})
 REFUSED_COMMITS: Final = frozenset({IncidentKind.COMMIT_REFUSED})
 FENCINGS: Final = frozenset({IncidentKind.FENCED, IncidentKind.STATIC_MEMBER_REPLACED})
@@ -40,7 +39,7 @@ class RecordedGroup:
 class FlightRecorder:
     """Events by group. `publish` gets each new event, and an incident again when its number has doubled."""
 
-    __slots__ = ("_groups", "_kept", "_most_groups", "_per_group", "_total", "named", "others", "publish")
+    __slots__ = ("_alike", "_groups", "_kept", "_most_groups", "_per_group", "_total", "named", "others", "publish")
 
     def __init__(
         self,
@@ -48,7 +47,9 @@ class FlightRecorder:
         total: int,
         groups: int,
         publish: Callable[[AnyEvent], None] = lambda event: None,
+        alike: int = 8,
     ) -> None:
+        self._alike = alike
         self._per_group = min(per_group, total)
         self._total = total
         self._most_groups = groups
@@ -109,7 +110,7 @@ class FlightRecorder:
         elif not self._per_group:
             return  # without a memory, repetitions cannot be told
         else:
-            former = _repeated(record, event)
+            former = _repeated(record, event, self._alike)
         if former is None:
             self._keep(record, event)
             self.publish(event)
@@ -182,8 +183,8 @@ def _drop_one(events: deque[AnyEvent]) -> None:
         events.popleft()
 
 
-def _repeated(record: RecordedGroup, event: Incident) -> Incident | None:
-    """Return the recent incident that `event` repeats, or is counted in because ALIKE_AT_MOST are alike."""
+def _repeated(record: RecordedGroup, event: Incident, most_alike: int) -> Incident | None:
+    """Return the recent incident that `event` repeats, or is counted in because `most_alike` are alike."""
     alike = 0
     newest: Incident | None = None
     for number, former in enumerate(reversed(record.events)):
@@ -200,7 +201,7 @@ def _repeated(record: RecordedGroup, event: Incident) -> Incident | None:
                 return former
             alike += 1
             newest = newest or former
-    return newest if alike >= ALIKE_AT_MOST else None
+    return newest if alike >= most_alike else None
 
 
 def _is_same_side(one: Incident, other: Incident) -> bool:

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 CONSUMER: Final = "consumer"
 MAX_GENERATION: Final = 2**31 - 1
 MAX_TIMEOUT_MS: Final = 2**31 - 1
-# Topic names in all subscriptions of a group that are decoded when a generation begins; bounds the time of the event.
-MAX_SUBSCRIBED_NAMES: Final = 50_000
 LEADERS_REMOVED: Final = 32  # in a small group, before its members are copied
 MAX_SUBSCRIPTION_HASHED: Final = 65_536  # bytes
 MAX_CACHED_BYTES: Final = 512  # of a cached value; clients send them, so the caches are bounded in bytes too
@@ -321,7 +319,7 @@ class Group:
                     continue  # most members of a group send the same metadata
                 seen.add(metadata)
             names += consumer.topic_count(metadata)
-            if names > MAX_SUBSCRIBED_NAMES:
+            if names > self.shard.max_subscribed_topics:
                 return  # unknown: keeping the group's offsets is better than blocking the event loop
             try:
                 read = topics_of(metadata)

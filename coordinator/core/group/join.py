@@ -12,7 +12,6 @@ import sys
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from coordinator.core.effects import MAX_CLIENT_ID_CHARS
 from coordinator.core.events.model import Cause, ChangeKind
 from coordinator.core.group.checks import check_member, has_room
 from coordinator.core.group.group import MAX_CACHED_BYTES, size_of, topics_of
@@ -94,7 +93,7 @@ def _join_unknown(group: Group, command: JoinGroup, protocols: Protocols, ticket
     request = command.request
     instance_id = request.group_instance_id
     prefix = instance_id if instance_id is not None else ticket.client_id
-    new_id = f"{prefix[:MAX_CLIENT_ID_CHARS]}-{context.new_member_uuid()}"
+    new_id = f"{prefix[: context.config.client_id_max_chars]}-{context.new_member_uuid()}"
     if instance_id is not None and instance_id in group.static_members:
         replace_static_member(
             group, request, protocols, new_id, ticket, context, knows_skip_assignment=command.knows_skip_assignment

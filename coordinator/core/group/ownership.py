@@ -40,7 +40,6 @@ MOST_PARTITIONS: Final = 100_000  # assigned, or lost; more are not counted
 MOST_BYTES: Final = 16 << 20  # of all assignments of a group, before and after
 MOST_BYTES_OF_ONE: Final = 64 << 10  # of one assignment or subscription, which is decoded in one step
 MOST_TOPICS_OF_ONE: Final = 2_000  # in one assignment
-MOST_CARRIED: Final = 10_000  # partitions without owner after a rebalance; more are not carried
 _INT16: Final = Struct(">h").unpack_from
 _START: Final = Struct(">hih").unpack_from  # version, number of topics, length of the first name
 _INT32: Final = Struct(">i").unpack_from
@@ -145,11 +144,12 @@ def changes(
     topics: frozenset[str] | None,
     now_ms: int,
     read_twice: ReadTwice,
+    most_carried: int,
 ) -> Generator[None, None, OwnerChanges | None]:
     """Return the changes at `now_ms`, when `assignments` (by member id) became durable; None if they are not known.
 
     `taken` is from `former`, taken then; what it carries is read when the first step runs. Partitions of other topics
-    than `topics` are not carried on; None stands for all topics.
+    than `topics` are not carried on; None stands for all topics. If more than `most_carried` have no owner, none is.
     """
     holdings, last = taken
     count = _Count(protocol, last, now_ms)
@@ -208,7 +208,7 @@ def changes(
         if spent >= PER_STEP:
             spent = 0
             yield
-    return count.result(topics, read_twice.records)
+    return count.result(topics, read_twice.records, most_carried)
 
 
 def count_partitions(assignment: bytes) -> int:
@@ -427,14 +427,14 @@ class _Count:
                 left -= 1
                 yield topic, partition, owner
 
-    def result(self, topics: frozenset[str] | None, read_twice: int) -> OwnerChanges:
+    def result(self, topics: frozenset[str] | None, read_twice: int, most_carried: int) -> OwnerChanges:
         found = OwnerChanges()
         found.partitions = self.partitions
         found.moved = self._moved
         found.unowned_ms = self.unowned_ms
         found.read_twice = read_twice
         found.shares = nlargest(NAMED_AT_MOST, self._shares, key=lambda share: share[1] + share[2])
-        if self._left <= MOST_CARRIED:
+        if self._left <= most_carried:
             carried: dict[tuple[Owner, int], Carried] = {}
             for topic, losses in self._losses.items():
                 if topics is not None and topic not in topics:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from coordinator.core.group.member import Member, Timer
     from coordinator.core.work import Steps
 
-MOST_COUNTING: Final = 100  # rebalances of a group that wait until their owners are counted
 NO_ASSIGNMENTS: Final[Mapping[str, bytes]] = MappingProxyType({})
 
 # The change that is the cause. A leader that rejoins changes nothing.
@@ -235,7 +234,8 @@ def end_rebalance(
     if former is None:
         context.recorder.rebalance(event)
         return
-    if former.counting >= MOST_COUNTING:  # its owners are left to a later one, and its record does not wait
+    if former.counting >= context.config.group_max_uncounted_rebalances:
+        # Its owners are left to a later one, and its record does not wait.
         event.partitions_moved = event.unowned_partition_ms = -1
         context.recorder.rebalance(event)
         return
@@ -245,7 +245,15 @@ def end_rebalance(
         members = list(group.members.values())
         read_twice = ReadTwice(group.group_id, group.shard, context.take_read_up_to, context.wall_ms)
         counting = changes(
-            former, former.take(), members, assignments, group.protocol_name, topics, context.now_ms, read_twice
+            former,
+            former.take(),
+            members,
+            assignments,
+            group.protocol_name,
+            topics,
+            context.now_ms,
+            read_twice,
+            context.config.group_max_unowned_partitions,
         )
     steps = _complete(group, former, event, counting, context.recorder)
     former.counting += 1

@@ -9,7 +9,7 @@ Sources: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-211; Kafka's `Offse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -56,6 +56,7 @@ HASHED_PER_UNIT: Final = 7  # a shift: 128 characters of a group's id are hashed
 GROUPS_PER_STEP = 500  # groups searched for offsets of a deleted topic
 COST_OF_FORGETTING: Final = 10  # a group with offsets of the topic costs as much as 10 groups without
 RETRY_FORGETTING_MS: Final = 1000
+NOT_LOADED: Final = -1  # in place of an offset
 _NONE_CODE: Final = int(ErrorCode.NONE)
 _NO_OFFSETS: Final[TopicOffsets] = {}
 _SUBSCRIBED: Final = int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
@@ -114,7 +115,7 @@ class DeleteOffsets(RemoveOffsets):
 
 
 class ForgetTopic(RemoveOffsets):
-    """Pending append of the tombstones of a deleted topic. A failure is retried here, as no client would retry it."""
+    """Pending append of the tombstones of deleted topics. A failure is retried here, as no client would retry it."""
 
     __slots__ = ("again", "may_be_more", "timers")
 
@@ -507,75 +508,90 @@ class ForgottenTopic(NamedTuple):
     """Partitions of a deleted topic, whose offsets committed before the deletion must be removed.
 
     `ends` are the next offsets of the partitions of the offsets log at that moment: a later commit is for a new topic
-    of the same name.
+    of the same name. One that was being loaded has NOT_LOADED.
     """
 
     name: str
-    partitions: Collection[int]
+    partitions: frozenset[int]
     ends: Sequence[int]
 
 
 def forget_topic(
-    registry: GroupRegistry, timers: GroupTimers, topic: str, partitions: Collection[int], context: Context
+    registry: GroupRegistry, timers: GroupTimers, topic: str, partitions: frozenset[int], context: Context
 ) -> None:
     """Delete the offsets that any group committed for a deleted topic, or for some partitions of it.
 
-    The groups are searched in the background, some hundred in one step. A partition that is being loaded keeps the
-    deletion for `forget_topics_of_loaded`.
+    The groups are searched in the background, some hundred in one step. One search is for all topics that were deleted
+    before it begins. A partition that is being loaded keeps the deletion for `forget_topics_of_loaded`.
     """
-    _forget_in(registry.partitions, registry, timers, topic, partitions, context)
+    for shard in registry.partitions:
+        if shard.state is PartitionState.LOADING:
+            shard.deleted_topics[topic, partitions] = None
+    if not registry.deleted_topics:
+        timers.in_background(_search_all(registry, timers, context), None)
+    registry.deleted_topics[topic, partitions] = ForgottenTopic(topic, partitions, _ends(registry))
+
+
+def is_forgetting_many(registry: GroupRegistry, most: int) -> bool:
+    """Return whether `most` deleted topics or more wait for a search of the groups."""
+    if registry.is_down:
+        return False
+    return len(registry.deleted_topics) >= most or any(
+        len(shard.deleted_topics) >= most and shard.state is PartitionState.LOADING for shard in registry.partitions
+    )
 
 
 def forget_topics_of_loaded(shard: Shard, registry: GroupRegistry, timers: GroupTimers, context: Context) -> None:
     """Delete the offsets of topics that were deleted while a partition was loaded, before it accepts commits."""
-    deleted, shard.deleted_topics = shard.deleted_topics, []
-    for topic, partitions in deleted:
-        _forget_in([shard], registry, timers, topic, partitions, context)
+    deleted, shard.deleted_topics = shard.deleted_topics, {}
+    if deleted:
+        ends = _ends(registry)
+        topics = [ForgottenTopic(topic, partitions, ends) for topic, partitions in deleted]
+        timers.in_background(_search([shard], registry, timers, topics, context), None)
 
 
-def _forget_in(
-    shards: Sequence[Shard],
-    registry: GroupRegistry,
-    timers: GroupTimers,
-    topic: str,
-    partitions: Collection[int],
-    context: Context,
-) -> None:
-    deleted = ForgottenTopic(topic, partitions, [shard.next_offset for shard in registry.partitions])
-    waiting = []
-    for shard in shards:
-        if shard.state is PartitionState.LOADING:
-            shard.deleted_topics.append((topic, partitions))
-        else:
-            waiting.append(shard)
-    timers.in_background(_search(waiting, registry, timers, deleted, context), None)
+def _ends(registry: GroupRegistry) -> list[int]:
+    return [NOT_LOADED if shard.state is PartitionState.LOADING else shard.next_offset for shard in registry.partitions]
+
+
+def _search_all(registry: GroupRegistry, timers: GroupTimers, context: Context) -> Steps:
+    deleted, registry.deleted_topics = registry.deleted_topics, {}
+    yield from _search(registry.partitions, registry, timers, list(deleted.values()), context)
 
 
 def _search(
-    shards: Sequence[Shard], registry: GroupRegistry, timers: GroupTimers, deleted: ForgottenTopic, context: Context
+    shards: Sequence[Shard],
+    registry: GroupRegistry,
+    timers: GroupTimers,
+    deleted: Sequence[ForgottenTopic],
+    context: Context,
 ) -> Steps:
-    topic = deleted.name
     looked = 0
     for shard in shards:
-        if shard.state is PartitionState.LOADING:  # it is being loaded again since the topic was deleted
-            shard.deleted_topics.append((topic, deleted.partitions))
-            continue
+        here = [each for each in deleted if each.ends[shard.partition] != NOT_LOADED]
         for group_id in list(shard.groups):
             if looked >= GROUPS_PER_STEP:
                 looked = 0
                 yield from shard.let_others_run()
-            looked += 1
-            group = shard.groups.get(group_id)
+            looked += len(here)
+            group, store = shard.groups.get(group_id), shard.offsets
             if group is None:
                 continue
-            if group.in_flight or shard.offsets.may_have(group_id, topic) or shard.offsets.has_pending(group_id):
-                tombstones = len(shard.offsets.of_group(group_id).get(topic, ()))
+            if group.in_flight or store.has_pending(group_id):
+                found = here
+            else:
+                found = [each for each in here if store.may_have(group_id, each.name)]
+            if found:
+                committed = store.of_group(group_id)
+                tombstones = sum([len(committed.get(each.name, ())) for each in found])
                 looked += COST_OF_FORGETTING + min(tombstones, MAX_TOMBSTONES_PER_APPEND) // 2
-                _forget_when_idle(registry, timers, group_id, deleted, context)
+                _forget_when_idle(registry, timers, group_id, found, context)
+        if shard.state is PartitionState.LOADING:  # it is being loaded again since the topics were deleted
+            shard.deleted_topics.update(dict.fromkeys([(each.name, each.partitions) for each in here]))
 
 
 def _forget_when_idle(
-    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: ForgottenTopic, context: Context
+    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: Sequence[ForgottenTopic], context: Context
 ) -> None:
     timers.await_appends(
         [("group", group_id)],
@@ -587,7 +603,7 @@ def _forget_when_idle(
 
 
 def _forget(
-    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: ForgottenTopic, context: Context
+    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: Sequence[ForgottenTopic], context: Context
 ) -> None:
     group = registry.groups.get(group_id)
     if group is None:
@@ -607,17 +623,24 @@ def _forget(
         context.append(group, offset_tombstones(group_id, chunk), then)
 
 
-def _positions_of(group: Group, deleted: ForgottenTopic) -> list[tuple[str, int]]:
+def _positions_of(group: Group, deleted: Sequence[ForgottenTopic]) -> list[tuple[str, int]]:
     """Return the next positions to delete, about as many as go in one append."""
-    store, topic, end = group.shard.offsets, deleted.name, deleted.ends[group.shard.partition]
-    committed = store.of_group(group.group_id).get(topic, {})
+    store, shard = group.shard.offsets, group.shard.partition
+    committed = store.of_group(group.group_id)
     found = (
-        (topic, index) for index, offset in committed.items() if index in deleted.partitions and offset.log_offset < end
+        (each.name, index)
+        for each in deleted
+        for index, offset in committed.get(each.name, _NO_OFFSETS).items()
+        if index in each.partitions and offset.log_offset < each.ends[shard]
     )
     positions = dict.fromkeys(islice(found, MAX_TOMBSTONES_PER_APPEND))
-    for position in store.pending_of_group(group.group_id):
-        if position[0] == topic and position[1] in deleted.partitions:
-            positions[position] = None
+    if store.has_pending(group.group_id):
+        gone: dict[str, frozenset[int]] = {}
+        for each in deleted:
+            gone[each.name] = gone.get(each.name, frozenset()) | each.partitions
+        for topic, index in store.pending_of_group(group.group_id):
+            if topic in gone and index in gone[topic]:
+                positions[topic, index] = None
     return list(positions)
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from coordinator.config.dynamic_config import DynamicConfig
 from coordinator.core.topics.names import GROUP_TOPICS, collision_key, is_internal, why_invalid
 from coordinator.core.topics.partition import InternalLog, Partition
+from coordinator.core.topics.sequences import ProducerBudget
 from coordinator.core.topics.settings import TOPIC_KEYS, Effect, TopicSettings, settings_of
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ class Catalogue:
     def __init__(self, config: Config, budget: TailBudget, cluster: Cluster) -> None:
         self._config = config
         self._budget = budget
+        self.producers = ProducerBudget(config.max_producers)
         self._cluster = cluster
         self._by_id: dict[bytes, Topic] = {}
         self._collisions: dict[str, str] = {}  # collision key -> topic name
@@ -164,6 +166,7 @@ class Catalogue:
                 leader=self._cluster.ownership.owner_of_offsets_partition(index),
                 is_local=view is not None,
                 view=view,
+                most_readers=self._config.partition_max_readers,
             )
             for index, view in enumerate(views)
         ]
@@ -181,7 +184,9 @@ class Catalogue:
             self._budget,
             leader=leader,
             is_local=leader == self._cluster.node_id,
+            producers=self.producers,
             most_producers=self._config.partition_max_producers,
+            most_readers=self._config.partition_max_readers,
         )
 
     def more_partitions(self, topic: Topic, count: int, assigned: Mapping[int, int]) -> list[Partition]:

@@ -95,13 +95,15 @@ class CatalogueChange(Protocol):
 
 
 class ChangeQueue:
-    """Runs changes one at a time."""
+    """Runs changes one at a time, and none while `must_wait` returns True: then `go_on` is to be called later."""
 
     def __init__(self, parts: Parts, on_changed: Callable[[Outbox], None] = lambda out: None) -> None:
         self._parts = parts
         self._on_changed = on_changed
         self._waiting: deque[CatalogueChange] = deque()
         self._current: tuple[CatalogueChange, ChangeCatalogue] | None = None
+        self.must_wait: Callable[[], bool] = lambda: False
+        self.is_held = False
 
     def __len__(self) -> int:
         return len(self._waiting) + (self._current is not None)
@@ -126,8 +128,16 @@ class ChangeQueue:
                 self._on_changed(out)
         self._run_next(out)
 
+    def go_on(self, out: Outbox) -> None:
+        """Run the changes that were held, if they need not wait any longer."""
+        self.is_held = False
+        self._run_next(out)
+
     def _run_next(self, out: Outbox) -> None:
         while self._current is None and self._waiting:
+            if self.must_wait():
+                self.is_held = True
+                return
             change = self._waiting.popleft()
             job = change.begin(self._parts, out)
             if job is not None:

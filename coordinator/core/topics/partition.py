@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from coordinator.core.topics.effects import Opened, TopicAppend
 from coordinator.core.topics.names import partition_directory
-from coordinator.core.topics.sequences import Sequences, Undo
+from coordinator.core.topics.sequences import ProducerBudget, Sequences, Undo
 from coordinator.core.topics.tail_cache import Tail, TailBudget
 from protocol.record_batch import read_header
 
@@ -70,9 +70,11 @@ class Partition:
         "is_offline",
         "leader",
         "log_start_offset",
+        "most_readers",
         "next_offset",
         "pending",
         "pending_bytes",
+        "producers",
         "readers",
         "sequences",
         "size_bytes",
@@ -89,7 +91,9 @@ class Partition:
         *,
         leader: int,
         is_local: bool,
+        producers: ProducerBudget | None = None,
         most_producers: int = 10_000,
+        most_readers: int = 8,
         view: InternalLog | None = None,
     ) -> None:
         self.topic = topic
@@ -103,9 +107,11 @@ class Partition:
         self.is_offline = False  # its log cannot be used
         self.is_deleted = False
         self.tail = Tail(budget)
+        self.producers = producers  # of all partitions; None: no client produces to it
         self.sequences = Sequences(most_producers)
         self.pending: deque[PendingBatch] = deque()
         self.pending_bytes = 0
+        self.most_readers = most_readers
         self.readers: list[Reader] | None = None  # never empty; the last one to read is at the end
         self.view = view
 
@@ -124,6 +130,8 @@ class Partition:
         self.log_start_offset = opened.log_start_offset
         self.next_offset = self.high_watermark = opened.log_end_offset
         self.size_bytes = opened.size_bytes
+        if self.producers is not None:
+            self.sequences.share(self.producers)
 
     def refresh(self) -> None:
         """Copy the extent of an internal topic's log, which its owner writes."""

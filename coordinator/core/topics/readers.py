@@ -4,7 +4,7 @@ A fetch names no group and no member, so a reader is known by its client id and 
 id on one host are one reader here; what is kept is that of the last one. While they take turns, the reader is ambiguous
 and nothing is told of it. Two consumers of which each has read once look like one that connected again.
 `take_read_up_to` forgets the reader, because its partition gets another owner, which may have the same client id.
-Only the last READERS_AT_MOST readers of a partition are kept.
+Only the last partition.max.readers of a partition are kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from coordinator.core.effects import Ticket
     from coordinator.core.topics.partition import Partition
 
-READERS_AT_MOST: Final = 8
 UNKNOWN: Final = -1
 _NO_SESSION: Final = 0
 
@@ -67,7 +66,7 @@ def _reader(partition: Partition, ticket: Ticket) -> Reader:
         reader.came_from(_connection_of(ticket))
     else:
         reader = Reader(ticket)
-        if len(readers) >= READERS_AT_MOST:
+        if len(readers) >= partition.most_readers:
             del readers[0]
     readers.append(reader)
     return reader

@@ -6,11 +6,13 @@ Numbers wrap from 2^31-1 to 0.
 
 A batch counts from the moment it is accepted, before it is durable, so that pipelined batches can follow each other; if
 its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond partition.max.producers
-the one that wrote longest ago is dropped; it may continue with any number. Source: Kafka's ProducerStateManager.
+and max.producers the one that wrote longest ago is dropped; it may continue with any number. Source: Kafka's
+ProducerStateManager.
 """
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,9 +42,11 @@ class SequencedBatch(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "epoch", "written_ms")
+    __slots__ = ("batches", "epoch", "producer_id", "sequences", "written_ms")
 
-    def __init__(self, epoch: int) -> None:
+    def __init__(self, sequences: Sequences, producer_id: int, epoch: int) -> None:
+        self.sequences = sequences
+        self.producer_id = producer_id
         self.epoch = epoch
         self.batches: list[SequencedBatch] = []
         self.written_ms = 0
@@ -68,13 +72,45 @@ class Undo(NamedTuple):
 _FINE: Final = Verdict(ErrorCode.NONE)
 
 
+class ProducerBudget:
+    """Limits the producers of all partitions together, by max.producers."""
+
+    __slots__ = ("_by_age", "_most")
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._by_age: OrderedDict[_Producer, None] = OrderedDict()  # the one that wrote longest ago first
+
+    def __len__(self) -> int:
+        return len(self._by_age)
+
+    def __repr__(self) -> str:
+        return f"<ProducerBudget {len(self._by_age)} of {self._most} producers>"
+
+    def written(self, producer: _Producer) -> None:
+        """Note that `producer` wrote. It is the youngest now; have the oldest one forgotten if there are too many."""
+        by_age = self._by_age
+        if producer in by_age:
+            by_age.move_to_end(producer)
+            return
+        by_age[producer] = None
+        if len(by_age) > self._most:
+            oldest = next(iter(by_age))
+            oldest.sequences.forget(oldest.producer_id)
+
+    def forgotten(self, producer: _Producer) -> None:
+        """Note that `producer` is no longer remembered."""
+        self._by_age.pop(producer, None)
+
+
 class Sequences:
     """The producers of one partition."""
 
-    __slots__ = ("_most", "_producers")
+    __slots__ = ("_budget", "_most", "_producers")
 
     def __init__(self, most: int = 10_000) -> None:
         self._most = most
+        self._budget: ProducerBudget | None = None
         self._producers: dict[int, _Producer] = {}  # the one that wrote longest ago first
 
     def __len__(self) -> int:
@@ -118,25 +154,52 @@ class Sequences:
         producer_id, epoch, first = header.producer_id, header.producer_epoch, header.base_sequence
         delta = header.last_offset_delta
         batch = SequencedBatch(first, sequence_after(first, delta), base_offset, base_offset + delta)
-        before = self._producers.pop(producer_id, None)
+        before = self._producers.get(producer_id)
         dropped = None
         if before is not None and before.epoch == epoch:
             producer = before
             if len(producer.batches) >= BATCHES_KEPT:
                 dropped = producer.batches.pop(0)
         else:
-            producer = _Producer(epoch)
-            if before is None and len(self._producers) >= self._most:
-                del self._producers[next(iter(self._producers))]
+            producer = _Producer(self, producer_id, epoch)
         producer.batches.append(batch)
         producer.written_ms = now_ms
-        self._producers[producer_id] = producer
+        self._put(producer)
         return Undo(producer_id, before, producer is before, dropped)
+
+    def _put(self, producer: _Producer) -> None:
+        """Remember a producer as the one that wrote last, in place of one with its id; forget the oldest one for it."""
+        before = self._producers.pop(producer.producer_id, None)
+        if before is None and len(self._producers) >= self._most:
+            self.forget(next(iter(self._producers)))
+        self._producers[producer.producer_id] = producer
+        if self._budget is not None:
+            if before is not None and before is not producer:
+                self._budget.forgotten(before)
+            self._budget.written(producer)
+
+    def forget(self, producer_id: int) -> None:
+        """Forget a producer. Nothing happens if it is not known."""
+        producer = self._producers.pop(producer_id, None)
+        if producer is not None and self._budget is not None:
+            self._budget.forgotten(producer)
+
+    def share(self, budget: ProducerBudget) -> None:
+        """Count the producers among those of all partitions from now on. Another thread may use them until then."""
+        self._budget = budget
+        for producer in list(self._producers.values()):
+            budget.written(producer)
+
+    def clear(self) -> None:
+        """Forget all producers and count no more of them: the partition is deleted."""
+        for producer_id in list(self._producers):
+            self.forget(producer_id)
+        self._budget = None
 
     def undo(self, undo: Undo) -> None:
         """Take back a batch whose append failed. Batches are undone in the reverse order of recording."""
         if undo.before is None:
-            self._producers.pop(undo.producer_id, None)
+            self.forget(undo.producer_id)
         elif undo.same_epoch:
             batches = undo.before.batches
             if batches:
@@ -144,7 +207,7 @@ class Sequences:
             if undo.dropped is not None:
                 batches.insert(0, undo.dropped)
         else:
-            self._producers[undo.producer_id] = undo.before
+            self._put(undo.before)
 
     def replay(self, header: BatchHeader, now_ms: int) -> None:
         """Record a batch that was read from the log at start."""
@@ -159,7 +222,7 @@ class Sequences:
                 break  # producers are in the order of their last batch
             expired.append(producer_id)
         for producer_id in expired:
-            del self._producers[producer_id]
+            self.forget(producer_id)
         return len(expired)
 
     def to_rows(self, up_to_offset: int) -> list[list[Any]]:
@@ -173,13 +236,16 @@ class Sequences:
 
     def restore(self, rows: Iterable[list[Any]], now_ms: int) -> None:
         """Restore the rows of `to_rows`. ValueError or TypeError if they are malformed."""
-        producers: dict[int, _Producer] = {}
+        producers = []
         for producer_id, epoch, batches in rows:
-            producer = _Producer(_checked(epoch, _LAST_EPOCH))
+            producer = _Producer(self, _checked(producer_id, _LAST_OFFSET), _checked(epoch, _LAST_EPOCH))
             producer.batches = [_restored(*batch) for batch in batches]
             producer.written_ms = now_ms
-            producers[_checked(producer_id, _LAST_OFFSET)] = producer
-        self._producers = producers
+            producers.append(producer)
+        for known in list(self._producers):
+            self.forget(known)
+        for producer in producers:
+            self._put(producer)
 
 
 def _restored(first_sequence: int, last_sequence: int, base_offset: int, last_offset: int) -> SequencedBatch:

@@ -409,6 +409,12 @@ class Topics:
         self.changes.done(outcome, out)
         return out.effects()
 
+    def go_on_changing(self, now_ms: int) -> TopicEffects:
+        """Run the changes that `changes.must_wait` held."""
+        out = Outbox(now_ms)
+        self.changes.go_on(out)
+        return out.effects()
+
     def producer_ids_reserved(self, up_to: int, error: ErrorCode, now_ms: int) -> TopicEffects:
         """Take the result of a `ReserveProducerIds`."""
         out = Outbox(now_ms)

@@ -11,7 +11,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from coordinator.core.effects import MAX_SOFTWARE_CHARS, ClientSoftware
+from coordinator.core.effects import ClientSoftware
 from coordinator.server.api.handler import Api, Section
 from protocol.api_keys import ApiKey
 from protocol.error_codes import ErrorCode
@@ -63,7 +63,8 @@ def api_versions(handlers: Mapping[int, Api]) -> Api:
             if not (SOFTWARE_NAME.fullmatch(name) and SOFTWARE_NAME.fullmatch(version)):
                 node.reply(ticket, ApiVersionsResponse(error_code=int(ErrorCode.INVALID_REQUEST)))
                 return
-            node.identified(ticket, _shared(name[:MAX_SOFTWARE_CHARS], version[:MAX_SOFTWARE_CHARS]))
+            most = node.config.client_software_max_chars
+            node.identified(ticket, _shared(name[:most], version[:most]))
         node.reply(ticket, ApiVersionsResponse(api_keys=advertised(handlers)))
 
     return Api(

@@ -19,7 +19,7 @@ from coordinator.core.events.model import (
     decode_event,
     encode,
 )
-from coordinator.core.events.recorder import ALIKE_AT_MOST, REPEATS_WITHIN_MS, FlightRecorder
+from coordinator.core.events.recorder import REPEATS_WITHIN_MS, FlightRecorder
 from tests.support.cluster import Cluster
 
 A = ClientInfo("a-1", "", "a", "10.0.0.1")
@@ -53,9 +53,9 @@ def incident(
 class Recorder:
     """A recorder and what it published, as consumers of the topic see it."""
 
-    def __init__(self, per_group: int = 32, total: int = 1_000, groups: int = 100) -> None:
+    def __init__(self, per_group: int = 32, total: int = 1_000, groups: int = 100, alike: int = 8) -> None:
         self.published: list[AnyEvent] = []
-        self.recorder = FlightRecorder(per_group, total, groups, self._publish)
+        self.recorder = FlightRecorder(per_group, total, groups, self._publish, alike)
         self.events = self.recorder.events
 
     def _publish(self, event: AnyEvent) -> None:
@@ -173,6 +173,18 @@ def test_repetition_is_counted_from_the_last_time() -> None:
     assert len(it.events("g")) == 1
 
 
+def test_as_many_incidents_that_differ_in_the_client_as_allowed_are_kept_and_one_more_is_counted_in_the_newest() -> (
+    None
+):
+    it = Recorder(alike=3)
+    for number in range(3):
+        it.recorder.incident(incident(ClientInfo(client_id=f"c{number}")))
+    assert it.kept == 3
+    it.recorder.incident(incident(ClientInfo(client_id="c3")))
+    assert it.kept == 3
+    assert it.times == [1, 1, 1, 2], "it is published again as one that happened twice"
+
+
 def test_incidents_of_many_clients_are_counted_in_a_few() -> None:
     """A rebalance of 200 members, whose late commits are all refused, must not cost the memory of a group."""
     it = Recorder()
@@ -181,9 +193,9 @@ def test_incidents_of_many_clients_are_counted_in_a_few() -> None:
         for number in range(200):
             it.recorder.incident(incident(ClientInfo(client_id=f"c{number}"), what=IncidentKind.COMMIT_REFUSED))
     first, *others = it.events("g")
-    assert isinstance(first, Rebalance) and len(others) == ALIKE_AT_MOST
+    assert isinstance(first, Rebalance) and len(others) == 8
     assert sum(event.times for event in others if isinstance(event, Incident)) == 400
-    assert sum(event.others for event in others if isinstance(event, Incident)) == 2 * (200 - ALIKE_AT_MOST)
+    assert sum(event.others for event in others if isinstance(event, Incident)) == 2 * (200 - 8)
     assert it.recorder.groups["g"].commits_refused == 400
     assert len(it.published) < 40
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.effects import MAX_CLIENT_ID_CHARS
 from coordinator.core.group.checks import MAX_STRING_BYTES, fits
 from protocol.error_codes import ErrorCode
 from tests.support.cluster import Cluster
+from tests.support.scripted_member import Member
 
 TOO_LONG = "x" * (MAX_STRING_BYTES + 1)
 
@@ -53,7 +53,7 @@ def test_join_with_strings_too_long_for_a_record_is_an_invalid_request(
 def test_group_with_the_longest_names_can_be_stored_and_loaded(cluster: Cluster) -> None:
     member = cluster.member(
         instance_id="i" * MAX_STRING_BYTES,
-        client_id="c" * MAX_CLIENT_ID_CHARS,
+        client_id="c" * cluster.config.client_id_max_chars,
         protocol_type="t" * MAX_STRING_BYTES,
         protocols=[("p" * MAX_STRING_BYTES, b"")],
     )
@@ -112,13 +112,23 @@ def test_member_id_starts_with_at_most_255_characters_of_the_client_id(
 ) -> None:
     """Kafka uses the whole client id, of any length."""
     name = "\N{GRINNING FACE}" * (length // 4) + "n" * (length % 4) if length > 255 else "n" * length
-    if is_static:
-        member = cluster.member(instance_id=name)
-        member.join()
-        cluster.settle([member])
-    else:
-        member = cluster.member(client_id=name)
-        member.join()
+    member = joined_as(cluster, name, is_static=is_static)
     prefix, uuid = member.member_id[:-37], member.member_id[-37:]
     assert prefix == name[:255]
     assert uuid.startswith("-00000000-0000-4000-8000-")
+
+
+@pytest.mark.parametrize("is_static", [False, True])
+def test_member_id_has_as_many_characters_of_the_client_id_as_allowed_and_one_more_is_cut(is_static: bool) -> None:
+    cluster = Cluster(Config(client_id_max_chars=10))
+    for length in (10, 11):
+        member = joined_as(cluster, "n" * length, is_static=is_static)
+        assert member.member_id[:-37] == "n" * 10
+
+
+def joined_as(cluster: Cluster, name: str, *, is_static: bool) -> Member:
+    member = cluster.member(instance_id=name) if is_static else cluster.member(client_id=name)
+    member.join()
+    if is_static:
+        cluster.settle([member])
+    return member

@@ -11,7 +11,6 @@ from coordinator.core.events.model import NAMED_AT_MOST, Rebalance, RebalanceOut
 from coordinator.core.group.member import Member as CoreMember
 from coordinator.core.group.member import Protocols
 from coordinator.core.group.ownership import HELD, FormerOwners, OwnerChanges, changes, count_partitions
-from coordinator.core.group.progress import MOST_COUNTING
 from coordinator.core.group.read_twice import ReadTwice
 from coordinator.core.shard import Shard
 from protocol.consumer import Assignment, Subscription, TopicPartitions, encode_assignment, encode_subscription
@@ -339,7 +338,7 @@ def outcome(
             stay.append(member)
     given_to = {name: after for name, (_, _, after) in members.items() if after is not None}
     read_twice = ReadTwice("g", Shard(0, {}, {}), lambda *_: -1, 0)
-    counting = changes(former, former.take(), stay, given_to, "range", topics, 100, read_twice)
+    counting = changes(former, former.take(), stay, given_to, "range", topics, 100, read_twice, 10_000)
     steps = 1
     while True:
         try:
@@ -517,7 +516,7 @@ def test_as_many_rebalances_wait_to_be_counted_as_allowed_and_one_more_is_record
     assert rebalance() == 0
     waiting = cluster.group().former_owners
     assert waiting is not None and waiting.counting == 1
-    waiting.counting = MOST_COUNTING - 1
+    waiting.counting = cluster.config.group_max_uncounted_rebalances - 1
     assert [rebalance(), rebalance()] == [0, 1]
     last = cluster.rebalances[-1]
     assert (last.partitions_moved, last.unowned_partition_ms) == (-1, -1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.group.group import MAX_SUBSCRIBED_NAMES
 from protocol.error_codes import ErrorCode
 from protocol.messages.offsets_log import GroupValue
 from tests.support.cluster import Cluster, subscription
@@ -200,7 +199,7 @@ def test_group_is_empty_if_the_sync_timer_removes_all_members(cluster: Cluster, 
 
 def test_too_many_subscribed_topics_are_not_decoded_and_the_offsets_are_kept(cluster: Cluster) -> None:
     """A generation begins in one event, so the topic names decoded for it are bounded over all subscriptions."""
-    topics = [f"t{number}" for number in range(MAX_SUBSCRIBED_NAMES)]
+    topics = [f"t{number}" for number in range(cluster.config.group_max_subscribed_topics)]
     cluster.stable_group("just", members=1, protocols=[("range", subscription(*topics))])
     assert cluster.core.groups["just"].subscribed_topics == frozenset(topics)
     cluster.stable_group("over", members=1, protocols=[("range", subscription(*topics, "one more"))])

@@ -7,6 +7,7 @@ import pytest
 from coordinator.core.topics.effects import Read, TopicAppend
 from coordinator.core.topics.fetch import MAX_WAIT_MS
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.core.topics.tail_cache import OVERHEAD_BYTES
 from coordinator.server.api import fetch as fetch_api
 from protocol.compression import Codec
 from protocol.error_codes import ErrorCode
@@ -424,6 +425,19 @@ def test_new_data_is_read_from_memory_and_old_data_from_disk() -> None:
     assert world.reads == 0
     assert len(base_offsets(fetch(world, 0).records)) == 100
     assert world.reads == 1
+
+
+@pytest.mark.parametrize(("less", "first"), [(0, 0), (1, 1)])
+def test_tail_caches_hold_as_many_bytes_as_allowed_and_one_more_is_read_from_the_disk(less: int, first: int) -> None:
+    world = TopicsWorld(tails_bytes=3 * (SIZE + OVERHEAD_BYTES) - less)
+    world.create("orders", 2)
+    for partition in (0, 0, 1):
+        produce(world, partition=partition)
+    assert world.topics.tails.used_bytes == (3 - first) * (SIZE + OVERHEAD_BYTES)
+    assert base_offsets(fetch(world, first).records) == [0, 1][first:]
+    assert world.reads == 0
+    assert base_offsets(fetch(world, 0).records) == [0, 1]
+    assert world.reads == first
 
 
 def test_all_tail_caches_together_stay_within_their_limit() -> None:

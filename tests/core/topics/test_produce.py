@@ -7,9 +7,11 @@ import struct
 import pytest
 
 from coordinator.core.topics.effects import TopicAppend
+from coordinator.server.api import delete_topics
 from coordinator.server.api import produce as produce_api
 from protocol.compression import Codec
 from protocol.error_codes import ErrorCode
+from protocol.messages.delete_topics import DeleteTopicsRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.record_batch import ControlType, build_control_batch, iter_batches
 from tests.support.topics_wire import batch, fetch, produce, produce_request, produced, send_batch, values
@@ -339,3 +341,18 @@ def test_silent_producer_expires() -> None:
 def test_sequence_numbers_are_counted_for_each_partition(world: TopicsWorld) -> None:
     idempotent(world, 0)
     assert produce(world, batch(producer=(7, 0, 3)), partition=1).error_code == ErrorCode.NONE
+
+
+def test_producers_of_all_partitions_are_as_many_as_allowed_and_those_of_a_deleted_topic_are_forgotten() -> None:
+    world = TopicsWorld(max_producers=2)
+    budget = world.topics.catalogue.producers
+    world.create("orders", 2)
+    for partition in range(2):
+        assert produce(world, batch(producer=(7, 0, 0)), partition=partition).error_code == ErrorCode.NONE
+    assert len(budget) == 2
+    assert produce(world, batch(producer=(8, 0, 0))).error_code == ErrorCode.NONE
+    assert len(budget) == 2
+    assert produce(world, batch(producer=(7, 0, 5))).error_code == ErrorCode.NONE, "forgotten, so any number goes"
+    assert produce(world, batch(producer=(8, 0, 5))).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    world.call(delete_topics.API, DeleteTopicsRequest(topic_names=["orders"]), 1)
+    assert len(budget) == 0

@@ -6,7 +6,7 @@ import pytest
 
 from coordinator.core.effects import Ticket
 from coordinator.core.topics.partition import Partition
-from coordinator.core.topics.readers import READERS_AT_MOST, UNKNOWN, note_read
+from coordinator.core.topics.readers import UNKNOWN, note_read
 from coordinator.server.session_wrapper import SessionWrapper
 from protocol.compression import Codec
 from tests.support.topics_wire import batch, fetch, produce, send_fetch
@@ -80,14 +80,15 @@ def test_nothing_is_known_of_other_clients_and_partitions(world: TopicsWorld, pa
 
 
 def test_the_reader_that_has_not_read_for_longest_is_replaced(world: TopicsWorld, partition: Partition) -> None:
-    tickets = [Ticket(Connection(), client_id=f"c{number}") for number in range(READERS_AT_MOST + 1)]
+    most = partition.most_readers
+    tickets = [Ticket(Connection(), client_id=f"c{number}") for number in range(most + 1)]
     for number, ticket in enumerate(tickets[:-1]):
         note_read(partition, ticket, number)
+    assert partition.readers is not None and len(partition.readers) == most
     note_read(partition, tickets[0], 100)
     note_read(partition, tickets[-1], 200)
-    assert partition.readers is not None
-    assert len(partition.readers) == READERS_AT_MOST
-    assert [take(world, f"c{number}") for number in (0, 1, 2, READERS_AT_MOST)] == [100, UNKNOWN, 2, 200]
+    assert len(partition.readers) == most
+    assert [take(world, f"c{number}") for number in (0, 1, 2, most)] == [100, UNKNOWN, 2, 200]
 
 
 def test_clients_that_take_turns_under_one_name_are_ambiguous(world: TopicsWorld, partition: Partition) -> None:

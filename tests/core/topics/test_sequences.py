@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from coordinator.core.topics.sequences import Sequences, sequence_after
+from coordinator.core.topics.sequences import BATCHES_KEPT, ProducerBudget, Sequences, sequence_after
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import BatchHeader, ControlType, build_batch, build_control_batch, read_header
 
@@ -135,3 +135,110 @@ def test_the_number_of_producers_is_bounded() -> None:
     for producer in range(3, 5):
         sequences.record(header(0, producer=producer), producer, 0)
     assert [row[0] for row in sequences.to_rows(1 << 40)] == [2, 3, 4]
+
+
+def test_as_many_batches_of_a_producer_as_a_client_has_in_flight_are_known_and_one_more_replaces_the_oldest() -> None:
+    sequences = Sequences()
+    for number in range(BATCHES_KEPT):
+        sequences.record(header(number), number, 0)
+    assert all(sequences.check(header(number)).duplicate_of is not None for number in range(BATCHES_KEPT))
+    sequences.record(header(BATCHES_KEPT), BATCHES_KEPT, 0)
+    assert sequences.check(header(0)).error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert all(sequences.check(header(number)).duplicate_of is not None for number in range(1, BATCHES_KEPT + 1))
+
+
+def producers(sequences: Sequences) -> list[int]:
+    return [row[0] for row in sequences.to_rows(1 << 40)]
+
+
+class TestProducersOfAllPartitions:
+    @pytest.fixture
+    def budget(self) -> ProducerBudget:
+        return ProducerBudget(3)
+
+    @pytest.fixture
+    def partitions(self, budget: ProducerBudget) -> list[Sequences]:
+        both = [Sequences(), Sequences()]
+        for each in both:
+            each.share(budget)
+        return both
+
+    def test_are_as_many_as_allowed_and_one_more_replaces_the_one_that_wrote_longest_ago(
+        self, budget: ProducerBudget, partitions: list[Sequences]
+    ) -> None:
+        one, other = partitions
+        one.record(header(0, producer=1), 0, 0)
+        other.record(header(0, producer=1), 0, 0)
+        one.record(header(0, producer=2), 1, 0)
+        assert (producers(one), producers(other), len(budget)) == ([1, 2], [1], 3)
+        one.record(header(1, producer=1), 2, 0)  # it is not the oldest any more
+        one.record(header(0, producer=3), 3, 0)
+        assert (producers(one), producers(other), len(budget)) == ([2, 1, 3], [], 3)
+        other.record(header(0, producer=4), 1, 0)
+        assert (producers(one), producers(other), len(budget)) == ([1, 3], [4], 3)
+
+    def test_a_new_epoch_takes_the_place_of_the_old_one(
+        self, budget: ProducerBudget, partitions: list[Sequences]
+    ) -> None:
+        undo = None
+        for epoch in range(5):
+            undo = partitions[0].record(header(0, epoch=epoch), epoch, 0)
+        assert (producers(partitions[0]), len(budget)) == ([7], 1)
+        assert undo is not None
+        partitions[0].undo(undo)
+        assert (producers(partitions[0]), len(budget)) == ([7], 1)
+
+    def test_that_are_undone_expire_or_are_restored_make_room(
+        self, budget: ProducerBudget, partitions: list[Sequences]
+    ) -> None:
+        one, other = partitions
+        one.record(header(0, producer=1), 0, 100)
+        one.undo(one.record(header(0, producer=2), 1, 200))
+        assert len(budget) == 1
+        assert one.expire(100) == 1
+        assert len(budget) == 0
+        for number in range(2):
+            one.record(header(0, producer=number), number, 300)
+        other.restore(one.to_rows(1 << 40), 400)
+        assert (producers(one), producers(other), len(budget)) == ([1], [0, 1], 3)
+        other.restore([], 400)
+        assert (producers(one), producers(other), len(budget)) == ([1], [], 1)
+
+    def test_are_counted_from_the_moment_that_a_partition_is_open(self, budget: ProducerBudget) -> None:
+        moved_here = Sequences()
+        for number in range(5):
+            moved_here.record(header(0, producer=number), number, 0)
+        assert (len(moved_here), len(budget)) == (5, 0)
+        moved_here.share(budget)
+        assert (producers(moved_here), len(budget)) == ([2, 3, 4], 3)
+
+    def test_those_of_a_deleted_partition_are_not_counted(
+        self, budget: ProducerBudget, partitions: list[Sequences]
+    ) -> None:
+        one, other = partitions
+        one.record(header(0, producer=1), 0, 0)
+        undo = one.record(header(0, producer=1, epoch=1), 1, 0)
+        other.record(header(0, producer=1), 0, 0)
+        one.clear()
+        one.undo(undo)  # its append fails later
+        assert (producers(other), len(budget)) == ([1], 1)
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 2)), max_size=80))
+def test_producers_of_all_partitions_agree_with_one_list_by_age(steps: list[tuple[int, int, int]]) -> None:
+    budget = ProducerBudget(4)
+    partitions = [Sequences(3) for _ in range(3)]
+    for each in partitions:
+        each.share(budget)
+    by_age: list[tuple[int, int]] = []
+    for offset, (partition, producer, epoch) in enumerate(steps):
+        partitions[partition].record(header(0, producer=producer, epoch=epoch), offset, offset)
+        if (partition, producer) in by_age:
+            by_age.remove((partition, producer))
+        elif sum(1 for each in by_age if each[0] == partition) == 3:
+            by_age.remove(next(each for each in by_age if each[0] == partition))
+        by_age.append((partition, producer))
+        del by_age[:-4]
+        assert len(budget) == len(by_age)
+        for number, sequences in enumerate(partitions):
+            assert producers(sequences) == [each[1] for each in by_age if each[0] == number]

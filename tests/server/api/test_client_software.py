@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from coordinator.core.effects import MAX_SOFTWARE_CHARS, UNKNOWN_SOFTWARE, ClientSoftware, Ticket
+from coordinator.core.effects import UNKNOWN_SOFTWARE, ClientSoftware, Ticket
 from coordinator.server.api.node import Node
 from coordinator.server.api.table import HANDLERS
 from protocol.api_keys import ApiKey
@@ -58,9 +58,8 @@ def test_a_malformed_name_is_not_remembered(edge: Edge) -> None:
 
 
 def test_a_long_name_is_cut(edge: Edge) -> None:
-    longest = ClientSoftware("n" * MAX_SOFTWARE_CHARS, "1" * MAX_SOFTWARE_CHARS)
-    for length in (MAX_SOFTWARE_CHARS, MAX_SOFTWARE_CHARS + 1, 10_000):
+    most = edge.config.client_software_max_chars
+    longest = ClientSoftware("n" * most, "1" * most)
+    for length in (most, most + 1, 10_000):
         assert named(edge.peer(), "n" * length, "1" * length) == longest
-    assert named(edge.peer(), "n", "1" * (MAX_SOFTWARE_CHARS - 1)) == ClientSoftware(
-        "n", "1" * (MAX_SOFTWARE_CHARS - 1)
-    )
+    assert named(edge.peer(), "n", "1" * (most - 1)) == ClientSoftware("n", "1" * (most - 1))
