@@ -7,6 +7,7 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.simulation import rot
 from coordinator.simulation.node import DATA
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
 from coordinator.torture.schedule import Schedule, Step
@@ -58,6 +59,14 @@ def _fill_disk(simulation: Simulation, step: Step) -> None:
     node.disturbed(step.ms / 1000 + 20.0)
     node.disk.capacity = 0
     simulation.later(step.ms, node.disk.heal)
+
+
+def _rot_disk(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    if node.is_rotten or not rot.begin(simulation.world, node, simulation.rot_chance, step.file, step.times):
+        return
+    node.is_rotten = True
+    simulation.later(step.ms, lambda: simulation.restore(node))
 
 
 def _compact_node(simulation: Simulation, step: Step) -> None:
@@ -121,6 +130,7 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
     "pause_node": _pause_node,
     "fail_disk": _fail_disk,
     "fill_disk": _fill_disk,
+    "rot_disk": _rot_disk,
     "compact_node": _compact_node,
     "jump_clock": _jump_clock,
     "cut_node": _cut_node,
@@ -142,6 +152,7 @@ THEMES: Final = (
     ("kill_copy", "double_copy", "double_copy", "pause_copy"),
     ("cut_node", "cut_copy", "slow_network", "reset_connections", "lose_replies"),
     ("compact_node", "compact_node", "jump_clock"),
+    ("rot_disk", "rot_disk", "kill_node"),
 )
 
 
@@ -161,6 +172,9 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
     if do == "fail_disk":
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)
+    if do == "rot_disk":
+        times, ms = chance.choice((1, 1, 1, 2, 3)), chance.choice((1_000, 3_000, 10_000, 30_000))
+        return Step(do, after_ms, times=times, ms=ms, node=node, file=chance.choice(rot.FILES))
     if do == "lose_power_within":
         file = chance.choice(("", "", RECOVERY_CHECKPOINT_NAME))
         return Step(do, after_ms, times=chance.randint(1, 8 if file else 40), node=node, file=file)

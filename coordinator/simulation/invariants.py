@@ -129,7 +129,7 @@ class Invariants:
     def ending(self, node: SimulatedNode) -> None:
         """Remember what a node has in memory, before its process ends."""
         runtime = node.runtime
-        if runtime is not None and node.is_ready and not _lacks_partitions(runtime):
+        if runtime is not None and node.is_ready and not lacks_partitions(runtime):
             self._before[node.number] = Memory(self._world.now_s, self._offsets(runtime), _groups(runtime))
 
     def started(self, node: SimulatedNode) -> None:
@@ -137,7 +137,7 @@ class Invariants:
         runtime = node.runtime
         if runtime is None:
             return
-        if node.disk.is_off or _lacks_partitions(runtime):
+        if node.disk.is_off or lacks_partitions(runtime):
             return  # its disk failed meanwhile: it is compared after another start
         self._compare_with_log(node, runtime)
         before = self._before.pop(node.number, None)
@@ -210,7 +210,7 @@ class Invariants:
                 self._world.violated(f"{node.name}: bytes of ended connections are still counted")
 
 
-def _lacks_partitions(runtime: Runtime) -> bool:
+def lacks_partitions(runtime: Runtime) -> bool:
     """Return whether a partition could not be loaded, because the disk failed."""
     numbers = runtime.offsets_log.logs
     return any(runtime.core.partition(number).state is PartitionState.FAILED for number in numbers)

@@ -15,6 +15,7 @@ from coordinator.server.server import Server, StartupError
 from coordinator.simulation.disk import LossyFileSystem
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.machine import SimulatedMachine
+from coordinator.storage.log.errors import LogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,6 +59,7 @@ class SimulatedNode:
         self.disk = LossyFileSystem(seed=world.seed * 100 + number)
         self.is_ready = False
         self.is_going_off = False  # its disk is off already
+        self.is_rotten = False  # bits of its offsets log are wrong
         self.disturbed_s = 0.0  # when it was last down, paused, or had trouble with its disk
         self.wall_jump_ms = 0
         self.refused = ""  # why the last start was refused
@@ -199,6 +201,8 @@ class LogLines(logging.Handler):
         if node is not None and node.disk.is_off:
             return  # its machine is going off, and the line is never written
         error: Any = record.exc_info[1] if record.exc_info else None
+        if node is not None and node.is_rotten and isinstance(error, LogError):
+            return  # it says what is damaged
         if error is not None or any(each in text for each in self.DEFECTS):
             self._world.violated(f"the log reports a defect: {text}{f' ({error!r})' if error is not None else ''}")
 

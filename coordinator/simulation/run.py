@@ -16,7 +16,7 @@ from coordinator.core.group.state import STABLE
 from coordinator.core.shard import partition_for
 from coordinator.simulation import faults
 from coordinator.simulation.history import History, Place
-from coordinator.simulation.invariants import Invariants
+from coordinator.simulation.invariants import Invariants, lacks_partitions
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.member import KINDS, SimulatedMember
 from coordinator.simulation.network import Network
@@ -98,6 +98,7 @@ class Simulation:
         self._clients = 0
         self.faults_taken = 0
         self._is_over = False  # no fault happens any more
+        self.rot_chance = self.world.chance("rot")
         self._make_clients()
         self.schedule = schedule or faults.schedule(
             seed, nodes=count, copies=len(self._members), count=max(steps // STEPS_FOR_A_FAULT, 1)
@@ -191,6 +192,15 @@ class Simulation:
         member = self._members[index] = self._makers[index]()
         member.start()
 
+    def restore(self, node: SimulatedNode) -> None:
+        """Stop a node, put right what has rotted on its disk, and start it again, as an operator with a copy does."""
+        if node.is_rotten:
+            self.invariants.ending(node)
+            node.kill()
+            node.is_rotten = False
+            self.world.note(f"{node.name}: {node.disk.restore()} rotten bytes are restored")
+            node.start()
+
     def disturb_network(self, seconds: float) -> None:
         """Note that the network may lose or keep back bytes until some time from now."""
         self.history.network_disturbed_s = max(self.history.network_disturbed_s, self.world.now_s + seconds + 1.0)
@@ -251,6 +261,8 @@ class Simulation:
         self.disturb_network(0.0)
         for client in (*self._others, *self._doubles):
             client.loop.kill()
+        for node in self.nodes.values():
+            self.restore(node)
         deadline_s = world.now_s + SETTLE_S
         while world.violation is None and world.now_s < deadline_s:
             for node in self.nodes.values():
@@ -279,6 +291,8 @@ class Simulation:
         for number, node in self.nodes.items():
             if not node.is_ready or node.runtime is None:
                 return f"node {number} is not ready ({node.refused or 'it is starting'})"
+            if lacks_partitions(node.runtime):
+                return f"node {number} does not serve all of its partitions"
         for group_id in sorted({member.group for member in self._members}):
             number = self._coordinator_of(group_id)
             runtime = self.nodes[number].runtime
