@@ -21,7 +21,7 @@ GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 
 PACES: Final = (0.05, 0.1, 0.25, 0.5, 2.0)  # of a world: gaps are so much of those above
 CALM_MS: Final = 13_000  # one gap of a hundred: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
-OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
+OPERATIONS: Final = ("pwrite", "pwrite", "fdatasync", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
 SLOW: Final = 50  # times the usual delay
 
@@ -160,7 +160,7 @@ def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
     """Return a random schedule. The same seed gives the same one. Each has its own pace and its own kinds of faults."""
     chance = random.Random(f"{seed}-schedule")
     pace = chance.choice(PACES)
-    themes = chance.sample(THEMES, chance.choice((1, 2, 3, len(THEMES))))
+    themes = chance.sample(THEMES, chance.choice((1, 2, 3, 4, len(THEMES))))
     choices = [each for theme in themes for each in theme]
     steps = [_step(chance, chance.choice(choices), nodes, copies, pace) for _ in range(count)]
     return Schedule(tuple(steps), seed)
@@ -173,7 +173,7 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)
     if do == "rot_disk":
-        times, ms = chance.choice((1, 1, 1, 2, 3)), chance.choice((1_000, 3_000, 10_000, 30_000))
+        times, ms = chance.choice((1, 1, 1, 2, 3)), chance.choice((1_000, 2_000, 4_000, 10_000))
         return Step(do, after_ms, times=times, ms=ms, node=node, file=chance.choice(rot.FILES))
     if do == "lose_power_within":
         file = chance.choice(("", "", RECOVERY_CHECKPOINT_NAME))

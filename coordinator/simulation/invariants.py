@@ -134,6 +134,7 @@ class Invariants:
 
     def started(self, node: SimulatedNode) -> None:
         """Compare what a node has read with what it had, and with what its whole log says."""
+        self._history.restarted()
         runtime = node.runtime
         if runtime is None:
             return

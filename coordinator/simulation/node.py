@@ -56,7 +56,7 @@ class SimulatedNode:
         self.name = f"node-{number}"
         self.host = f"10.0.0.{number}"
         self.address = self.host, 9092
-        self.disk = LossyFileSystem(seed=world.seed * 100 + number)
+        self.disk = LossyFileSystem(seed=world.seed * 100 + number, reorders_names=world.seed % 2 == 0)
         self.is_ready = False
         self.is_going_off = False  # its disk is off already
         self.is_rotten = False  # bits of its offsets log are wrong

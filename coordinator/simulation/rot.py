@@ -52,10 +52,10 @@ _BASE_OFFSET_BYTES: Final = 8
 
 
 def begin(world: World, node: SimulatedNode, chance: random.Random, kind: str, bits: int) -> bool:
-    """Change bits of one file whose path contains `kind`, or of a segment if there is none. False: there is none."""
+    """Change bits of one file whose path contains `kind`, or of another if there is none. False: there is none."""
     disk = node.disk.durable()
     paths = sorted(path for path in node.disk.durable_files() if _belongs_to_the_log(path))
-    found = [path for path in paths if kind in str(path)] or [path for path in paths if path.suffix == LOG]
+    found = [path for path in paths if kind in str(path)] or paths
     chance.shuffle(found)
     for path in found:
         spans = list(_spans(disk, path, chance))
@@ -73,7 +73,7 @@ def _belongs_to_the_log(path: Path) -> bool:
     parts = path.relative_to(DATA).parts
     if parts[0] == COMPACTION_DIR:
         return "in" not in parts  # other names of segments
-    return parts == (CLEANER_CHECKPOINT_NAME,) or offsets_partition(parts[0]) is not None
+    return parts == (CLEANER_CHECKPOINT_NAME,) or (offsets_partition(parts[0]) is not None and path.suffix != ".cut")
 
 
 def _spans(disk: LossyFileSystem, path: Path, chance: random.Random) -> Iterator[range]:

@@ -78,6 +78,7 @@ class Simulation:
             "group.initial.rebalance.delay.ms": str(chance.choice((0, 500, 3_000))),
             "topics.preload": ",".join(f"{name}:{partitions}" for name, partitions in TOPICS.items()),
         }
+        config["log.index.interval.bytes"] = str(chance.choice((0, 200, 4_096)))
         if count > 1:
             config["cluster.nodes"] = ",".join(f"{each}@10.0.0.{each}:9092" for each in range(1, count + 1))
             config["cluster.id"] = "simulated"

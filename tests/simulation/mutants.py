@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 20_000  # within which each must be found
-STEPS_A_SEED = 2_500
+STEPS_A_SEED = 1_250
 FOUND, NOT_FOUND = 0, 3  # exit codes of the process of one mutant
 
 
@@ -232,6 +232,87 @@ MUTANTS = {
         "        by_id = {group.group_id: group for group in groups}\n"
         "        for group in by_id.values():\n"
         "            group.generation = max(group.generation - 1, 0)\n",
+    ),
+    # bit rot
+    "checksum-of-a-batch-is-not-checked": Mutant(
+        LOG + "segment.py",
+        "    if google_crc32c.value(buffer[at + _CRC_FROM : at + size]) != crc:\n",
+        "    if last_delta > 1 << 40:\n",
+    ),
+    "log-ends-at-a-damaged-batch": Mutant(
+        LOG + "segment.py",
+        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_offset, _, last",
+        "            if fault:\n                return\n            base_offset, _, last",
+    ),
+    "damage-below-the-recovery-point-is-cut": Mutant(
+        LOG + "recovery.py",
+        "    lost = [one for one in known if newest.next_offset < one.offset]\n",
+        "    lost = [one for one in known if newest.next_offset < one.offset and not damage]\n",
+    ),
+    "damaged-end-of-a-closed-segment-is-accepted": Mutant(
+        LOG + "recovery.py",
+        "        if damage:\n            raise CorruptLogError(\n                segment.path,\n",
+        "        if damage and segment.next_offset == successor.base_offset:\n"
+        "            raise CorruptLogError(\n                segment.path,\n",
+    ),
+    "checksum-of-a-snapshot-is-not-checked": Mutant(
+        "coordinator/storage/snapshot/file.py", " <= size or _crc_of(data) != crc:\n", " <= size:\n"
+    ),
+    "checksum-of-a-snapshots-header-is-not-checked": Mutant(
+        "coordinator/storage/snapshot/file.py",
+        "    if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:\n",
+        "    if not header:\n",
+    ),
+    "checksum-of-a-checkpoint-is-not-checked": Mutant(
+        LOG + "checkpoint.py", " != google_crc32c.value(rest.encode()):\n", " < 0:\n"
+    ),
+    "damaged-index-is-not-built-again": Mutant(
+        LOG + "recovery.py",
+        "        damage = segment.scan()\n        report.checked_bytes += segment.size_bytes\n        if damage:\n",
+        "        segment.scan()\n        damage = Damage(0, 'its index is damaged')\n        if damage:\n",
+    ),
+    "entry-of-an-index-is-believed": Mutant(
+        LOG + "segment.py",
+        "        if position and not self._is_batch(position, self.base_offset + relative_offset):\n",
+        "        if position < 0:\n",
+    ),
+    # compaction
+    "swap-is-committed-without-a-sync": Mutant(
+        LOG + "swap.py", "    at_step(SwapStep.COMMIT_SYNC)\n    fs.fsync_dir(directory)\n", ""
+    ),
+    "swapped-names-are-not-synced": Mutant(
+        LOG + "swap.py", "    at_step(SwapStep.APPLY_SYNC)\n    fs.fsync_dir(directory)\n", ""
+    ),
+    "staged-names-are-not-synced": Mutant(
+        LOG + "staging.py", "        at_step(SwapStep.STAGE_SYNC_NAMES)\n        fs.fsync_dir(directory)\n", ""
+    ),
+    "staged-copy-is-not-synced": Mutant(
+        LOG + "staging.py", "            at_step(SwapStep.STAGE_SYNC)\n            new.fsync()\n", ""
+    ),
+    "start-does-not-finish-a-swap": Mutant(
+        LOG + "redo.py",
+        "    return any(name.startswith(INTENT_NAME) or (",
+        "    return any(name == INTENT_NAME + '?' or (",
+    ),
+    "swap-is-finished-before-it-is-applied": Mutant(
+        LOG + "log.py",
+        "            self._apply_swap(self._swap, at_step)\n            self._write_checkpoint()\n",
+        "            self._write_checkpoint()\n",
+    ),
+    "swapped-segments-are-not-listed": Mutant(
+        LOG + "log.py",
+        "            self._apply_swap(self._swap, at_step)\n            self._write_checkpoint()\n",
+        "            self._apply_swap(self._swap, at_step)\n",
+    ),
+    "compaction-keeps-the-newest-record-of-a-segment-only": Mutant(
+        "coordinator/compaction/column_compaction.py",
+        "(segment.base_offset, segment.next_offset)).tolist()\n",
+        "(segment.base_offset, segment.next_offset)).tolist()\n            low = max(low, high - 1)\n",
+    ),
+    "compacted-log-is-replayed-on-a-snapshot": Mutant(
+        "coordinator/storage/snapshot/loading.py",
+        "            if header.base_offset != due or header.record_count != header.last_offset_delta + 1:\n",
+        "            if header.base_offset < due:\n",
     ),
 }
 
