@@ -48,7 +48,7 @@ def begin(world: World, node: SimulatedNode, data_dir: Path, *, retention_ms: in
         except EXPECTED as error:
             world.note(f"{node.name}: a compaction ends: {error}")
         except RefusedError as error:
-            if node.is_rotten:
+            if node.rotten:
                 world.note(f"{node.name}: the result of a compaction is refused: {error}")
                 return
             world.violated(f"{node.name}: the result of a compaction is refused: {error}")

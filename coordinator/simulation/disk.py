@@ -384,7 +384,9 @@ class LossyFile:
 def _keep_rot(inode: Inode, position: int, data: bytes | None) -> None:
     """Forget the rotten bytes that a write replaces, or a cut removes. A copy of a rotten byte is rotten."""
     for at in list(inode.right):
-        if at >= position and (data is None or (at < position + len(data) and data[at - position] != inode.content[at])):
+        if at >= position and (
+            data is None or (at < position + len(data) and data[at - position] != inode.content[at])
+        ):
             del inode.right[at]
 
 

@@ -59,7 +59,8 @@ class SimulatedNode:
         self.disk = LossyFileSystem(seed=world.seed * 100 + number, reorders_names=world.seed % 2 == 0)
         self.is_ready = False
         self.is_going_off = False  # its disk is off already
-        self.is_rotten = False  # bits of its offsets log are wrong
+        self.rotten = ""  # the file of its offsets log with wrong bits
+        self.must_serve = False  # whatever they are
         self.disturbed_s = 0.0  # when it was last down, paused, or had trouble with its disk
         self.wall_jump_ms = 0
         self.refused = ""  # why the last start was refused
@@ -112,6 +113,8 @@ class SimulatedNode:
         except StartupError as error:
             self._world.note(f"{self.name} does not start: {error}")
             self.refused = str(error)
+            if self.rotten and self.must_serve and isinstance(error.__context__, LogError):
+                self._world.violated(f"{self.name} does not start for bits of {self.rotten}: {error}")
             if self.disk.is_off:
                 self.lose_power()
             else:
@@ -201,7 +204,7 @@ class LogLines(logging.Handler):
         if node is not None and node.disk.is_off:
             return  # its machine is going off, and the line is never written
         error: Any = record.exc_info[1] if record.exc_info else None
-        if node is not None and node.is_rotten and isinstance(error, LogError):
+        if node is not None and node.rotten and not node.must_serve and isinstance(error, LogError):
             return  # it says what is damaged
         if error is not None or any(each in text for each in self.DEFECTS):
             self._world.violated(f"the log reports a defect: {text}{f' ({error!r})' if error is not None else ''}")

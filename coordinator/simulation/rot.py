@@ -47,12 +47,13 @@ FILES: Final = (  # part of a path
     INTENT_NAME,
     COMPACTION_DIR,
 )
+HINTS: Final = (".index", ".timeindex", SNAPSHOT_NAME, CLEANER_CHECKPOINT_NAME, COMPACTION_DIR)  # only save time
 _EXTENT: Final = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _BASE_OFFSET_BYTES: Final = 8
 
 
-def begin(world: World, node: SimulatedNode, chance: random.Random, kind: str, bits: int) -> bool:
-    """Change bits of one file whose path contains `kind`, or of another if there is none. False: there is none."""
+def begin(world: World, node: SimulatedNode, chance: random.Random, kind: str, bits: int) -> None:
+    """Change bits of one file whose path contains `kind`, or of another if there is none."""
     disk = node.disk.durable()
     paths = sorted(path for path in node.disk.durable_files() if _belongs_to_the_log(path))
     found = [path for path in paths if kind in str(path)] or paths
@@ -65,8 +66,9 @@ def begin(world: World, node: SimulatedNode, chance: random.Random, kind: str, b
         for position, mask in flips.items():
             node.disk.rot(path, position, mask)
         world.note(f"{node.name}: bytes of {path.relative_to(DATA)} rot: {sorted(flips)}")
-        return True
-    return False
+        node.rotten = str(path)
+        node.must_serve = any(each in path.name or each in path.parts for each in HINTS)
+        return
 
 
 def _belongs_to_the_log(path: Path) -> bool:

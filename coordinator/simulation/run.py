@@ -25,7 +25,7 @@ from coordinator.simulation.others import Administrator, Committer, SimulatedPro
 from coordinator.simulation.world import START_S, World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from coordinator.simulation.client import SimulatedClient
     from coordinator.torture.schedule import Schedule
@@ -57,7 +57,7 @@ class Outcome:
 class Simulation:
     """A world with its nodes and clients."""
 
-    def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None) -> None:
+    def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> None:
         self.world = World(seed)
         self.network = Network(self.world)
         self.history = History(self.world)
@@ -71,7 +71,7 @@ class Simulation:
             "log.dirs": str(DATA),
             "offsets.topic.num.partitions": str(self._offsets_partitions),
             "offsets.topic.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
-            "offsets.snapshot.tail.bytes": str(chance.choice((0, 2_000, 20_000))),
+            "offsets.snapshot.tail.bytes": str(chance.choice((0, 500, 5_000))),
             "offsets.snapshot.min.bytes": "500",
             "log.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
             "topic.flush.policy": "sync",
@@ -102,7 +102,11 @@ class Simulation:
         self.rot_chance = self.world.chance("rot")
         self._make_clients()
         self.schedule = schedule or faults.schedule(
-            seed, nodes=count, copies=len(self._members), count=max(steps // STEPS_FOR_A_FAULT, 1)
+            seed,
+            nodes=count,
+            copies=len(self._members),
+            count=max(steps // (15 if kinds else STEPS_FOR_A_FAULT), 1),
+            faults=kinds,
         )
 
     def _make_clients(self) -> None:
@@ -195,10 +199,10 @@ class Simulation:
 
     def restore(self, node: SimulatedNode) -> None:
         """Stop a node, put right what has rotted on its disk, and start it again, as an operator with a copy does."""
-        if node.is_rotten:
+        if node.rotten:
             self.invariants.ending(node)
             node.kill()
-            node.is_rotten = False
+            node.rotten = ""
             self.world.note(f"{node.name}: {node.disk.restore()} rotten bytes are restored")
             node.start()
 
@@ -347,6 +351,6 @@ class Simulation:
             self.invariants.check_ended()
 
 
-def simulate(seed: int, steps: int, schedule: Schedule | None = None) -> Outcome:
-    """Run the simulation of a seed. `schedule`: in place of the one that the seed gives."""
-    return Simulation(seed, steps=steps, schedule=schedule).run()
+def simulate(seed: int, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> Outcome:
+    """Run the simulation of a seed. `schedule`: in place of the one that the seed gives. `kinds`: the faults of that."""
+    return Simulation(seed, steps=steps, schedule=schedule, kinds=kinds).run()
