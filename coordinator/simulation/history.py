@@ -187,6 +187,16 @@ class History:
         """Note that a JoinGroup that was sent then gave a member id to the process of a static member."""
         self.holders.setdefault((group, instance_id), {})[member_id] = sent_s, self._world.now_s, generation
 
+    def joined_since(self, group: str, members: Iterable[str], at_s: float) -> bool:
+        """Return whether a JoinGroup that was sent since then gave one of these member ids to a static member."""
+        held = {
+            member_id: sent_s
+            for (of, _), known in self.holders.items()
+            if of == group
+            for member_id, (sent_s, _, _) in known.items()
+        }
+        return any(held.get(each, -math.inf) > at_s for each in members)
+
     def restarted(self) -> None:
         """Forget the member ids of generations without a SyncGroup: a node that ends has not kept them."""
         for (group, _), known in self.holders.items():

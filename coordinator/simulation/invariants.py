@@ -128,6 +128,7 @@ class Invariants:
 
     def ending(self, node: SimulatedNode) -> None:
         """Remember what a node has in memory, before its process ends."""
+        self._history.restarted()
         runtime = node.runtime
         if runtime is not None and node.is_ready and not lacks_partitions(runtime):
             self._before[node.number] = Memory(self._world.now_s, self._offsets(runtime), _groups(runtime))
@@ -155,6 +156,8 @@ class Invariants:
             if group is None or group.generation < facts.generation:
                 self._world.violated(f"{node.name} has lost generation {facts.generation} of {group_id}")
             elif group_id in stable and group.generation == facts.generation and stable[group_id] != facts:
+                if self._history.joined_since(group_id, stable[group_id].members, before.at_s):
+                    continue  # a static member has returned before the node said that it was ready
                 self._world.violated(
                     f"{node.name} has other members or assignments in generation {facts.generation} of {group_id}"
                 )

@@ -105,7 +105,7 @@ class Simulation:
             seed,
             nodes=count,
             copies=len(self._members),
-            count=max(steps // (15 if kinds else STEPS_FOR_A_FAULT), 1),
+            count=max(steps // (STEPS_FOR_A_FAULT), 1),
             faults=kinds,
         )
 
