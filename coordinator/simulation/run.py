@@ -352,5 +352,5 @@ class Simulation:
 
 
 def simulate(seed: int, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> Outcome:
-    """Run the simulation of a seed. `schedule`: in place of the one that the seed gives. `kinds`: the faults of that."""
+    """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one."""
     return Simulation(seed, steps=steps, schedule=schedule, kinds=kinds).run()

@@ -93,6 +93,7 @@ MUTANTS = {
         LOG + "log.py",
         "self.config.index_interval_bytes)\n        self.fs.fsync_dir(self.directory)\n        self.segments",
         "self.config.index_interval_bytes)\n        self.segments",
+        ("lose_power", "lose_power_within"),
     ),
     "offsets-go-on-after-a-failure": Mutant(
         "coordinator/storage/offsets_log.py", "        part.next_offset = from_offset\n", ""
@@ -247,8 +248,8 @@ MUTANTS = {
     ),
     "log-ends-at-a-damaged-batch": Mutant(
         LOG + "segment.py",
-        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_offset, _, last",
-        "            if fault:\n                return\n            base_offset, _, last",
+        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_offset",
+        "            if fault:\n                return\n            base_offset",
         ROT,
     ),
     "damage-below-the-recovery-point-is-cut": Mutant(
