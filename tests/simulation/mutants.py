@@ -248,8 +248,8 @@ MUTANTS = {
     ),
     "log-ends-at-a-damaged-batch": Mutant(
         LOG + "segment.py",
-        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_offset",
-        "            if fault:\n                return\n            base_offset",
+        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_",
+        "            if fault:\n                return\n            base_",
         ROT,
     ),
     "damage-below-the-recovery-point-is-cut": Mutant(
