@@ -48,6 +48,9 @@ def begin(world: World, node: SimulatedNode, data_dir: Path, *, retention_ms: in
         except EXPECTED as error:
             world.note(f"{node.name}: a compaction ends: {error}")
         except RefusedError as error:
+            if node.rotten:
+                world.note(f"{node.name}: the result of a compaction is refused: {error}")
+                return
             world.violated(f"{node.name}: the result of a compaction is refused: {error}")
         else:
             loop.in_thread(step)

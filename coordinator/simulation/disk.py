@@ -8,7 +8,7 @@ unsynced is lost.
 
 Faults: `fail` makes the n-th next call of an operation fail; `capacity` is the size of the disk; `crash_after` turns
 the machine off at the n-th operation from now, even in the middle of a write. `ignored` operations do nothing and
-report success. `counts` counts the calls.
+report success. `counts` counts the calls. `rot` changes bytes that are durable, and `restore` puts them right.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import hashlib
 import random
 import threading
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class Inode:
     content: bytearray = field(default_factory=bytearray)  # content that the process sees
     durable: bytearray = field(default_factory=bytearray)
     unsynced: list[tuple[int, bytes | None]] = field(default_factory=list)  # (position, bytes) or (size, None): cut
+    right: dict[int, int] = field(default_factory=dict)  # bytes that rot has changed and nothing has replaced
 
 
 @dataclass
@@ -137,6 +139,29 @@ class LossyFileSystem:
             digest = hashlib.sha256()
             _add_to_digest(digest, self.root, {})
             return digest.digest()
+
+    # bit rot
+
+    def durable(self) -> LossyFileSystem:
+        """Return a file system with all that is durable, and nothing else."""
+        copy = LossyFileSystem()
+        copy.root = _survivor(self.root, None, {}, False)
+        return copy
+
+    def durable_files(self) -> Iterator[Path]:
+        """Yield the files whose names and bytes are all durable."""
+        return _durable_files(self.root, Path("/"))
+
+    def rot(self, path: Path, position: int, mask: int) -> None:
+        """Change bits of a durable byte."""
+        inode = self._inode(path)
+        inode.right[position] = inode.content[position]
+        inode.content[position] ^= mask
+        inode.durable[position] ^= mask
+
+    def restore(self) -> int:
+        """Put the bytes right that rot has changed and that are still there; return their number."""
+        return sum(_restored(inode) for inode in _inodes(self.root))
 
     # the file system
 
@@ -312,6 +337,8 @@ class LossyFile:
             self._put(position, content)
 
     def _put(self, position: int, data: bytes | None) -> None:
+        if self._inode.right:
+            _keep_rot(self._inode, position, data)
         _write(self._inode.content, position, data)
         self._inode.unsynced.append((position, data))
 
@@ -354,6 +381,44 @@ class LossyFile:
         self._fs._held.discard(self._path)
 
 
+def _keep_rot(inode: Inode, position: int, data: bytes | None) -> None:
+    """Forget the rotten bytes that a write replaces, or a cut removes. A copy of a rotten byte is rotten."""
+    for at in list(inode.right):
+        if at >= position and (
+            data is None or (at < position + len(data) and data[at - position] != inode.content[at])
+        ):
+            del inode.right[at]
+
+
+def _restored(inode: Inode) -> int:
+    for position, byte in inode.right.items():
+        inode.content[position] = byte
+        if position < len(inode.durable):
+            inode.durable[position] = byte
+    count = len(inode.right)
+    inode.right.clear()
+    return count
+
+
+def _durable_files(directory: Directory, path: Path) -> Iterator[Path]:
+    for name, node in directory.durable.items():
+        if directory.entries.get(name) is not node:
+            continue
+        if isinstance(node, Directory):
+            yield from _durable_files(node, path / name)
+        elif not node.unsynced and node.content == node.durable:
+            yield path / name
+
+
+def _inodes(directory: Directory) -> Iterator[Inode]:
+    """Yield each file that has a name, durable or not; one with several names several times."""
+    for node in (*directory.entries.values(), *directory.durable.values()):
+        if isinstance(node, Directory):
+            yield from _inodes(node)
+        else:
+            yield node
+
+
 def _bytes_in(directory: Directory, seen: set[int] | None = None) -> int:
     """Return the bytes of all files, counting a file with several names once."""
     seen = set() if seen is None else seen
@@ -392,7 +457,7 @@ def _survivor(directory: Directory, rng: random.Random | None, made: dict[int, I
         else:
             if id(node) not in made:
                 content = _survivor_content(node, rng)
-                made[id(node)] = Inode(bytearray(content), bytearray(content))
+                made[id(node)] = Inode(bytearray(content), bytearray(content), right=dict(node.right))
             kept[name] = made[id(node)]
     return Directory(dict(kept), dict(kept))
 

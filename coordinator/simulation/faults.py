@@ -7,12 +7,14 @@ import random
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.topics.names import OFFSETS_TOPIC
+from coordinator.simulation import rot
 from coordinator.simulation.node import DATA
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
+from coordinator.storage.log.swap import CLEANED
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from coordinator.simulation.run import Simulation
 
@@ -20,8 +22,8 @@ GAPS_MS: Final = (0, 0, 100, 100, 200, 200, 500, 500, 500, 1_000, 1_000, 1_000, 
 PACES: Final = (0.05, 0.1, 0.25, 0.5, 2.0)  # of a world: gaps are so much of those above
 CALM_MS: Final = 13_000  # one gap of a hundred: what is stuck shows when nothing disturbs
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
-OPERATIONS: Final = ("pwrite", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
-FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC)  # part of a path
+OPERATIONS: Final = ("pwrite", "pwrite", "fdatasync", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
+FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC, CLEANED)  # part of a path
 SLOW: Final = 50  # times the usual delay
 
 
@@ -58,6 +60,13 @@ def _fill_disk(simulation: Simulation, step: Step) -> None:
     node.disturbed(step.ms / 1000 + 20.0)
     node.disk.capacity = 0
     simulation.later(step.ms, node.disk.heal)
+
+
+def _rot_disk(simulation: Simulation, step: Step) -> None:
+    node = simulation.nodes[step.node]
+    if not node.rotten:
+        rot.begin(simulation.world, node, simulation.rot_chance, step.file, step.times)
+        simulation.later(step.ms, lambda: simulation.restore(node))
 
 
 def _compact_node(simulation: Simulation, step: Step) -> None:
@@ -121,6 +130,7 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
     "pause_node": _pause_node,
     "fail_disk": _fail_disk,
     "fill_disk": _fill_disk,
+    "rot_disk": _rot_disk,
     "compact_node": _compact_node,
     "jump_clock": _jump_clock,
     "cut_node": _cut_node,
@@ -142,15 +152,19 @@ THEMES: Final = (
     ("kill_copy", "double_copy", "double_copy", "pause_copy"),
     ("cut_node", "cut_copy", "slow_network", "reset_connections", "lose_replies"),
     ("compact_node", "compact_node", "jump_clock"),
+    ("rot_disk", "rot_disk", "kill_node"),
 )
 
 
-def schedule(seed: int, *, nodes: int, copies: int, count: int) -> Schedule:
-    """Return a random schedule. The same seed gives the same one. Each has its own pace and its own kinds of faults."""
+def schedule(seed: int, *, nodes: int, copies: int, count: int, faults: Sequence[str] = ()) -> Schedule:
+    """Return a random schedule. The same seed gives the same one. Each has its own pace and its own kinds of faults.
+
+    `faults`: the only kinds.
+    """
     chance = random.Random(f"{seed}-schedule")
     pace = chance.choice(PACES)
-    themes = chance.sample(THEMES, chance.choice((1, 2, 3, len(THEMES))))
-    choices = [each for theme in themes for each in theme]
+    themes = chance.sample(THEMES, chance.choice((1, 2, 3, 4, len(THEMES))))
+    choices = faults or [each for theme in themes for each in theme]
     steps = [_step(chance, chance.choice(choices), nodes, copies, pace) for _ in range(count)]
     return Schedule(tuple(steps), seed)
 
@@ -161,9 +175,13 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
     if do == "fail_disk":
         file, api = chance.choice(FILES), chance.choice(OPERATIONS)
         return Step(do, after_ms, api=api, times=chance.choice((1, 1, 2, 5)), node=node, file=file)
+    if do == "rot_disk":
+        times, ms = chance.choice((1, 1, 1, 2, 3)), chance.choice((500, 1_000, 2_000, 5_000))
+        return Step(do, after_ms, times=times, ms=ms, node=node, file=chance.choice(rot.FILES))
     if do == "lose_power_within":
-        file = chance.choice(("", "", RECOVERY_CHECKPOINT_NAME))
-        return Step(do, after_ms, times=chance.randint(1, 8 if file else 40), node=node, file=file)
+        file = chance.choice(("", "", RECOVERY_CHECKPOINT_NAME, CLEANED))
+        most = 8 if file == RECOVERY_CHECKPOINT_NAME else 40
+        return Step(do, after_ms, times=chance.randint(1, most), node=node, file=file)
     if do == "jump_clock":
         return Step(do, after_ms, ms=chance.choice((-3_600_000, -60_000, -1_000, 1_000, 60_000, 3_600_000)), node=node)
     if do in ("pause_copy", "kill_copy", "double_copy", "cut_copy"):

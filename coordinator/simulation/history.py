@@ -81,7 +81,7 @@ class History:
         self.network_disturbed_s = 0.0  # when it last lost or kept back something
         self.registers: dict[Place, Register] = {}
         self.generations: dict[tuple[str, int], Generation] = {}
-        self.holders: dict[tuple[str, str], dict[str, tuple[float, float]]] = {}  # see `held`
+        self.holders: dict[tuple[str, str], dict[str, tuple[float, float, int]]] = {}  # see `held`
         self.synced: dict[str, int] = {}  # by group: the newest generation in which a SyncGroup was answered
         self.produced: dict[tuple[str, int], dict[int, str]] = {}  # acknowledged values by offset
         self.read: dict[bytes, tuple[str, int, int]] = {}  # where each value was read
@@ -156,10 +156,11 @@ class History:
     def joined(self, group: str, generation: int, member: str, others: Iterable[str], newest: int) -> None:
         """Check the answer to a JoinGroup. `newest`: the newest synced generation when it was sent.
 
-        `others`: the members that a leader is told of.
+        `others`: the members that a leader is told of. One with an old version is told no instance ids, only member
+        ids, which begin with them.
         """
         known = self.generations.setdefault((group, generation), Generation())
-        if generation <= newest and member not in known.joined:
+        if generation <= newest and not any(each == member or each.startswith(f"{member}-") for each in known.joined):
             self._world.violated(
                 f"{member} was given generation {generation} of {group}, in which others already had their assignment"
             )
@@ -182,9 +183,26 @@ class History:
                     f"{owner} and {member} both own {partition[0]}-{partition[1]} in generation {generation} of {group}"
                 )
 
-    def held(self, group: str, instance_id: str, member_id: str, sent_s: float) -> None:
+    def held(self, group: str, instance_id: str, member_id: str, generation: int, sent_s: float) -> None:
         """Note that a JoinGroup that was sent then gave a member id to the process of a static member."""
-        self.holders.setdefault((group, instance_id), {})[member_id] = sent_s, self._world.now_s
+        self.holders.setdefault((group, instance_id), {})[member_id] = sent_s, self._world.now_s, generation
+
+    def joined_since(self, group: str, members: Iterable[str], at_s: float) -> bool:
+        """Return whether a JoinGroup that was sent since then gave one of these member ids to a static member."""
+        held = {
+            member_id: sent_s
+            for (of, _), known in self.holders.items()
+            if of == group
+            for member_id, (sent_s, _, _) in known.items()
+        }
+        return any(held.get(each, -math.inf) > at_s for each in members)
+
+    def restarted(self) -> None:
+        """Forget the member ids of generations without a SyncGroup: a node that ends has not kept them."""
+        for (group, _), known in self.holders.items():
+            for member_id, (_, _, generation) in list(known.items()):
+                if generation > self.synced.get(group, -1):
+                    del known[member_id]
 
     def unfenced(self, group: str, instance_id: str, member_id: str, sent_s: float, what: str) -> None:
         """Check a good answer to a static member: no process may have taken its place before it sent its request.
@@ -192,8 +210,8 @@ class History:
         Two processes may have joined at once; only one that began after the other had its member id counts.
         """
         known = self.holders.get((group, instance_id), {})
-        _, joined_s = known.get(member_id, (math.inf, math.inf))
-        for other, (began_s, answered_s) in known.items():
+        _, joined_s, _ = known.get(member_id, (math.inf, math.inf, 0))
+        for other, (began_s, answered_s, _) in known.items():
             if other != member_id and began_s > joined_s and answered_s < sent_s:
                 self._world.violated(f"{what} of {member_id} in {group} was good, but {other} has replaced it")
 

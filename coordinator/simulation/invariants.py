@@ -133,16 +133,18 @@ class Invariants:
 
     def ending(self, node: SimulatedNode) -> None:
         """Remember what a node has in memory, before its process ends."""
+        self._history.restarted()
         runtime = node.runtime
-        if runtime is not None and node.is_ready and not _lacks_partitions(runtime):
+        if runtime is not None and node.is_ready and not lacks_partitions(runtime):
             self._before[node.number] = Memory(self._world.now_s, self._offsets(runtime), _groups(runtime))
 
     def started(self, node: SimulatedNode) -> None:
         """Compare what a node has read with what it had, and with what its whole log says."""
+        self._history.restarted()
         runtime = node.runtime
         if runtime is None:
             return
-        if node.disk.is_off or _lacks_partitions(runtime):
+        if node.disk.is_off or lacks_partitions(runtime):
             return  # its disk failed meanwhile: it is compared after another start
         self._compare_with_log(node, runtime)
         before = self._before.pop(node.number, None)
@@ -159,6 +161,8 @@ class Invariants:
             if group is None or group.generation < facts.generation:
                 self._world.violated(f"{node.name} has lost generation {facts.generation} of {group_id}")
             elif group_id in stable and group.generation == facts.generation and stable[group_id] != facts:
+                if self._history.joined_since(group_id, stable[group_id].members, before.at_s):
+                    continue  # a static member has returned before the node said that it was ready
                 self._world.violated(
                     f"{node.name} has other members or assignments in generation {facts.generation} of {group_id}"
                 )
@@ -225,7 +229,7 @@ class Invariants:
                 self._world.violated(f"{node.name}: bytes of ended connections are still counted")
 
 
-def _lacks_partitions(runtime: Runtime) -> bool:
+def lacks_partitions(runtime: Runtime) -> bool:
     """Return whether a partition could not be loaded, because the disk failed."""
     numbers = runtime.offsets_log.logs
     return any(runtime.core.partition(number).state is PartitionState.FAILED for number in numbers)

@@ -199,7 +199,7 @@ class SimulatedMember(SimulatedClient):
         self._react(error)
         self._check_unfenced(sent_s, "a JoinGroup")
         if self.instance_id is not None:
-            self.history.held(self.group, self.instance_id, answer.member_id, sent_s)
+            self.history.held(self.group, self.instance_id, answer.member_id, answer.generation_id, sent_s)
         self.member_id = answer.member_id
         self.generation = answer.generation_id
         others = [each.group_instance_id or each.member_id for each in answer.members]

@@ -15,6 +15,7 @@ from coordinator.server.server import Server, StartupError
 from coordinator.simulation.disk import LossyFileSystem
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.machine import SimulatedMachine
+from coordinator.storage.log.errors import LogError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,9 +56,11 @@ class SimulatedNode:
         self.name = f"node-{number}"
         self.host = f"10.0.0.{number}"
         self.address = self.host, 9092
-        self.disk = LossyFileSystem(seed=world.seed * 100 + number)
+        self.disk = LossyFileSystem(seed=world.seed * 100 + number, reorders_names=world.seed % 2 == 0)
         self.is_ready = False
         self.is_going_off = False  # its disk is off already
+        self.rotten = ""  # the file of its offsets log with wrong bits
+        self.must_serve = False  # whatever they are
         self.disturbed_s = 0.0  # when it was last down, paused, or had trouble with its disk
         self.wall_jump_ms = 0
         self.refused = ""  # why the last start was refused
@@ -110,6 +113,8 @@ class SimulatedNode:
         except StartupError as error:
             self._world.note(f"{self.name} does not start: {error}")
             self.refused = str(error)
+            if self.rotten and self.must_serve and isinstance(error.__context__, LogError):
+                self._world.violated(f"{self.name} does not start for bits of {self.rotten}: {error}")
             if self.disk.is_off:
                 self.lose_power()
             else:
@@ -199,6 +204,8 @@ class LogLines(logging.Handler):
         if node is not None and node.disk.is_off:
             return  # its machine is going off, and the line is never written
         error: Any = record.exc_info[1] if record.exc_info else None
+        if node is not None and node.rotten and not node.must_serve and isinstance(error, LogError):
+            return  # it says what is damaged
         if error is not None or any(each in text for each in self.DEFECTS):
             self._world.violated(f"the log reports a defect: {text}{f' ({error!r})' if error is not None else ''}")
 

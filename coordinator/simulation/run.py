@@ -17,7 +17,7 @@ from coordinator.core.group.state import STABLE
 from coordinator.core.shard import partition_for
 from coordinator.simulation import faults
 from coordinator.simulation.history import History, Place
-from coordinator.simulation.invariants import Invariants
+from coordinator.simulation.invariants import Invariants, lacks_partitions
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.member import KINDS, SimulatedMember
 from coordinator.simulation.network import Network
@@ -26,7 +26,7 @@ from coordinator.simulation.others import Administrator, Committer, SimulatedPro
 from coordinator.simulation.world import START_S, World
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from coordinator.simulation.client import SimulatedClient
     from coordinator.torture.schedule import Schedule
@@ -59,7 +59,7 @@ class Outcome:
 class Simulation:
     """A world with its nodes and clients."""
 
-    def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None) -> None:
+    def __init__(self, seed: int, *, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> None:
         self.world = World(seed)
         self.network = Network(self.world)
         self.history = History(self.world)
@@ -73,13 +73,14 @@ class Simulation:
             "log.dirs": str(DATA),
             "offsets.topic.num.partitions": str(self._offsets_partitions),
             "offsets.topic.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
-            "offsets.snapshot.tail.bytes": str(chance.choice((0, 2_000, 20_000))),
+            "offsets.snapshot.tail.bytes": str(chance.choice((0, 500, 5_000))),
             "offsets.snapshot.min.bytes": "500",
             "log.segment.bytes": str(chance.choice((1_024, 1_024, 4_096, 1 << 20))),
             "topic.flush.policy": "sync",
             "group.initial.rebalance.delay.ms": str(chance.choice((0, 500, 3_000))),
             "topics.preload": ",".join(f"{name}:{partitions}" for name, partitions in TOPICS.items()),
         }
+        config["log.index.interval.bytes"] = str(chance.choice((0, 200, 4_096)))
         if count > 1:
             config["cluster.nodes"] = ",".join(f"{each}@10.0.0.{each}:9092" for each in range(1, count + 1))
             config["cluster.id"] = "simulated"
@@ -100,9 +101,14 @@ class Simulation:
         self._clients = 0
         self.faults_taken = 0
         self._is_over = False  # no fault happens any more
+        self.rot_chance = self.world.chance("rot")
         self._make_clients()
         self.schedule = schedule or faults.schedule(
-            seed, nodes=count, copies=len(self._members), count=max(steps // STEPS_FOR_A_FAULT, 1)
+            seed,
+            nodes=count,
+            copies=len(self._members),
+            count=max(steps // (STEPS_FOR_A_FAULT), 1),
+            faults=kinds,
         )
 
     def _make_clients(self) -> None:
@@ -193,6 +199,15 @@ class Simulation:
         member = self._members[index] = self._makers[index]()
         member.start()
 
+    def restore(self, node: SimulatedNode) -> None:
+        """Stop a node, put right what has rotted on its disk, and start it again, as an operator with a copy does."""
+        if node.rotten:
+            self.invariants.ending(node)
+            node.kill()
+            node.rotten = ""
+            self.world.note(f"{node.name}: {node.disk.restore()} rotten bytes are restored")
+            node.start()
+
     def disturb_network(self, seconds: float) -> None:
         """Note that the network may lose or keep back bytes until some time from now."""
         self.history.network_disturbed_s = max(self.history.network_disturbed_s, self.world.now_s + seconds + 1.0)
@@ -253,6 +268,8 @@ class Simulation:
         self.disturb_network(0.0)
         for client in (*self._others, *self._doubles):
             client.loop.kill()
+        for node in self.nodes.values():
+            self.restore(node)
         deadline_s = world.now_s + SETTLE_S
         while world.violation is None and world.now_s < deadline_s:
             for node in self.nodes.values():
@@ -281,6 +298,8 @@ class Simulation:
         for number, node in self.nodes.items():
             if not node.is_ready or node.runtime is None:
                 return f"node {number} is not ready ({node.refused or 'it is starting'})"
+            if lacks_partitions(node.runtime):
+                return f"node {number} does not serve all of its partitions"
         for group_id in sorted({member.group for member in self._members}):
             number = self._coordinator_of(group_id)
             runtime = self.nodes[number].runtime
@@ -346,6 +365,6 @@ class Simulation:
                 self.world.violated(f"{node.name} is not ready {LOADED_S:g} s after its start")
 
 
-def simulate(seed: int, steps: int, schedule: Schedule | None = None) -> Outcome:
-    """Run the simulation of a seed. `schedule`: in place of the one that the seed gives."""
-    return Simulation(seed, steps=steps, schedule=schedule).run()
+def simulate(seed: int, steps: int, schedule: Schedule | None = None, kinds: Sequence[str] = ()) -> Outcome:
+    """Run the simulation of a seed. `schedule`: in place of its own one. `kinds`: the faults of its own one."""
+    return Simulation(seed, steps=steps, schedule=schedule, kinds=kinds).run()

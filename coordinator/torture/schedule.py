@@ -74,6 +74,7 @@ STEPS: Final = {
     "lose_power": "the machine of {node} loses power, and {node} starts {ms} ms later",
     "lose_power_within": "the machine of {node} loses power at its {times}th operation on {file} from now",
     "fail_disk": "{count} {api} of {file} on the disk of {node} {are} answered EIO",
+    "rot_disk": "{times} bits of {file} of the offsets log rot on the disk of {node}, and are restored {ms} ms later",
     "fill_disk": "the disk of {node} is full for {ms} ms",
     "compact_node": "the offsets log of {node} is compacted; tombstones stay for {ms} ms",
     "jump_clock": "the wall clock of {node} jumps by {ms} ms",

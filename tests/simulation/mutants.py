@@ -26,11 +26,12 @@ FOUND, NOT_FOUND = 0, 3  # exit codes of the process of one mutant
 
 
 class Mutant(NamedTuple):
-    """A defect: in this file, the old text becomes the new one."""
+    """A defect: in this file, the old text becomes the new one. `faults`: the only kinds under which it is hunted."""
 
     path: str
     old: str
     new: str
+    faults: tuple[str, ...] = ()  # of the worlds in which it is hunted; empty: all
     seed: int = 1  # with which the hunt begins
 
     @property
@@ -48,6 +49,9 @@ class Mutant(NamedTuple):
 GROUP = "coordinator/core/group/"
 OFFSETS = "coordinator/core/offsets/"
 LOG = "coordinator/storage/log/"
+ROT = ("rot_disk", "kill_node")
+SWAPS = ("compact_node", "lose_power_within", "lose_power")
+WRITES = ("fail_disk", "fail_disk", "lose_power")
 MUTANTS = {
     # durability
     "log-skips-its-flush": Mutant(
@@ -71,6 +75,7 @@ MUTANTS = {
         LOG + "flusher.py",
         "            else:\n                self._fail(lane, error, outcome)\n        return durable",
         "            else:\n                durable.append(lane)\n        return durable",
+        WRITES,
         seed=31,
     ),
     "failed-writes-are-not-cut-back": Mutant(
@@ -90,6 +95,7 @@ MUTANTS = {
         LOG + "log.py",
         "self.config.index_interval_bytes)\n        self.fs.fsync_dir(self.directory)\n        self.segments",
         "self.config.index_interval_bytes)\n        self.segments",
+        ("lose_power", "lose_power_within"),
     ),
     "offsets-go-on-after-a-failure": Mutant(
         "coordinator/storage/offsets_log.py", "        part.next_offset = from_offset\n", ""
@@ -255,6 +261,45 @@ MUTANTS = {
         "        for group in by_id.values():\n"
         "            group.generation = max(group.generation - 1, 0)\n",
     ),
+    # bit rot
+    "checksum-of-a-batch-is-not-checked": Mutant(
+        LOG + "segment.py",
+        "    if google_crc32c.value(buffer[at + _CRC_FROM : at + size]) != crc:\n",
+        "    if last_delta > 1 << 40:\n",
+        ROT,
+    ),
+    "log-ends-at-a-damaged-batch": Mutant(
+        LOG + "segment.py",
+        "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_",
+        "            if fault:\n                return\n            base_",
+        ROT,
+    ),
+    "damage-below-the-recovery-point-is-cut": Mutant(
+        LOG + "recovery.py",
+        "    lost = [one for one in known if newest.next_offset < one.offset]\n",
+        "    lost = [one for one in known if newest.next_offset < one.offset and not damage]\n",
+        ROT,
+    ),
+    "damaged-end-of-a-closed-segment-is-accepted": Mutant(
+        LOG + "recovery.py",
+        "        if damage:\n            raise CorruptLogError(\n                segment.path,\n",
+        "        if damage and segment.next_offset == successor.base_offset:\n"
+        "            raise CorruptLogError(\n                segment.path,\n",
+        ROT,
+    ),
+    "damaged-index-is-not-built-again": Mutant(
+        LOG + "recovery.py",
+        "        damage = segment.scan()\n        report.checked_bytes += segment.size_bytes\n        if damage:\n",
+        "        segment.scan()\n        damage = Damage(0, 'its index is damaged')\n        if damage:\n",
+        ROT,
+    ),
+    # compaction
+    "compaction-keeps-the-newest-record-of-a-segment-only": Mutant(
+        "coordinator/compaction/column_compaction.py",
+        "(segment.base_offset, segment.next_offset)).tolist()\n",
+        "(segment.base_offset, segment.next_offset)).tolist()\n            low = max(low, high - 1)\n",
+        SWAPS,
+    ),
 }
 
 # Defects that Kafka had, each as a mutant. The seed of the mutant is a world in which Kafka's defect would have shown.
@@ -305,7 +350,7 @@ def hunt(name: str) -> str:
     steps = 0
     seed = MUTANTS[name].seed
     while steps < STEPS:
-        outcome = simulate(seed, STEPS_A_SEED)
+        outcome = simulate(seed, STEPS_A_SEED, kinds=MUTANTS[name].faults)
         steps += outcome.steps
         if outcome.violation and steps <= STEPS:
             return f"seed {seed}, step {steps}: {' '.join(outcome.violation.split())}"

@@ -107,6 +107,14 @@ def test_a_generation_with_assignments_is_given_to_no_other_member(world: World,
     assert "third was given generation 3" in str(world.violation)
 
 
+def test_a_static_member_of_which_the_leader_knew_the_member_id_only_may_return(world: World, history: History) -> None:
+    history.joined("shop", 3, "one-1", ["one-1", "two-1"], -1)
+    history.joined("shop", 3, "two", [], 3)
+    assert world.violation is None
+    history.joined("shop", 3, "tw", [], 3)
+    assert "tw was given generation 3" in str(world.violation)
+
+
 def test_an_acknowledged_commit_of_an_old_generation_is_found(world: World, history: History) -> None:
     history.committed_in("shop", 3, "one", 3)
     history.committed_in("shop", -1, "one", 3)
