@@ -135,7 +135,7 @@ class Invariants:
         """Remember what a node has in memory, before its process ends."""
         self._history.restarted()
         runtime = node.runtime
-        if runtime is not None and node.is_ready and not lacks_partitions(runtime):
+        if runtime is not None and node.is_ready and not _lacks_partitions(runtime):
             self._before[node.number] = Memory(self._world.now_s, self._offsets(runtime), _groups(runtime))
 
     def started(self, node: SimulatedNode) -> None:
@@ -144,7 +144,7 @@ class Invariants:
         runtime = node.runtime
         if runtime is None:
             return
-        if node.disk.is_off or lacks_partitions(runtime):
+        if node.disk.is_off or _lacks_partitions(runtime):
             return  # its disk failed meanwhile: it is compared after another start
         self._compare_with_log(node, runtime)
         before = self._before.pop(node.number, None)
@@ -229,19 +229,32 @@ class Invariants:
                 self._world.violated(f"{node.name}: bytes of ended connections are still counted")
 
 
-def lacks_partitions(runtime: Runtime) -> bool:
+def _lacks_partitions(runtime: Runtime) -> bool:
     """Return whether a partition could not be loaded, because the disk failed."""
     numbers = runtime.offsets_log.logs
     return any(runtime.core.partition(number).state is PartitionState.FAILED for number in numbers)
 
 
+def is_offline_in_part(runtime: Runtime) -> bool:
+    """Return whether a partition of the offsets log or of an embedded topic could not be opened or loaded."""
+    topics = runtime.topics.catalogue.topics.values()
+    return _lacks_partitions(runtime) or any(each.is_offline for topic in topics for each in topic.partitions)
+
+
 def _groups(runtime: Runtime) -> dict[str, GroupFacts]:
-    """Return what the records of groups must say. A group stays Empty even if its record could not be written."""
+    """Return what the records of groups must say.
+
+    A group stays Empty even if its record could not be written. A record that failed may stay until it is cut back.
+    """
+    suspect = {number for number, log in runtime.offsets_log.logs.items() if log._is_suspect}
     states = (STABLE,) if runtime.offsets_log.stats.failures else (EMPTY, STABLE)
     return {
         group.group_id: GroupFacts(
             group.generation, {member.member_id: member.assignment for member in group.members.values()}
         )
         for group in runtime.core.groups.values()
-        if group.state in states and not group.in_flight and (group.members or group.state is EMPTY)
+        if group.state in states
+        and (group.members or group.state is EMPTY)
+        and not group.in_flight
+        and group.shard.partition not in suspect
     }

@@ -17,7 +17,7 @@ from coordinator.core.group.state import STABLE
 from coordinator.core.shard import partition_for
 from coordinator.simulation import faults
 from coordinator.simulation.history import History, Place
-from coordinator.simulation.invariants import Invariants, lacks_partitions
+from coordinator.simulation.invariants import Invariants, is_offline_in_part
 from coordinator.simulation.loop import SimulatedLoop
 from coordinator.simulation.member import KINDS, SimulatedMember
 from coordinator.simulation.network import Network
@@ -107,7 +107,7 @@ class Simulation:
             seed,
             nodes=count,
             copies=len(self._members),
-            count=max(steps // (STEPS_FOR_A_FAULT), 1),
+            count=max(steps // STEPS_FOR_A_FAULT, 1),
             faults=kinds,
         )
 
@@ -275,6 +275,8 @@ class Simulation:
             for node in self.nodes.values():
                 node.disk.heal()
                 node.disk._crash_in = None
+                if node.is_ready and node.runtime is not None and is_offline_in_part(node.runtime):
+                    node.kill()  # its log asks for a start when its disk is well again
                 node.start()
             self._restart_fenced()
             world.run(until_s=world.now_s + LOOK_S, until_step=1 << 60)
@@ -298,7 +300,7 @@ class Simulation:
         for number, node in self.nodes.items():
             if not node.is_ready or node.runtime is None:
                 return f"node {number} is not ready ({node.refused or 'it is starting'})"
-            if lacks_partitions(node.runtime):
+            if is_offline_in_part(node.runtime):
                 return f"node {number} does not serve all of its partitions"
         for group_id in sorted({member.group for member in self._members}):
             number = self._coordinator_of(group_id)

@@ -164,8 +164,7 @@ class TopicLogs:
         try:
             log = self.store.open_log(partition)
         except (OSError, LogError, ProtocolError) as error:
-            LOG.error("partition offline partition=%s error=%s", partition.directory, error)
-            self.topics.went_offline(partition)
+            self._went_offline(partition, error)
             return
         for message in log.recovery.messages():
             LOG.warning("recovered %s", message)
@@ -176,8 +175,15 @@ class TopicLogs:
         try:
             replay_producers(partition, log, checkpoint, self._now_ms())
         except (CorruptLogError, ProtocolError, OSError) as error:
-            LOG.error("partition offline partition=%s error=%s", partition.directory, error)
-            self.topics.went_offline(partition)
+            self._went_offline(partition, error)
+
+    def _went_offline(self, partition: Partition, error: Exception) -> None:
+        LOG.error(
+            "partition offline partition=%s error=%s; all else is served: mend its disk or its log, then start again",
+            partition.directory,
+            error,
+        )
+        self.topics.went_offline(partition)
 
     def _report_other_counts(self) -> None:
         """Warn of existing topics with another number of partitions than topics.preload gives."""
