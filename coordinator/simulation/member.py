@@ -380,7 +380,7 @@ class SimulatedMember(SimulatedClient):
             if polls % 2 == 0 and self.assignment:
                 await self._commit()
             # One Fetch brings a segment at most: in the end it catches up.
-            await asyncio.sleep(0.02 if self.history.is_calm else 0.1 + 0.9 * self.chance.random())
+            await asyncio.sleep(0.05 if self.history.is_calm else 0.1 + 0.9 * self.chance.random())
 
     async def _poll(self) -> None:
         """Fetch from one partition."""
@@ -389,7 +389,7 @@ class SimulatedMember(SimulatedClient):
         topic, number = self.chance.choice(self.assignment)
         position = self.positions.get((topic, number), 0)
         request = FetchRequest(
-            max_wait_ms=0 if self.history.is_calm else 100,
+            max_wait_ms=100,
             min_bytes=1,
             topics=[
                 FetchTopic(

@@ -76,7 +76,6 @@ MUTANTS = {
         "            else:\n                self._fail(lane, error, outcome)\n        return durable",
         "            else:\n                durable.append(lane)\n        return durable",
         WRITES,
-        seed=31,
     ),
     "failed-writes-are-not-cut-back": Mutant(
         LOG + "flusher.py", "            lane.log.cut_back()\n", "            lane.log._is_suspect = False\n"
@@ -223,7 +222,7 @@ MUTANTS = {
         "    EmptyGroup().abandoned(ErrorCode.NONE, context)\n",
     ),
     "join-that-another-replaces-is-not-answered": Mutant(
-        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=55
+        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=10
     ),
     # topics
     "duplicate-batch-is-written-again": Mutant(
@@ -247,7 +246,7 @@ MUTANTS = {
         "        found = self.offsets.get(key)\n        if self._gone or",
         "        found = self.offsets.get(key) if self._base is not None else self.offsets[key]\n"
         "        if self._gone or",
-        seed=12,
+        seed=6,
     ),
     "loading-keeps-every-batch": Mutant(
         OFFSETS + "replay.py",

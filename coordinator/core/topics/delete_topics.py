@@ -85,7 +85,7 @@ def forget_topics(topics: Iterable[Topic], parts: Parts, changed: Changed, out: 
             partition.is_deleted = True
             partition.tail.clear()
             parts.producing.deleted(partition, out)
-            partition.sequences.clear()
+            partition.sequences.partition_deleted()
             parts.fetching.changed(partition, out)
         out.deleted(topic.name, tuple(range(len(topic.partitions))))
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from protocol.error_codes import ErrorCode
@@ -75,10 +76,11 @@ _FINE: Final = Verdict(ErrorCode.NONE)
 class ProducerBudget:
     """Limits the producers of all partitions together, by max.producers."""
 
-    __slots__ = ("_by_age", "_most")
+    __slots__ = ("_by_age", "_deleted", "_most")
 
     def __init__(self, most: int) -> None:
         self._most = most
+        self._deleted: list[Sequences] = []  # of deleted partitions, which still have producers
         self._by_age: OrderedDict[_Producer, None] = OrderedDict()  # the one that wrote longest ago first
 
     def __len__(self) -> int:
@@ -101,6 +103,22 @@ class ProducerBudget:
     def forgotten(self, producer: _Producer) -> None:
         """Note that `producer` is no longer remembered."""
         self._by_age.pop(producer, None)
+
+    def deleted(self, sequences: Sequences) -> None:
+        """Have `forget_deleted` forget the producers of a deleted partition."""
+        self._deleted.append(sequences)
+
+    @property
+    def has_deleted(self) -> bool:
+        """True if there is something for `forget_deleted`."""
+        return bool(self._deleted)
+
+    def forget_deleted(self, at_most: int) -> None:
+        """Forget some producers of deleted partitions."""
+        while self._deleted and at_most > 0:
+            at_most -= self._deleted[-1].forget_some(at_most)
+            if not self._deleted[-1]:
+                self._deleted.pop().leave()
 
 
 class Sequences:
@@ -190,11 +208,21 @@ class Sequences:
         for producer in list(self._producers.values()):
             budget.written(producer)
 
-    def clear(self) -> None:
-        """Forget all producers and count no more of them: the partition is deleted."""
-        for producer_id in list(self._producers):
-            self.forget(producer_id)
+    def partition_deleted(self) -> None:
+        """Have the producers forgotten, some at a time: there may be very many."""
+        if self._budget is not None:
+            self._budget.deleted(self)
+
+    def leave(self) -> None:
+        """Count no producers among those of all partitions any more. One may come back by `undo`."""
         self._budget = None
+
+    def forget_some(self, at_most: int) -> int:
+        """Forget the producers that wrote longest ago. Return their number."""
+        some = list(islice(self._producers, at_most))
+        for producer_id in some:
+            self.forget(producer_id)
+        return len(some)
 
     def undo(self, undo: Undo) -> None:
         """Take back a batch whose append failed. Batches are undone in the reverse order of recording."""

@@ -93,6 +93,7 @@ class Topics:
         self.changes = ChangeQueue(parts, self.feed.changed)
         self._wanted: dict[str, None] = {}  # topics that are being created automatically
         self._scan_at_ms = now_ms + config.log_retention_check_interval_ms
+        self._forget_at_ms = now_ms
         self._scan: list[Partition] = []
         self._scan_is_waiting = False  # the executor works on a slice
 
@@ -158,15 +159,18 @@ class Topics:
 
     def next_deadline_ms(self) -> int | None:
         """Return when `advance_clock` is due at the latest."""
-        deadline_ms = self._wheel.next_deadline_ms()
-        if self._scan_is_waiting:
-            return deadline_ms
-        return self._scan_at_ms if deadline_ms is None else min(deadline_ms, self._scan_at_ms)
+        wheel_ms = self._wheel.next_deadline_ms()
+        scan_ms = None if self._scan_is_waiting else self._scan_at_ms
+        forget_ms = self._forget_at_ms if self.catalogue.producers.has_deleted else None
+        return min((each for each in (wheel_ms, scan_ms, forget_ms) if each is not None), default=None)
 
     def advance_clock(self, now_ms: int) -> TopicEffects:
-        """Complete the long polls that are due, and continue the retention scan."""
+        """Complete the long polls that are due, and continue the retention scan and the end of deleted producers."""
         out = Outbox(now_ms)
         run_due(self._wheel, now_ms, out, FETCHES_PER_TICK)
+        if self.catalogue.producers.has_deleted and now_ms >= self._forget_at_ms:
+            self.catalogue.producers.forget_deleted(FORGOTTEN_AT_ONCE)
+            self._forget_at_ms = now_ms + SCAN_PAUSE_MS
         if now_ms >= self._scan_at_ms and not self._scan_is_waiting:
             self._scan_slice(out)
         return out.effects()

@@ -68,8 +68,11 @@ class Checkpoint(NamedTuple):
         try:
             text = read_whole(fs, path).decode()
             first, _, rest = text.partition("\n")
-            if first.startswith(_CHECKSUM) and int(first[len(_CHECKSUM) :]) != google_crc32c.value(rest.encode()):
-                raise ValueError("the checksum does not match")
+            if first.startswith(_CHECKSUM):
+                if int(first[len(_CHECKSUM) :]) != google_crc32c.value(rest.encode()):
+                    raise ValueError("the checksum does not match")
+            elif not first.startswith("version="):  # as the file of an earlier version begins
+                raise ValueError("its first line is damaged")
             lines = text.splitlines()
             facts = {key: int(value) for key, _, value in (line.partition("=") for line in lines)}
             if facts["version"] != _VERSION:

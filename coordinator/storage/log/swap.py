@@ -20,7 +20,9 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import google_crc32c
 
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, file_size, read_whole
@@ -70,11 +72,6 @@ class Add:
 
 
 @dataclass(frozen=True, slots=True)
-class _Version:
-    version: int
-
-
-@dataclass(frozen=True, slots=True)
 class Intent:
     """Content of `swap.json`: the files that a swap adds and removes."""
 
@@ -85,7 +82,8 @@ class Intent:
 
     def to_bytes(self) -> bytes:
         """Return the bytes of the file."""
-        return (json.dumps({"version": _VERSION, **asdict(self)}, indent=1, sort_keys=True) + "\n").encode()
+        facts = {"version": _VERSION, **asdict(self)}
+        return (json.dumps({"checksum": _checksum(facts), **facts}, indent=1, sort_keys=True) + "\n").encode()
 
     @classmethod
     def from_bytes(cls, data: bytes, path: Path) -> Intent:
@@ -93,10 +91,14 @@ class Intent:
         import msgspec  # late: 30 ms, and a start without an intent does not need it
 
         try:
-            version = msgspec.json.decode(data, type=_Version).version
-            if version != _VERSION:
-                raise CorruptLogError(path, 0, f"format version {version} is not known to this program")
-            intent = msgspec.json.decode(data, type=cls)
+            facts = msgspec.json.decode(data, type=dict[str, Any])
+            if facts.get("version") != _VERSION:
+                raise CorruptLogError(path, 0, f"format version {facts.get('version')} is not known to this program")
+            if strange := facts.keys() - _KEYS:
+                raise ValueError(f"{min(strange)!r} is no key of it")
+            if "checksum" in facts and facts.pop("checksum") != _checksum(facts):  # an earlier version writes none
+                raise ValueError("its checksum does not match")
+            intent = msgspec.convert(facts, cls)
             intent._check()
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:
             raise CorruptLogError(
@@ -117,6 +119,14 @@ class Intent:
                 raise ValueError(f"{add.staged!r} cannot become {add.name}")
         if len(set(names)) != len(names):
             raise ValueError("a file is named twice")
+
+
+_KEYS: Final = {"version", "checksum", *Intent.__dataclass_fields__}
+
+
+def _checksum(facts: dict[str, Any]) -> int:
+    value: int = google_crc32c.value(json.dumps(facts, sort_keys=True).encode())
+    return value
 
 
 def files_of(base_offset: int) -> tuple[str, ...]:

@@ -355,4 +355,5 @@ def test_producers_of_all_partitions_are_as_many_as_allowed_and_those_of_a_delet
     assert produce(world, batch(producer=(7, 0, 5))).error_code == ErrorCode.NONE, "forgotten, so any number goes"
     assert produce(world, batch(producer=(8, 0, 5))).error_code == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
     world.call(delete_topics.API, DeleteTopicsRequest(topic_names=["orders"]), 1)
+    world.advance(1)
     assert len(budget) == 0

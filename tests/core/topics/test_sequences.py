@@ -212,14 +212,19 @@ class TestProducersOfAllPartitions:
         moved_here.share(budget)
         assert (producers(moved_here), len(budget)) == ([2, 3, 4], 3)
 
-    def test_those_of_a_deleted_partition_are_not_counted(
-        self, budget: ProducerBudget, partitions: list[Sequences]
-    ) -> None:
-        one, other = partitions
-        one.record(header(0, producer=1), 0, 0)
-        undo = one.record(header(0, producer=1, epoch=1), 1, 0)
+    def test_those_of_a_deleted_partition_are_forgotten_some_at_a_time(self) -> None:
+        budget, one, other = ProducerBudget(9), Sequences(), Sequences()
+        one.share(budget)
+        other.share(budget)
+        for number in range(4):
+            one.record(header(0, producer=number), number, 0)
+        undo = one.record(header(0, producer=3, epoch=1), 4, 0)
         other.record(header(0, producer=1), 0, 0)
-        one.clear()
+        one.partition_deleted()
+        budget.forget_deleted(3)
+        assert (producers(one), len(budget), budget.has_deleted) == ([3], 2, True)
+        budget.forget_deleted(3)
+        assert not budget.has_deleted
         one.undo(undo)  # its append fails later
         assert (producers(other), len(budget)) == ([1], 1)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from coordinator.simulation.disk import LossyFileSystem
-from coordinator.storage.log.checkpoint import Checkpoint
+from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME, Checkpoint, ListedSegment
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.log.log import Log, LogConfig
@@ -527,3 +527,18 @@ def test_a_tail_is_not_cut_if_the_disk_has_no_room_to_save_it() -> None:
     fs.heal()
     log = Log.open(PATH, CONFIG, fs)
     assert [cut.sound_batches_behind for cut in log.recovery.cuts] == [4]
+
+
+def test_no_digit_of_a_checkpoint_can_become_another_one(tmp_path: Path) -> None:
+    fs = RealFileSystem()
+    checkpoint = Checkpoint(3, 40, 20, 512, segments=(ListedSegment(0, 1024), ListedSegment(20, 512)))
+    checkpoint.write(fs, tmp_path)
+    path = tmp_path / RECOVERY_CHECKPOINT_NAME
+    data = path.read_bytes()
+    for position in range(len(data)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[position] ^= 1 << bit
+            path.write_bytes(changed)
+            with pytest.raises(CorruptLogError):
+                Checkpoint.read(fs, tmp_path)

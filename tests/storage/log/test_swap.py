@@ -534,6 +534,23 @@ def test_an_invalid_intent_stops_the_start(tmp_path: Path, data: bytes) -> None:
     Log.open(world.directory, CONFIG).close()
 
 
+def test_no_digit_of_an_intent_can_become_another_one() -> None:
+    adds = (swap.Add("00000000000000000000.log", "00000000000000000000.log.cleaned", 77, "ab" * 32),)
+    intent = swap.Intent("plan", 40, adds, ("00000000000000000040.log",))
+    data = intent.to_bytes()
+    for position in range(len(data)):
+        for bit in range(8):
+            changed = bytearray(data)
+            changed[position] ^= 1 << bit
+            with suppress(CorruptLogError):
+                assert swap.Intent.from_bytes(bytes(changed), Path(INTENT_NAME)) == intent
+
+
+def test_an_intent_of_an_earlier_version_has_no_checksum() -> None:
+    data = b'{"version": 1, "plan_id": "p", "clean_up_to": 1, "adds": [], "removes": ["00000000000000000040.log"]}'
+    assert swap.Intent.from_bytes(data, Path(INTENT_NAME)).removes == ("00000000000000000040.log",)
+
+
 def test_a_copy_damaged_after_the_commit_point_stops_the_start_and_the_error_names_the_originals(
     tmp_path: Path,
 ) -> None:
