@@ -304,7 +304,7 @@ MUTANTS = {
 # Defects that Kafka had, each as a mutant. The seed of the mutant is a world in which Kafka's defect would have shown.
 NAMED = {
     "KAFKA-12890": "sync-deadline-is-forgotten",  # members that send heartbeats and no SyncGroup hold a group for ever
-    "KAFKA-19716": "loading-keeps-every-batch",  # loading a long log that no one has compacted takes all memory
+    "KAFKA-19716": "loading-keeps-every-batch",  # loading a long log that was not compacted takes all memory
     "KAFKA-19862": "tombstone-without-its-record-is-refused",  # compaction left it, and loading fails
     "KAFKA-20442": "emptied-group-is-not-recorded",  # all members are gone, and only memory knows
     "KAFKA-20634": "failed-appends-count-as-durable",  # a commit is acknowledged whose record was cut off
