@@ -73,7 +73,8 @@ def run(arguments: argparse.Namespace) -> int:
                 told_s = now_s
                 print(f"{len(outcomes)} of {len(running)} seeds, {sum(each.steps for each in outcomes):,} steps")
         outcomes.sort(key=lambda each: each.seed)
-        shortest = [_shortest(each, arguments, pool) for each in outcomes if each.violation][:1]
+        broken = [each for each in outcomes if each.violation]
+        shortest = [_shortest(each, arguments, pool) for each in broken[:1]]
     for outcome in shortest:
         path = arguments.save / f"simulation-{outcome.seed}.json"
         arguments.save.mkdir(parents=True, exist_ok=True)

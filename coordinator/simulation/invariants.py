@@ -254,7 +254,7 @@ def _groups(runtime: Runtime) -> dict[str, GroupFacts]:
         )
         for group in runtime.core.groups.values()
         if group.state in states
-        and (group.members or group.state is EMPTY)
+        and (group.members or (group.state is EMPTY and group.generation > 0))  # a simple group has no record
         and not group.in_flight
         and group.shard.partition not in suspect
     }

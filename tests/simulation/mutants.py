@@ -230,6 +230,12 @@ MUTANTS = {
         "                if batch.first_sequence == first and batch.last_sequence == last:\n",
         "                if batch.first_sequence == first and batch.last_sequence == last + (1 << 31):\n",
     ),
+    "first-batch-that-failed-is-not-due": Mutant(
+        "coordinator/core/topics/sequences.py",
+        "            if producer is not None:\n                producer.batches.clear()\n",
+        "            if producer is not None:\n                self.forget(undo.producer_id)\n",
+        seed=295,
+    ),
     "producers-are-forgotten-at-a-start": Mutant(
         "coordinator/core/topics/sequences.py",
         "        if header.producer_id >= 0 and header.base_sequence >= 0 and not header.is_control:\n",

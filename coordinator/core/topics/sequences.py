@@ -5,9 +5,9 @@ client may have in flight. A repeated batch gets the offset of the first; a gap 
 Numbers wrap from 2^31-1 to 0.
 
 A batch counts from the moment it is accepted, before it is durable, so that pipelined batches can follow each other; if
-its append fails, `undo` takes it back. State is bounded: silent producers expire, and beyond partition.max.producers
-and max.producers the one that wrote longest ago is dropped; it may continue with any number. Source: Kafka's
-ProducerStateManager.
+its append fails, `undo` takes it back, and it is due again. State is bounded: silent producers expire, and beyond
+partition.max.producers and max.producers the one that wrote longest ago is dropped; it may continue with any number.
+Source: Kafka's ProducerStateManager.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ class SequencedBatch(NamedTuple):
 
 
 class _Producer:
-    __slots__ = ("batches", "epoch", "producer_id", "sequences", "written_ms")
+    __slots__ = ("batches", "due", "epoch", "producer_id", "sequences", "written_ms")
 
     def __init__(self, sequences: Sequences, producer_id: int, epoch: int) -> None:
         self.sequences = sequences
         self.producer_id = producer_id
         self.epoch = epoch
         self.batches: list[SequencedBatch] = []
+        self.due = 0  # the sequence number that comes next if there is no batch
         self.written_ms = 0
 
 
@@ -65,6 +66,7 @@ class Undo(NamedTuple):
     """Data to take one recorded batch back: the producer before it, or the batch that was dropped from its five."""
 
     producer_id: int
+    first_sequence: int
     before: _Producer | None  # None: there was no such producer
     same_epoch: bool
     dropped: SequencedBatch | None
@@ -148,7 +150,7 @@ class Sequences:
             for batch in producer.batches:
                 if batch.first_sequence == first and batch.last_sequence == last:
                     return Verdict(ErrorCode.NONE, None, batch)
-            expected = sequence_after(producer.batches[-1].last_sequence, 1) if producer.batches else 0
+            expected = sequence_after(producer.batches[-1].last_sequence, 1) if producer.batches else producer.due
             if first != expected:
                 return Verdict(
                     ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
@@ -183,7 +185,7 @@ class Sequences:
         producer.batches.append(batch)
         producer.written_ms = now_ms
         self._put(producer)
-        return Undo(producer_id, before, producer is before, dropped)
+        return Undo(producer_id, first, before, producer is before, dropped)
 
     def _put(self, producer: _Producer) -> None:
         """Remember a producer as the one that wrote last, in place of one with its id; forget the oldest one for it."""
@@ -227,7 +229,11 @@ class Sequences:
     def undo(self, undo: Undo) -> None:
         """Take back a batch whose append failed. Batches are undone in the reverse order of recording."""
         if undo.before is None:
-            self.forget(undo.producer_id)
+            # Batches behind it may be on their way. Of an unknown producer any would be accepted, before this one.
+            producer = self._producers.get(undo.producer_id)
+            if producer is not None:
+                producer.batches.clear()
+                producer.due = undo.first_sequence
         elif undo.same_epoch:
             batches = undo.before.batches
             if batches:

@@ -69,6 +69,20 @@ def test_sequences_agree_with_a_model(steps: list[tuple[int, int, bool]], start:
             assert verdict.reason
 
 
+def test_a_first_batch_that_is_undone_is_due_before_those_behind_it() -> None:
+    sequences = Sequences()
+    undos = [sequences.record(header(5, 3), 0, 0), sequences.record(header(8, 2), 3, 0)]
+    for undo in reversed(undos):
+        sequences.undo(undo)
+    assert sequences.check(header(10)).error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER  # it was in flight meanwhile
+    assert sequences.check(header(5, 3)).error is ErrorCode.NONE
+    sequences.undo(sequences.record(header(5, 3), 0, 0))
+    assert sequences.check(header(8, 2)).error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    sequences.record(header(5, 3), 0, 0)
+    assert sequences.check(header(8, 2)).error is ErrorCode.NONE
+    assert sequences.to_rows(1 << 40) == [[7, 0, [[5, 7, 0, 2]]]]
+
+
 def test_batches_are_undone_in_reverse_order() -> None:
     sequences = Sequences()
     for number in range(6):
@@ -188,14 +202,14 @@ class TestProducersOfAllPartitions:
         partitions[0].undo(undo)
         assert (producers(partitions[0]), len(budget)) == ([7], 1)
 
-    def test_that_are_undone_expire_or_are_restored_make_room(
-        self, budget: ProducerBudget, partitions: list[Sequences]
-    ) -> None:
+    def test_that_expire_or_are_restored_make_room(self, budget: ProducerBudget, partitions: list[Sequences]) -> None:
         one, other = partitions
         one.record(header(0, producer=1), 0, 100)
         one.undo(one.record(header(0, producer=2), 1, 200))
-        assert len(budget) == 1
+        assert len(budget) == 2
         assert one.expire(100) == 1
+        assert len(budget) == 1
+        assert one.expire(200) == 1
         assert len(budget) == 0
         for number in range(2):
             one.record(header(0, producer=number), number, 300)
