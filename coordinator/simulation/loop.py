@@ -48,10 +48,11 @@ class SimulatedLoop:
         self._ready.clear()
         self._network.drop(self)
         # Closed now, because the garbage collector would close them at a time that no seed decides.
-        for task in list(self._tasks):
-            with contextlib.suppress(BaseException):
-                task.get_coro().close()
-        self._tasks.clear()
+        while self._tasks:  # closing one may begin others
+            tasks, self._tasks = self._tasks, {}
+            for task in tasks:
+                with contextlib.suppress(BaseException):
+                    task.get_coro().close()
 
     def pause(self, seconds: float) -> None:
         """Let the process do nothing for some time, as SIGSTOP does."""
