@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 SESSIONS_MS: Final = (6_000, 10_000)
 REBALANCE_MS: Final = 12_000
 HEARTBEAT_S: Final = 1.0
+POLLS_LEFT_OUT: Final = 100  # after which partitions without an owner get one, once all faults have ended
 JOIN_ANSWER_S: Final = 30.0  # more than the rebalance timeout and the longest session
 NONE: Final = ErrorCode.NONE
 
@@ -124,6 +125,7 @@ class SimulatedMember(SimulatedClient):
         self.positions: dict[tuple[str, int], int] = {}
         # Old ones do not tell the generation: then a process that replaces another one starts no rebalance.
         self._subscription_version = 2 if kind.is_cooperative else chance.choice((0, 2))
+        self._left_out = False  # as the leader it assigned some partitions to no member, because one still owns them
         self._topics = topics
         self._owner_of = owner_of
         self._trouble: Exception | None = None  # found by the heartbeats
@@ -223,6 +225,7 @@ class SimulatedMember(SimulatedClient):
         if self._trouble is not None:
             trouble, self._trouble = self._trouble, None
             raise trouble
+        self._left_out = False
         shares = self._assign() if self._members else {}
         sent_s = self.world.now_s
         answer = await self.call(
@@ -282,6 +285,8 @@ class SimulatedMember(SimulatedClient):
             owner = owners.get(place, wanted) if self.kind.is_cooperative else wanted
             if owner == wanted:
                 shares[wanted].append(place)
+            else:
+                self._left_out = True
         return {member: _by_topic(share) for member, share in shares.items()}
 
     async def _read_committed(self) -> None:
@@ -377,10 +382,19 @@ class SimulatedMember(SimulatedClient):
                 raise RejoinError("it comes back", forgets=True)
             await self._poll()
             polls += 1
+            self._check_left_out(polls)
             if polls % 2 == 0 and self.assignment:
                 await self._commit()
             # One Fetch brings a segment at most: in the end it catches up.
             await asyncio.sleep(0.05 if self.history.is_calm else 0.1 + 0.9 * self.chance.random())
+
+    def _check_left_out(self, polls: int) -> None:
+        """Rejoin as the leader if partitions still have no owner. Kafka's clients wait for the next rebalance.
+
+        Their last owner was replaced by a process that owns nothing, and so gives up nothing and does not rejoin.
+        """
+        if self._left_out and self.history.is_calm and polls >= POLLS_LEFT_OUT:
+            raise RejoinError("partitions have no owner")
 
     async def _poll(self) -> None:
         """Fetch from one partition."""
