@@ -57,7 +57,9 @@ MUTANTS = {
     "log-skips-its-flush": Mutant(
         LOG + "log.py", "                self.segments[-1].file.fdatasync()", "                pass"
     ),
-    "roll-does-not-sync": Mutant(LOG + "log.py", "        newest.finish()\n", "        newest.file.size()\n"),
+    "roll-does-not-sync": Mutant(
+        LOG + "log.py", "        newest.finish()\n", "        newest.file.size()\n", ("lose_power", "lose_power_within")
+    ),
     "commit-is-answered-early": Mutant(
         OFFSETS + "commit.py",
         "    context.append(group, tuple(records), then, producer)",
@@ -297,6 +299,7 @@ MUTANTS = {
         "        damage = segment.scan()\n        report.checked_bytes += segment.size_bytes\n        if damage:\n",
         "        segment.scan()\n        damage = Damage(0, 'its index is damaged')\n        if damage:\n",
         ROT,
+        seed=10,
     ),
     # compaction
     "compaction-keeps-the-newest-record-of-a-segment-only": Mutant(
