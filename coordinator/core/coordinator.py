@@ -47,13 +47,8 @@ from coordinator.core.offsets.commit import (
     commit,
 )
 from coordinator.core.offsets.commit_template import CommitTemplate, RepeatedCommit, commit_repeated
-from coordinator.core.offsets.deletion import (
-    delete_groups,
-    delete_offsets,
-    forget_topic,
-    forget_topics_of_loaded,
-    is_forgetting_many,
-)
+from coordinator.core.offsets.deleted_topics import forget_topic, forget_topics_of_loaded, is_forgetting_many
+from coordinator.core.offsets.deletion import delete_groups, delete_offsets
 from coordinator.core.offsets.fetch import fetch_offsets
 from coordinator.core.offsets.scan import schedule_scan
 from coordinator.core.registry import GroupRegistry

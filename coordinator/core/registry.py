@@ -21,7 +21,7 @@ from protocol.error_codes import ErrorCode
 
 if TYPE_CHECKING:
     from coordinator.core.context import Context
-    from coordinator.core.offsets.deletion import ForgottenTopic
+    from coordinator.core.offsets.deleted_topics import ForgottenTopic
 
 CACHED_IDS: Final = 1024  # cached ids of groups that do not exist; the others know their partition
 MAX_CACHED_ID_CHARS: Final = 255  # ids come from clients, so the cache is bounded in bytes too

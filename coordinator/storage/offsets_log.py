@@ -38,8 +38,6 @@ OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, erro
 
 LOG: Final = logging.getLogger("coordinator.offsets.offsets_log")
 
-# Limits on the records that are coalesced into one batch. Encoding so many takes about a millisecond.
-
 # The core maps NOT_ENOUGH_REPLICAS to COORDINATOR_NOT_AVAILABLE: clients retry at this node. It maps
 # KAFKA_STORAGE_ERROR to NOT_COORDINATOR: clients look for the coordinator again
 # (`CoordinatorOperationExceptionHelper`). Both are retriable.

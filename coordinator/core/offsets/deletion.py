@@ -1,17 +1,16 @@
-"""Deletion of offsets and groups: by an administrator, by retention, or together with their topic.
+"""Deletion of offsets and groups, by an administrator or by retention. `deleted_topics.py` deletes those of topics.
 
 All of these decide from what is committed, so they run on a group only while no append of it is in flight. From the
 decision to delete a group until its tombstone is durable the group is Dead: clients are told to retry. If the append
 fails, an identical Empty group replaces it.
-Sources: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-211; Kafka's `OffsetMetadataManager.deleteOffsets` and
-`onPartitionsDeleted`, `GroupCoordinatorShard.deleteGroups`.
+Sources: KIP-229 (DeleteGroups), KIP-496 (OffsetDelete), KIP-211; Kafka's `OffsetMetadataManager.deleteOffsets`,
+`GroupCoordinatorShard.deleteGroups`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from coordinator.core.context import RECORD_OVERHEAD, PendingAppend, client_error
 from coordinator.core.group.checks import check_delete_group, check_offset_delete
@@ -19,7 +18,6 @@ from coordinator.core.group.group import CONSUMER, Group
 from coordinator.core.group.records import group_tombstone
 from coordinator.core.group.state import DEAD
 from coordinator.core.offsets.commit import Accepted, Outcome, ResponseTypes, build_response, split
-from coordinator.core.shard import PartitionState
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeletableGroupResult, DeleteGroupsResponse
 from protocol.messages.offset_delete import (
@@ -53,10 +51,6 @@ MAX_TOMBSTONES_AT_ONCE = 10_000
 _INDEX_BYTES: Final = 4  # size of the partition in a key
 RECORDS_PER_STEP = 500  # tombstones of DeleteGroups
 HASHED_PER_UNIT: Final = 7  # a shift: 128 characters of a group's id are hashed in the time that one record takes
-GROUPS_PER_STEP = 500  # groups searched for offsets of a deleted topic
-COST_OF_FORGETTING: Final = 10  # a group with offsets of the topic costs as much as 10 groups without
-RETRY_FORGETTING_MS: Final = 1000
-NOT_LOADED: Final = -1  # in place of an offset
 _NONE_CODE: Final = int(ErrorCode.NONE)
 _NO_OFFSETS: Final[TopicOffsets] = {}
 _SUBSCRIBED: Final = int(ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC)
@@ -112,36 +106,6 @@ class DeleteOffsets(RemoveOffsets):
         ticket, self.ticket = self.ticket, None
         if ticket is not None:
             context.reply(ticket, OffsetDeleteResponse(error_code=int(error)))
-
-
-class ForgetTopic(RemoveOffsets):
-    """Pending append of the tombstones of deleted topics. A failure is retried here, as no client would retry it."""
-
-    __slots__ = ("again", "may_be_more", "timers")
-
-    def __init__(
-        self, positions: Positions, timers: GroupTimers, again: Callable[[Context], None], *, may_be_more: bool
-    ) -> None:
-        super().__init__(positions)
-        self.timers = timers
-        self.again = again
-        self.may_be_more = may_be_more
-
-    def durable(self, context: Context) -> None:
-        super().durable(context)
-        if self.may_be_more:  # in the background, because many groups may get here at once
-            self.timers.in_background(_go_on(self.again, context), None)
-
-    def failed(self, error: ErrorCode, context: Context) -> None:
-        self.timers.run_at(context.now_ms + RETRY_FORGETTING_MS, self.again)
-
-    def timed_out(self, context: Context) -> None:
-        """Do nothing: no client waits for a response."""
-
-
-def _go_on(again: Callable[[Context], None], context: Context) -> Steps:
-    again(context)
-    yield None
 
 
 class PendingDeletion:
@@ -411,7 +375,7 @@ def _delete_when_idle(
     timers.await_appends(
         [("group", name)],
         deadline_ms,
-        lambda: not _is_busy(registry, name),
+        lambda: not is_busy(registry, name),
         lambda later: _delete_group(registry, timers, name, deletion, later),
         context,
     )
@@ -426,7 +390,7 @@ def _delete_group(
         return
     error = registry.refusal(name)
     group = registry.groups.get(name)
-    if error is ErrorCode.NONE and _is_busy(registry, name):
+    if error is ErrorCode.NONE and is_busy(registry, name):
         error = client_error(ErrorCode.REQUEST_TIMED_OUT)
     if error is ErrorCode.NONE:
         error = check_delete_group(group)
@@ -456,7 +420,7 @@ def delete_offsets(
     timers.await_appends(
         [("group", group_id)],
         context.now_ms + context.commit_timeout_ms,
-        lambda: not _is_busy(registry, group_id),
+        lambda: not is_busy(registry, group_id),
         lambda later: _delete_offsets(registry, group_id, refused, accepted, ticket, later),
         context,
     )
@@ -472,7 +436,7 @@ def _delete_offsets(
 ) -> None:
     error = registry.refusal(group_id)
     group = registry.groups.get(group_id)
-    if error is ErrorCode.NONE and _is_busy(registry, group_id):
+    if error is ErrorCode.NONE and is_busy(registry, group_id):
         error = client_error(ErrorCode.REQUEST_TIMED_OUT)
     if error is ErrorCode.NONE:
         error = check_offset_delete(group, CONSUMER)
@@ -504,146 +468,7 @@ def _delete_offsets(
     context.append(group, offset_tombstones(group_id, then.positions), then)
 
 
-class ForgottenTopic(NamedTuple):
-    """Partitions of a deleted topic, whose offsets committed before the deletion must be removed.
-
-    `ends` are the next offsets of the partitions of the offsets log at that moment: a later commit is for a new topic
-    of the same name. One that was being loaded has NOT_LOADED.
-    """
-
-    name: str
-    partitions: frozenset[int]
-    ends: Sequence[int]
-
-
-def forget_topic(
-    registry: GroupRegistry, timers: GroupTimers, topic: str, partitions: frozenset[int], context: Context
-) -> None:
-    """Delete the offsets that any group committed for a deleted topic, or for some partitions of it.
-
-    The groups are searched in the background, some hundred in one step. One search is for all topics that were deleted
-    before it begins. A partition that is being loaded keeps the deletion for `forget_topics_of_loaded`.
-    """
-    for shard in registry.partitions:
-        if shard.state is PartitionState.LOADING:
-            shard.deleted_topics[topic, partitions] = None
-    if not registry.deleted_topics:
-        timers.in_background(_search_all(registry, timers, context), None)
-    registry.deleted_topics[topic, partitions] = ForgottenTopic(topic, partitions, _ends(registry))
-
-
-def is_forgetting_many(registry: GroupRegistry, most: int) -> bool:
-    """Return whether `most` deleted topics or more wait for a search of the groups."""
-    if registry.is_down:
-        return False
-    return len(registry.deleted_topics) >= most or any(
-        len(shard.deleted_topics) >= most and shard.state is PartitionState.LOADING for shard in registry.partitions
-    )
-
-
-def forget_topics_of_loaded(shard: Shard, registry: GroupRegistry, timers: GroupTimers, context: Context) -> None:
-    """Delete the offsets of topics that were deleted while a partition was loaded, before it accepts commits."""
-    deleted, shard.deleted_topics = shard.deleted_topics, {}
-    if deleted:
-        ends = _ends(registry)
-        topics = [ForgottenTopic(topic, partitions, ends) for topic, partitions in deleted]
-        timers.in_background(_search([shard], registry, timers, topics, context), None)
-
-
-def _ends(registry: GroupRegistry) -> list[int]:
-    return [NOT_LOADED if shard.state is PartitionState.LOADING else shard.next_offset for shard in registry.partitions]
-
-
-def _search_all(registry: GroupRegistry, timers: GroupTimers, context: Context) -> Steps:
-    deleted, registry.deleted_topics = registry.deleted_topics, {}
-    yield from _search(registry.partitions, registry, timers, list(deleted.values()), context)
-
-
-def _search(
-    shards: Sequence[Shard],
-    registry: GroupRegistry,
-    timers: GroupTimers,
-    deleted: Sequence[ForgottenTopic],
-    context: Context,
-) -> Steps:
-    looked = 0
-    for shard in shards:
-        here = [each for each in deleted if each.ends[shard.partition] != NOT_LOADED]
-        for group_id in list(shard.groups):
-            if looked >= GROUPS_PER_STEP:
-                looked = 0
-                yield from shard.let_others_run()
-            looked += len(here)
-            group, store = shard.groups.get(group_id), shard.offsets
-            if group is None:
-                continue
-            if group.in_flight or store.has_pending(group_id):
-                found = here
-            else:
-                found = [each for each in here if store.may_have(group_id, each.name)]
-            if found:
-                committed = store.of_group(group_id)
-                tombstones = sum([len(committed.get(each.name, ())) for each in found])
-                looked += COST_OF_FORGETTING + min(tombstones, MAX_TOMBSTONES_PER_APPEND) // 2
-                _forget_when_idle(registry, timers, group_id, found, context)
-        if shard.state is PartitionState.LOADING:  # it is being loaded again since the topics were deleted
-            shard.deleted_topics.update(dict.fromkeys([(each.name, each.partitions) for each in here]))
-
-
-def _forget_when_idle(
-    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: Sequence[ForgottenTopic], context: Context
-) -> None:
-    timers.await_appends(
-        [("group", group_id)],
-        context.now_ms + context.commit_timeout_ms,
-        lambda: not _is_busy(registry, group_id),
-        lambda later: _forget(registry, timers, group_id, deleted, later),
-        context,
-    )
-
-
-def _forget(
-    registry: GroupRegistry, timers: GroupTimers, group_id: str, deleted: Sequence[ForgottenTopic], context: Context
-) -> None:
-    group = registry.groups.get(group_id)
-    if group is None:
-        return
-
-    def again(later: Context) -> None:
-        _forget_when_idle(registry, timers, group_id, deleted, later)
-
-    if group.in_flight:
-        again(context)  # the group commits all the time; try again when it pauses
-        return
-    positions = _positions_of(group, deleted)
-    if positions:
-        chunk = in_appends(group_id, positions, context)[0]
-        may_be_more = len(chunk) < len(positions) or len(positions) >= MAX_TOMBSTONES_PER_APPEND
-        then = ForgetTopic(chunk, timers, again, may_be_more=may_be_more)
-        context.append(group, offset_tombstones(group_id, chunk), then)
-
-
-def _positions_of(group: Group, deleted: Sequence[ForgottenTopic]) -> list[tuple[str, int]]:
-    """Return the next positions to delete, about as many as go in one append."""
-    store, shard = group.shard.offsets, group.shard.partition
-    committed = store.of_group(group.group_id)
-    found = (
-        (each.name, index)
-        for each in deleted
-        for index, offset in committed.get(each.name, _NO_OFFSETS).items()
-        if index in each.partitions and offset.log_offset < each.ends[shard]
-    )
-    positions = dict.fromkeys(islice(found, MAX_TOMBSTONES_PER_APPEND))
-    if store.has_pending(group.group_id):
-        gone: dict[str, frozenset[int]] = {}
-        for each in deleted:
-            gone[each.name] = gone.get(each.name, frozenset()) | each.partitions
-        for topic, index in store.pending_of_group(group.group_id):
-            if topic in gone and index in gone[topic]:
-                positions[topic, index] = None
-    return list(positions)
-
-
-def _is_busy(registry: GroupRegistry, group_id: str) -> bool:
+def is_busy(registry: GroupRegistry, group_id: str) -> bool:
+    """Return whether an append of a group is in flight."""
     group = registry.groups.get(group_id)
     return group is not None and group.in_flight > 0

@@ -1,7 +1,7 @@
 """Committed offsets of one partition of the offsets log, in memory.
 
-They change only by durable records: live, when the outcome of an append is known (`coordinator.core.offsets.commit`,
-`coordinator.core.offsets.deletion`), and at recovery, through the same methods. A live server and a restarted one
+They change only by durable records: live, when the outcome of an append is known (`commit.py`, `deletion.py` and
+`deleted_topics.py` beside this file), and at recovery, through the same methods. A live server and a restarted one
 therefore hold the same offsets. Offsets of an open transaction are pending: kept by producer until its end marker, and
 invisible until then.
 

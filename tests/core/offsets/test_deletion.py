@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from coordinator.config.config import Config
-from coordinator.core.offsets.deletion import COST_OF_FORGETTING, GROUPS_PER_STEP, MAX_TOMBSTONES_PER_APPEND
+from coordinator.core.offsets.deleted_topics import COST_OF_FORGETTING, GROUPS_PER_STEP
+from coordinator.core.offsets.deletion import MAX_TOMBSTONES_PER_APPEND
 from protocol.error_codes import ErrorCode
 from protocol.offsets_records import OffsetKey
 from tests.support.call import Call

@@ -8,7 +8,7 @@ import pytest
 
 from coordinator.config.config import Config
 from coordinator.core.group import describe
-from coordinator.core.offsets import deletion, fetch
+from coordinator.core.offsets import deleted_topics, deletion, fetch
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_groups import DeleteGroupsRequest
 from protocol.messages.describe_groups import DescribeGroupsRequest
@@ -25,7 +25,7 @@ def small_steps(monkeypatch: pytest.MonkeyPatch) -> int:
     monkeypatch.setattr(describe, "GROUPS_PER_STEP", 5)
     monkeypatch.setattr(fetch, "OFFSETS_PER_STEP", 5)
     monkeypatch.setattr(deletion, "RECORDS_PER_STEP", 5)
-    monkeypatch.setattr(deletion, "GROUPS_PER_STEP", 5)
+    monkeypatch.setattr(deleted_topics, "GROUPS_PER_STEP", 5)
     monkeypatch.setattr(describe, "DESCRIBED_PER_STEP", 5)
     return 5
 
