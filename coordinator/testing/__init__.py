@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from coordinator.testing.errors import (
         CoordinatorTestingError,
         FaultNotFiredError,
+        GroupLoadingError,
         NotInTimeError,
         ServerEndedError,
         UnknownGroupError,
@@ -26,6 +27,7 @@ __all__ = [
     "CoordinatorProcess",
     "CoordinatorTestingError",
     "FaultNotFiredError",
+    "GroupLoadingError",
     "NotInTimeError",
     "ServerEndedError",
     "UnknownGroupError",

@@ -21,6 +21,10 @@ class UnknownMemberError(CoordinatorTestingError):
     """A verb names a member that no group has, or that several have."""
 
 
+class GroupLoadingError(CoordinatorTestingError):
+    """The node loads the group from its log, and answers when that is done."""
+
+
 class NotInTimeError(CoordinatorTestingError, TimeoutError):
     """A wait is over without what it waited for. The message tells what was seen last."""
 

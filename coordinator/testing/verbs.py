@@ -8,6 +8,7 @@ it takes its time, and is awaited with `wait_stable` or `wait_committed`.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from coordinator.core.group.state import STABLE
 from coordinator.server.faults import ANY, Action, Fault
 from coordinator.testing.errors import (
     CoordinatorTestingError,
+    GroupLoadingError,
     NotInTimeError,
     UnknownGroupError,
     UnknownMemberError,
@@ -118,13 +120,20 @@ class Verbs:
         return int(done.base_offset)
 
     async def committed(self, group: str) -> dict[TopicPartition, int]:
-        """Return the committed offsets of a group; empty if it has none."""
+        """Return the committed offsets of a group; empty if it has none.
+
+        Raises:
+            GroupLoadingError: the node loads the group; `wait_committed` goes on.
+        """
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
         (found,) = (await self._host.call(request)).groups
         if found.error_code:
-            raise CoordinatorTestingError(
-                f"the offsets of {group!r} cannot be read: {ErrorCode(found.error_code).name}"
+            kind = (
+                GroupLoadingError
+                if found.error_code == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+                else CoordinatorTestingError
             )
+            raise kind(f"the offsets of {group!r} cannot be read: {ErrorCode(found.error_code).name}")
         return {
             (topic.name, each.partition_index): each.committed_offset
             for topic in found.topics
@@ -240,11 +249,12 @@ class Verbs:
         latest: dict[TopicPartition, int] = {}
         deadline = time.monotonic() + timeout
         while True:
-            latest = {
-                where: each
-                for where, each in (await self.committed(group)).items()
-                if where[0] == topic and partition in (None, where[1])
-            }
+            with contextlib.suppress(GroupLoadingError):
+                latest = {
+                    where: each
+                    for where, each in (await self.committed(group)).items()
+                    if where[0] == topic and partition in (None, where[1])
+                }
             if sum(latest.values()) >= offset:
                 return latest
             if time.monotonic() >= deadline:

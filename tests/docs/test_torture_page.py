@@ -20,28 +20,38 @@ TEXT = (ROOT / PAGE).read_text(encoding="utf-8")
 APPLICATION, COMMAND, OUTPUT, REPLAY, HYPOTHESIS = (block.text for block in blocks(PAGE))
 # A consumer for the test of the page, which leaves it to its reader. librdkafka would stand still, by chance, when it
 # meets NOT_COORDINATOR for OffsetFetch and is removed (librdkafka#5586, docs/torture-clients.md). kafka-python 3.0.12
-# may do so when its session ends on a busy machine, so the session is long.
+# does so when a poll ends within the rejoin that new metadata caused. aiokafka 0.14 goes on, or raises; but its stop()
+# does not end while it knows no coordinator.
 MY_CONSUMER = """
+import asyncio
 import threading
-from contextlib import contextmanager
-from kafka import KafkaConsumer
+from contextlib import contextmanager, suppress
+from aiokafka import AIOKafkaConsumer
+from aiokafka.errors import KafkaError
 
 
 @contextmanager
 def my_consumer(bootstrap_servers, client_id):
     done = threading.Event()
 
-    def consume():
-        consumer = KafkaConsumer(
-            "orders", bootstrap_servers=bootstrap_servers, group_id="shop", client_id=client_id,
-            auto_offset_reset="earliest", auto_commit_interval_ms=50, heartbeat_interval_ms=100,
-            session_timeout_ms=30_000,
-        )
+    async def consume():
         while not done.is_set():
-            consumer.poll(timeout_ms=50)
-        consumer.close()
+            consumer = AIOKafkaConsumer(
+                "orders", bootstrap_servers=bootstrap_servers, group_id="shop", client_id=client_id,
+                auto_offset_reset="earliest", auto_commit_interval_ms=50, heartbeat_interval_ms=100,
+                session_timeout_ms=6_000,
+            )
+            try:
+                await consumer.start()
+                while not done.is_set():
+                    await consumer.getmany(timeout_ms=50)
+            except KafkaError:
+                continue
+            finally:
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(consumer.stop(), 5)
 
-    thread = threading.Thread(target=consume)
+    thread = threading.Thread(target=asyncio.run, args=(consume(),))
     thread.start()
     try:
         yield

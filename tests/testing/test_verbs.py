@@ -10,6 +10,7 @@ import pytest
 from coordinator.testing import (
     AsyncCoordinator,
     CoordinatorTestingError,
+    GroupLoadingError,
     NotInTimeError,
     UnknownGroupError,
     UnknownMemberError,
@@ -126,13 +127,12 @@ async def test_a_group_that_is_loading(server: AsyncCoordinator, member: GroupMe
     assert await member.commit({(ORDERS, 0): 1}) is NONE
     await server.loading("billing", 0.2)
     assert await member.commit({(ORDERS, 0): 1}) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    with pytest.raises(GroupLoadingError, match="offsets of 'billing' cannot be read: COORDINATOR_LOAD_IN_PROGRESS"):
+        await server.committed("billing")
     with pytest.raises(CoordinatorTestingError, match="group 'billing' is being loaded already"):
         await server.loading("billing", 0.2)
-
-    async def is_loaded() -> bool:
-        return await member.commit({(ORDERS, 0): 2}) is NONE
-
-    await until(is_loaded)
+    assert await server.wait_committed("billing", ORDERS, 1) == {(ORDERS, 0): 1}
+    assert await member.commit({(ORDERS, 0): 2}) is NONE
     assert (await server.describe("billing")).generation == 1
 
 
