@@ -21,6 +21,7 @@ from coordinator.compaction.planning import PlanningError, PlanOptions, make_pla
 from coordinator.compaction.validate import LateError, RefusedError
 from coordinator.storage.log.errors import LogError
 from coordinator.storage.log.fs import read_whole, write_atomically
+from coordinator.storage.log.swap import no_step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,17 +29,21 @@ if TYPE_CHECKING:
     from coordinator.simulation.disk import LossyFileSystem
     from coordinator.simulation.node import SimulatedNode
     from coordinator.simulation.world import World
+    from coordinator.storage.log.swap import AtStep
 
 SEGMENT_BYTES: Final = 8_192  # of an output: some segments become one
 EXPECTED: Final = (OSError, LogError, PlanningError, LateError)  # while a disk fails
 
 
-def begin(world: World, node: SimulatedNode, data_dir: Path, *, retention_ms: int) -> None:
-    """Have a node that is ready compact its offsets log. `retention_ms`: how long tombstones stay."""
+def begin(world: World, node: SimulatedNode, data_dir: Path, *, retention_ms: int, at_step: AtStep = no_step) -> None:
+    """Have a node that is ready compact its offsets log, with the segments that are not full yet.
+
+    `retention_ms`: how long tombstones stay. `at_step` hears of each of `swap_protocol.STEPS` before it is done.
+    """
     loop = node.loop
     if loop is None or not node.is_ready:
         return
-    steps = _steps(world, node, data_dir, retention_ms)
+    steps = _steps(world, node, data_dir, retention_ms, at_step)
 
     def step() -> None:
         try:
@@ -58,12 +63,14 @@ def begin(world: World, node: SimulatedNode, data_dir: Path, *, retention_ms: in
     loop.in_thread(step)
 
 
-def _steps(world: World, node: SimulatedNode, data_dir: Path, retention_ms: int) -> Iterator[None]:
+def _steps(world: World, node: SimulatedNode, data_dir: Path, retention_ms: int, at_step: AtStep) -> Iterator[None]:
     server, runtime, disk, machine = node.server, node.runtime, node.disk, node.machine
     if server is None or runtime is None or machine is None:
         return
     logs, epoch = runtime.offsets_log.logs, server.epoch
     swap_protocol.settle(logs)
+    for log in logs.values():
+        log.roll()
     yield
     options = PlanOptions(
         Lags(min_cleanable_dirty_ratio=0.0), delete_retention_ms=retention_ms, segment_bytes=SEGMENT_BYTES
@@ -76,6 +83,7 @@ def _steps(world: World, node: SimulatedNode, data_dir: Path, retention_ms: int)
         now_ms=machine.wall_ms(),
         options=options,
         plan_id=f"19700101T000000-{world.steps:08x}",
+        at_step=at_step,
     )
     if planned.plan is None:
         return
@@ -91,11 +99,12 @@ def _steps(world: World, node: SimulatedNode, data_dir: Path, retention_ms: int)
     yield
     accepted = swap_protocol.accept(disk, data_dir, plan.id, epoch=epoch, now_ms=machine.wall_ms())
     yield
-    swap_protocol.stage(disk, data_dir, accepted, accepted.results, index_interval_bytes=4_096)
+    interval = next(iter(logs.values())).config.index_interval_bytes
+    swap_protocol.stage(disk, data_dir, accepted, accepted.results, index_interval_bytes=interval, at_step=at_step)
     yield
-    outcome = swap_protocol.swap(disk, data_dir, accepted.plan, accepted.partitions, logs)
+    outcome = swap_protocol.swap(disk, data_dir, accepted.plan, accepted.partitions, logs, at_step=at_step)
     yield
-    world.note(f"{node.name}: {swap_protocol.conclude(disk, data_dir, accepted, outcome)}")
+    world.note(f"{node.name}: {swap_protocol.conclude(disk, data_dir, accepted, outcome, at_step)}")
 
 
 def _compacted(disk: LossyFileSystem, job: JobDir, plan: Plan, part: PartitionPlan) -> PartitionResult:

@@ -6,11 +6,14 @@ import errno
 import random
 from typing import TYPE_CHECKING, Final
 
+from coordinator.compaction.jobs import JobStep
+from coordinator.compaction.planning import PlanningStep
+from coordinator.compaction.swap_protocol import ProtocolStep
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.simulation import rot
 from coordinator.simulation.node import DATA
 from coordinator.storage.log.checkpoint import RECOVERY_CHECKPOINT_NAME
-from coordinator.storage.log.swap import CLEANED
+from coordinator.storage.log.swap import CLEANED, SwapStep
 from coordinator.torture.schedule import Schedule, Step
 
 if TYPE_CHECKING:
@@ -24,6 +27,8 @@ CALM_MS: Final = 13_000  # one gap of a hundred: what is stuck shows when nothin
 DOWN_MS: Final = (0, 200, 1_000, 5_000)
 OPERATIONS: Final = ("pwrite", "pwrite", "fdatasync", "fdatasync", "fsync", "fsync_dir", "truncate", "open", "rename")
 FILES: Final = ("", OFFSETS_TOPIC, OFFSETS_TOPIC, CLEANED)  # part of a path
+TOMBSTONES_MS: Final = (0, 0, 1_000, 86_400_000)
+COMPACTION_STEPS: Final = (*SwapStep, *SwapStep, ProtocolStep.CHECKPOINT, JobStep.SETTLE, PlanningStep.WRITE)
 SLOW: Final = 50  # times the usual delay
 
 
@@ -74,6 +79,22 @@ def _compact_node(simulation: Simulation, step: Step) -> None:
 
     node = simulation.nodes[step.node]
     compaction.begin(simulation.world, node, DATA, retention_ms=step.ms)
+
+
+def _lose_power_in_compaction(simulation: Simulation, step: Step) -> None:
+    from coordinator.simulation import compaction
+
+    node = simulation.nodes[step.node]
+    left = step.times
+
+    def at_step(name: str) -> None:
+        nonlocal left
+        left -= name == step.api
+        if not left:
+            node.disturbed()
+            node.disk.crash_after(0)
+
+    compaction.begin(simulation.world, node, DATA, retention_ms=step.ms, at_step=at_step)
 
 
 def _jump_clock(simulation: Simulation, step: Step) -> None:
@@ -132,6 +153,7 @@ TAKE: Final[dict[str, Callable[[Simulation, Step], None]]] = {
     "fill_disk": _fill_disk,
     "rot_disk": _rot_disk,
     "compact_node": _compact_node,
+    "lose_power_in_compaction": _lose_power_in_compaction,
     "jump_clock": _jump_clock,
     "cut_node": _cut_node,
     "cut_copy": _cut_copy,
@@ -152,6 +174,7 @@ THEMES: Final = (
     ("kill_copy", "double_copy", "double_copy", "pause_copy"),
     ("cut_node", "cut_copy", "slow_network", "reset_connections", "lose_replies"),
     ("compact_node", "compact_node", "jump_clock"),
+    ("compact_node", "lose_power_in_compaction", "lose_power_in_compaction"),
     ("rot_disk", "rot_disk", "kill_node"),
 )
 
@@ -191,7 +214,10 @@ def _step(chance: random.Random, do: str, nodes: int, copies: int, pace: float) 
     if do in ("kill_node", "lose_power", "stop_node"):
         return Step(do, after_ms, ms=chance.choice(DOWN_MS), node=node)
     if do == "compact_node":
-        return Step(do, after_ms, ms=chance.choice((0, 0, 1_000, 86_400_000)), node=node)
+        return Step(do, after_ms, ms=chance.choice(TOMBSTONES_MS), node=node)
+    if do == "lose_power_in_compaction":
+        api, times = chance.choice(COMPACTION_STEPS), chance.choice((1, 1, 2))
+        return Step(do, after_ms, api=api, times=times, ms=chance.choice(TOMBSTONES_MS), node=node)
     if do == "reset_connections":
         return Step(do, after_ms, node=node)
     if do == "lose_replies":

@@ -77,6 +77,8 @@ STEPS: Final = {
     "rot_disk": "{times} bits of {file} of the offsets log rot on the disk of {node}, and are restored {ms} ms later",
     "fill_disk": "the disk of {node} is full for {ms} ms",
     "compact_node": "the offsets log of {node} is compacted; tombstones stay for {ms} ms",
+    "lose_power_in_compaction": "the offsets log of {node} is compacted; tombstones stay for {ms} ms; "
+    "its machine loses power when it is to {api} for the {times}th time",
     "jump_clock": "the wall clock of {node} jumps by {ms} ms",
     "cut_node": "{node} is cut off from all others for {ms} ms",
     "double_copy": "another process is started with the group.instance.id of {copy}",
