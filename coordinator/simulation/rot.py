@@ -8,6 +8,7 @@ One file of a node is rotten at a time, so that the others show what is wrong wi
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import TYPE_CHECKING, Final
 
@@ -48,6 +49,8 @@ FILES: Final = (  # part of a path
     COMPACTION_DIR,
 )
 HINTS: Final = (".index", ".timeindex", SNAPSHOT_NAME, CLEANER_CHECKPOINT_NAME, COMPACTION_DIR)  # only save time
+HEAD_BYTES: Final = 64
+NUMBER: Final = re.compile(rb"\d+")
 _EXTENT: Final = struct.Struct(">qi11xi")  # base offset, length, last offset delta
 _BASE_OFFSET_BYTES: Final = 8
 
@@ -85,6 +88,9 @@ def _spans(disk: LossyFileSystem, path: Path, chance: random.Random) -> Iterator
     if LOG not in path.name or partition is None:
         if data:
             yield range(len(data))
+            yield range(min(len(data), HEAD_BYTES))  # which says how the rest is read
+        if path.name == RECOVERY_CHECKPOINT_NAME:
+            yield from (range(*number.span()) for number in NUMBER.finditer(data))
         return
     checkpoint = Checkpoint.read(disk, path.parent)
     bound = max(checkpoint.recovery_point if checkpoint else 0, evidence(disk, path.parent, partition).offset)

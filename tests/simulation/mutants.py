@@ -50,7 +50,9 @@ GROUP = "coordinator/core/group/"
 OFFSETS = "coordinator/core/offsets/"
 LOG = "coordinator/storage/log/"
 ROT = ("rot_disk", "kill_node")
-SWAPS = ("compact_node", "lose_power_within", "lose_power")
+SWAPS = ("lose_power_in_compaction", "compact_node")
+TWINS = ("double_copy", "kill_copy", "kill_node")
+FAILED_SWAPS = ("compact_node", "fail_disk", "kill_node")
 WRITES = ("fail_disk", "fail_disk", "lose_power")
 MUTANTS = {
     # durability
@@ -198,11 +200,13 @@ MUTANTS = {
         GROUP + "checks.py",
         "        if owner != member_id:\n            return ErrorCode.FENCED_INSTANCE_ID\n",
         "        if owner != member_id:\n            return NONE\n",
+        TWINS,
     ),
     "replaced-static-member-is-not-recorded": Mutant(
         GROUP + "static_member.py",
         "        context.append(group, (group_record(group),), then)\n    else",
         "        then.group = group\n        then.durable(context)\n    else",
+        TWINS,
     ),
     "expired-session-keeps-its-member": Mutant(
         GROUP + "delayed_operations.py", "        expire_session(self.group, self.member, context)\n", "        pass\n"
@@ -302,6 +306,66 @@ MUTANTS = {
         seed=10,
     ),
     # compaction
+    "swap-is-committed-without-a-sync": Mutant(
+        LOG + "swap.py",
+        "    at_step(SwapStep.COMMIT_SYNC)\n    fs.fsync_dir(directory)\n",
+        "    at_step(SwapStep.COMMIT_SYNC)\n",
+        SWAPS,
+        seed=8,
+    ),
+    "staged-names-are-not-synced": Mutant(
+        LOG + "staging.py",
+        "        at_step(SwapStep.STAGE_SYNC_NAMES)\n        fs.fsync_dir(directory)\n",
+        "        at_step(SwapStep.STAGE_SYNC_NAMES)\n",
+        SWAPS,
+        seed=58,
+    ),
+    "staged-copy-is-not-synced": Mutant(
+        LOG + "staging.py",
+        "            at_step(SwapStep.STAGE_SYNC)\n            new.fsync()\n",
+        "            at_step(SwapStep.STAGE_SYNC)\n",
+        SWAPS,
+    ),
+    "start-does-not-finish-a-swap": Mutant(
+        LOG + "redo.py",
+        "    return any(name.startswith(INTENT_NAME) or (",
+        "    return any(name == INTENT_NAME + '?' or (",
+        SWAPS,
+        seed=3,
+    ),
+    "swap-is-finished-before-it-is-applied": Mutant(
+        LOG + "log.py",
+        "            self._apply_swap(self._swap, at_step)\n            self._write_checkpoint()\n",
+        "            self._write_checkpoint()\n",
+        FAILED_SWAPS,
+        seed=32,
+    ),
+    "swapped-segments-are-not-listed": Mutant(
+        LOG + "log.py",
+        "            self._apply_swap(self._swap, at_step)\n            self._write_checkpoint()\n",
+        "            self._apply_swap(self._swap, at_step)\n",
+        SWAPS,
+    ),
+    "compacted-log-is-replayed-on-a-snapshot": Mutant(
+        "coordinator/storage/snapshot/loading.py",
+        "            if header.base_offset != due or header.record_count != header.last_offset_delta + 1:\n",
+        "            if header.base_offset < due:\n",
+        ("compact_node", "kill_node"),
+        seed=41,
+    ),
+    "checksum-of-a-snapshot-is-not-checked": Mutant(
+        "coordinator/storage/snapshot/file.py",
+        " <= size or _crc_of(data) != crc:\n",
+        " <= size:\n",
+        ROT,
+    ),
+    "checksum-of-a-snapshots-header-is-not-checked": Mutant(
+        "coordinator/storage/snapshot/file.py",
+        "    if google_crc32c.value(header) != _CRC.unpack_from(data, _HEADER.size)[0]:\n",
+        "    if not header:\n",
+        ROT,
+        seed=9,
+    ),
     "compaction-keeps-the-newest-record-of-a-segment-only": Mutant(
         "coordinator/compaction/column_compaction.py",
         "(segment.base_offset, segment.next_offset)).tolist()\n",

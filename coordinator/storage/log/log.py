@@ -175,9 +175,19 @@ class Log:
         self._synced_position = self.segments[-1].size_bytes
 
     def roll(self) -> Segment:
-        """Finish the newest segment and return a new one. An empty newest segment is returned as it is."""
-        with self._suspect_if_it_fails():
-            return self._roll()
+        """Finish the newest segment and return a new one. An empty newest segment is returned as it is.
+
+        OSError: the log goes on as it was; if that fails, too, the next write is refused, and `cut_back` is due.
+        """
+        had_failed = self._is_suspect
+        try:
+            with self._suspect_if_it_fails():
+                return self._roll()
+        except OSError:
+            if not had_failed:
+                with suppress(OSError):
+                    self.cut_back()
+            raise
 
     def _roll(self) -> Segment:
         newest = self.segments[-1]
