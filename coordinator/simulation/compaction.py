@@ -69,10 +69,8 @@ def _steps(world: World, node: SimulatedNode, data_dir: Path, retention_ms: int,
         return
     logs, epoch = runtime.offsets_log.logs, server.epoch
     swap_protocol.settle(logs)
-    node.owes_cut_back = True
     for log in logs.values():
         log.roll()
-    node.owes_cut_back = False
     yield
     options = PlanOptions(
         Lags(min_cleanable_dirty_ratio=0.0), delete_retention_ms=retention_ms, segment_bytes=SEGMENT_BYTES

@@ -81,16 +81,12 @@ class Invariants:
             self._check_node(node, runtime)
 
     def _check_appends(self, node: SimulatedNode, runtime: Runtime) -> None:
-        """Check that an append fails only if an operation of the disk does, or did in a roll."""
+        """Check that an append fails only if an operation of the disk does."""
         failures = runtime.offsets_log.stats.failures
         key = node.number, node._starts
         had, errors = self._failures.get(key, (0, 0))
-        if failures > had:
-            if node.disk.errors == errors and not node.owes_cut_back:
-                self._world.violated(
-                    f"{node.name}: an append to the offsets log failed, and no operation of its disk did"
-                )
-            node.owes_cut_back = False
+        if failures > had and node.disk.errors == errors:
+            self._world.violated(f"{node.name}: an append to the offsets log failed, and no operation of its disk did")
         self._failures[key] = failures, node.disk.errors
 
     def _off(self, node: SimulatedNode) -> Callable[[], None]:

@@ -63,7 +63,6 @@ class SimulatedNode:
         self.must_serve = False  # whatever they are
         self.disturbed_s = 0.0  # when it was last down, paused, or had trouble with its disk
         self.wall_jump_ms = 0
-        self.owes_cut_back = False  # a roll failed: the next append may fail, too
         self.refused = ""  # why the last start was refused
         self.on_ready: Callable[[SimulatedNode], None] = lambda node: None
         self._world = world

@@ -315,7 +315,7 @@ class Flusher:
 
     def _write_one(self, lane: _Lane, entries: list[Entry], outcome: _Outcome) -> bool:
         try:
-            lane.log.append_all(entries)
+            _append(lane.log, entries)
         except Exception as error:
             self._fail(lane, error, outcome)
             return False
@@ -464,9 +464,15 @@ class Flusher:
 
 
 def _append_and_flush(log: Log, entries: list[Entry]) -> None:
+    _append(log, entries)
+    log.flush()
+
+
+def _append(log: Log, entries: list[Entry]) -> None:
+    if log.is_suspect:  # a roll failed, for a compaction or for retention
+        log.cut_back()
     if entries:
         log.append_all(entries)
-    log.flush()
 
 
 def _as_os_error(error: Exception) -> OSError:

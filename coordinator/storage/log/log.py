@@ -127,6 +127,11 @@ class Log:
         with self._suspect_if_it_fails():
             self._append_all(entries)
 
+    @property
+    def is_suspect(self) -> bool:
+        """True after a failed write, sync or roll, until `cut_back` succeeds."""
+        return self._is_suspect
+
     @contextmanager
     def _suspect_if_it_fails(self) -> Iterator[None]:
         """Refuse writes after a failure: after a failed sync the next one would succeed without saving anything."""
@@ -177,17 +182,10 @@ class Log:
     def roll(self) -> Segment:
         """Finish the newest segment and return a new one. An empty newest segment is returned as it is.
 
-        OSError: the log goes on as it was; if that fails, too, the next write is refused, and `cut_back` is due.
+        After an OSError the log is suspect: the flusher cuts it back before the next write.
         """
-        had_failed = self._is_suspect
-        try:
-            with self._suspect_if_it_fails():
-                return self._roll()
-        except OSError:
-            if not had_failed:
-                with suppress(OSError):
-                    self.cut_back()
-            raise
+        with self._suspect_if_it_fails():
+            return self._roll()
 
     def _roll(self) -> Segment:
         newest = self.segments[-1]

@@ -32,6 +32,7 @@ DRAFT_NAME: Final = INTENT_NAME + ".tmp"
 CLEANED: Final = ".cleaned"
 _VERSION: Final = 1
 _CHUNK: Final = 1 << 20
+_INDEXES: Final = (".index", ".timeindex")
 _FILE: Final = re.compile(r"\d{20}\.(log|index|timeindex|txnindex)")
 _STRAY: Final = re.compile(r"\d{20}\.(log|index|timeindex|txnindex)\.cleaned|swap\.json\.tmp")
 
@@ -189,13 +190,16 @@ def withdraw(fs: FileSystem, directory: Path) -> None:
 def apply(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_step, *, verify: bool = True) -> None:
     """Carry out the rest of an intent; durable on return, and harmless to repeat.
 
-    `verify` compares every file with its hash, as a start must. CorruptLogError: neither the live file nor the staged
-    one is what the intent names.
+    `verify` compares every file with its hash, as a start must. A damaged index is removed: the start builds it again.
+    CorruptLogError: neither the live segment nor the staged one is what the intent names.
     """
     for add in intent.adds:
         if verify and _is(fs, directory / add.name, add):
             continue
         if verify and not _is(fs, directory / add.staged, add):
+            if add.name.endswith(_INDEXES):
+                _remove_both(fs, directory, add, at_step)
+                continue
             raise CorruptLogError(
                 directory / add.name,
                 0,
@@ -211,6 +215,13 @@ def apply(fs: FileSystem, directory: Path, intent: Intent, at_step: AtStep = no_
             fs.unlink(directory / name)
     at_step(SwapStep.APPLY_SYNC)
     fs.fsync_dir(directory)
+
+
+def _remove_both(fs: FileSystem, directory: Path, add: Add, at_step: AtStep) -> None:
+    for name in (add.name, add.staged):  # the live one may belong to the segment that is replaced
+        if fs.exists(directory / name):
+            at_step(SwapStep.APPLY_REMOVE)
+            fs.unlink(directory / name)
 
 
 def finish(fs: FileSystem, directory: Path, at_step: AtStep = no_step) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from coordinator.simulation.disk import LossyFileSystem
-from coordinator.storage.log.flusher import Flusher
+from coordinator.storage.log.flusher import Flusher, FlushPolicy
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.segment import Entry
 from coordinator.storage.log.writer import HelperPool
@@ -177,6 +177,25 @@ def test_a_failed_round_is_cut_back_and_the_batches_queued_behind_it_fail_too(op
     assert world.take_calls() == [[("t-0", 2)]]
     crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
     assert stored(crashed) == bytes_of([entry(0), again])
+
+
+@pytest.mark.parametrize("policy", [FlushPolicy.SYNC, FlushPolicy.INTERVAL])
+@pytest.mark.parametrize("operation", ["fdatasync", "open", "fsync_dir"])
+def test_the_first_write_after_a_failed_roll_succeeds(operation: str, policy: FlushPolicy) -> None:
+    world = World(policy=policy)
+    log = world.logs["t-0"]
+    world.submit("t-0", entry(0))
+    world.settle()
+    world.fs.fail(operation)
+    with pytest.raises(OSError, match="fails"):
+        log.roll()
+    assert log.is_suspect
+    world.submit("t-0", entry(1))
+    world.settle()
+    assert world.take_calls() == [[("t-0", 1)], [("t-0", 2)]]
+    log.flush()
+    crashed = Log.open(DATA / "t-0", LogConfig(), world.fs.crash())
+    assert stored(crashed) == bytes_of([entry(0), entry(1)])
 
 
 def test_pending_records_behind_a_failure_are_discarded() -> None:

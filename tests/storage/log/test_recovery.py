@@ -452,40 +452,11 @@ def test_a_cut_that_was_not_durable_is_repeated() -> None:
     assert "the next segment replaces" in log.recovery.messages()[0]
 
 
-@pytest.mark.parametrize("operation", ["fdatasync", "open", "fsync_dir"])
-def test_a_failed_roll_leaves_the_log_as_it_was(operation: str) -> None:
-    fs = memory()
-    log = Log.open(PATH, CONFIG, fs)
-    fill(log, 3)
-    fs.fail(operation)
-    with pytest.raises(OSError, match="fails"):
-        log.roll()
-    fill(log, 2)
-    assert stored(log) == bytes_of(entry(offset) for offset in range(5))
-
-
-def test_a_log_that_fails_after_a_failed_roll_takes_nothing_before_it_is_cut_back() -> None:
-    fs = memory()
-    log = Log.open(PATH, CONFIG, fs)
-    fill(log, 3)
-    fs.fail("fsync_dir", times=2)
-    with pytest.raises(OSError, match="fails"):
-        log.roll()
-    with pytest.raises(OSError, match="was not cut back yet"):
-        fill(log, 2)
-    with pytest.raises(OSError, match="was not cut back yet"):
-        log.roll()
-    log.cut_back()
-    fill(log, 2)
-    assert stored(log) == bytes_of(entry(offset) for offset in range(5))
-
-
 def test_the_next_start_removes_the_files_of_a_failed_roll() -> None:
     fs = memory()
     log = Log.open(PATH, CONFIG, fs)
     fill(log, 3)
     fs.fail("fsync_dir")
-    fs.fail("unlink")  # while the roll is cut back
     with pytest.raises(OSError, match="fails"):
         log.roll()
     assert f"{3:020d}.log" in fs.listdir(PATH)

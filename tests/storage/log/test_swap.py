@@ -110,6 +110,7 @@ class SwapWorld:
 def a_world(tmp_path: Path | None = None) -> SwapWorld:
     if tmp_path is None:
         return SwapWorld(LossyFileSystem(reorders_names=True))
+    tmp_path.mkdir(exist_ok=True)
     return SwapWorld(RealFileSystem(), tmp_path / "data")
 
 
@@ -568,6 +569,28 @@ def test_a_copy_damaged_after_the_commit_point_stops_the_start_and_the_error_nam
     assert stored(log) == world.after
     assert log.recovery.messages() == ["a-0: finished the swap of segments that plan had begun"]
     log.close()
+
+
+@pytest.mark.parametrize("where", ["staged", "live"])
+@pytest.mark.parametrize("kind", ["index", "timeindex"])
+def test_an_index_damaged_after_the_commit_point_is_built_again(tmp_path: Path, kind: str, where: str) -> None:
+    sound = a_world(tmp_path / "sound")
+    sound.swap()
+    sound.log.close()
+    world = a_world(tmp_path / "damaged")
+    world.stage()
+    world.log.close()
+    swap.commit(world.fs, world.directory)
+    staged = world.directory / f"{segment_path(world.directory, 0).stem}.{kind}.cleaned"
+    damaged = staged.read_bytes()[:-1] + b"\x55"
+    if where == "live":
+        staged = staged.rename(staged.with_suffix(""))
+    staged.write_bytes(damaged)
+    log = Log.open(world.directory, CONFIG)
+    assert stored(log) == world.after
+    assert len(log.recovery.rebuilt) == 1
+    log.close()
+    assert world.files() == sound.files()
 
 
 # directories of a Kafka broker that crashed during its cleaner's swap
