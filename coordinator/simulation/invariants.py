@@ -83,7 +83,7 @@ class Invariants:
     def _check_appends(self, node: SimulatedNode, runtime: Runtime) -> None:
         """Check that an append fails only if an operation of the disk does."""
         failures = runtime.offsets_log.stats.failures
-        key = node.number, node._starts
+        key = node.number, node.starts
         had, errors = self._failures.get(key, (0, 0))
         if failures > had and node.disk.errors == errors:
             self._world.violated(f"{node.name}: an append to the offsets log failed, and no operation of its disk did")
@@ -124,7 +124,7 @@ class Invariants:
                 self._history.seen(place, name, offset, register.floor_s, f"the memory of {node.name}")
 
     def _check_generation(self, node: SimulatedNode, group: Group) -> None:
-        key = node.number, node._starts, group.group_id
+        key = node.number, node.starts, group.group_id
         if group.generation < self._generations.get(key, -1) and group.members:
             self._world.violated(f"{node.name}: the generation of {group.group_id} went back to {group.generation}")
         self._generations[key] = group.generation

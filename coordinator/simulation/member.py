@@ -10,6 +10,7 @@ import asyncio
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from coordinator.core.group.state import STABLE
 from coordinator.simulation.client import CallError, SimulatedClient
 from coordinator.simulation.history import Place, Write
 from protocol.api_keys import ApiKey
@@ -193,8 +194,16 @@ class SimulatedMember(SimulatedClient):
         )
         if self.member_id and self.chance.random() < 0.1:
             self.loop.create_task(self._join_once_more(node, request))
+        before = self._stable_generation(node)
         answer = await self.call(node, request, within_s=JOIN_ANSWER_S)
         error = ErrorCode(answer.error_code)
+        if error is ErrorCode.GROUP_MAX_SIZE_REACHED:
+            now = self._stable_generation(node)
+            if self.member_id and now is not None:
+                raise FencedError  # its operator sees that another process has its place, and does not start it again
+            if before is not None and before == now:
+                self.world.violated(f"{self.name} is refused by {self.group}, which is full with it (KAFKA-20601)")
+            raise RejoinError(error.name, forgets=True)
         if error is ErrorCode.MEMBER_ID_REQUIRED:
             self.member_id = answer.member_id
             raise RejoinError("it was given its member id")
@@ -207,6 +216,14 @@ class SimulatedMember(SimulatedClient):
         others = [each.group_instance_id or each.member_id for each in answer.members]
         self.history.joined(self.group, self.generation, self.identity, others, newest)
         self._members = {each.member_id: each.metadata for each in answer.members}
+
+    def _stable_generation(self, number: int) -> tuple[int, int] | None:
+        """Return what tells a Stable generation with this static member; None if its group is not Stable with it."""
+        node = self.nodes[number]
+        group = node.runtime.core.groups.get(self.group) if node.runtime is not None and node.is_ready else None
+        if group is None or group.state is not STABLE or self.instance_id not in group.static_members:
+            return None
+        return node.starts, group.generation
 
     async def _join_once_more(self, node: int, request: JoinGroupRequest) -> None:
         """Send a JoinGroup over another connection too, as a retry does. Each of the two must be answered."""

@@ -69,7 +69,7 @@ class SimulatedNode:
         self._network = network
         self._config = config
         self._chance = world.chance(self.name)
-        self._starts = 0
+        self.starts = 0
         self.loop: SimulatedLoop | None = None
         self.server: Server | None = None
         self.machine: SimulatedMachine | None = None
@@ -94,14 +94,14 @@ class SimulatedNode:
         """Start the process. Nothing happens if it runs."""
         if self.is_up:
             return
-        self._starts += 1
+        self.starts += 1
         self.is_ready = False
         self.refused = ""
         self.is_going_off = False
         self.disturbed()
         loop = self.loop = SimulatedLoop(self._world, self._network, self.name, self.host)
         machine = self.machine = SimulatedMachine(
-            loop, random.Random(f"{self._world.seed}-{self.name}-{self._starts}"), self.wall_jump_ms
+            loop, random.Random(f"{self._world.seed}-{self.name}-{self.starts}"), self.wall_jump_ms
         )
         self._world.note(f"{self.name} starts")
         self.server = Server(self._config, BoundSocket(self.address), fs=self.disk, machine=machine)  # type: ignore[arg-type]

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from coordinator.simulation.client import SimulatedClient
     from coordinator.torture.schedule import Schedule
 
+MOST_MEMBERS: Final = 4  # of a group
 TOPICS: Final = {"orders": 3, "payments": 2}
 SETTLE_S: Final = 180.0  # of virtual time; the rebalance timeout is 12 s
 ENDED_S: Final = 120.0  # after which nothing may be left of ended clients
@@ -81,6 +82,8 @@ class Simulation:
             "topics.preload": ",".join(f"{name}:{partitions}" for name, partitions in TOPICS.items()),
         }
         config["log.index.interval.bytes"] = str(chance.choice((0, 200, 4_096)))
+        self._group_max_size = chance.choice((2, MOST_MEMBERS, MOST_MEMBERS))
+        config["group.max.size"] = str(self._group_max_size)
         if count > 1:
             config["cluster.nodes"] = ",".join(f"{each}@10.0.0.{each}:9092" for each in range(1, count + 1))
             config["cluster.id"] = "simulated"
@@ -116,7 +119,7 @@ class Simulation:
         for number in range(chance.choice((1, 2, 2, 3))):
             group = f"group-{number}"
             is_cooperative = chance.random() < 0.3
-            for _ in range(chance.randint(1, 4)):
+            for _ in range(min(chance.randint(1, MOST_MEMBERS), self._group_max_size)):
                 fitting = [each for each in KINDS.values() if each.is_cooperative is is_cooperative]
                 kind = chance.choice([*fitting, *(each for each in fitting if each.is_static)])
                 maker = self._maker(group, kind)
@@ -239,7 +242,7 @@ class Simulation:
             "" if world.violation is None else str(world.violation),
             self.invariants.checked,
             self.history.acknowledged,
-            sum(node._starts for node in self.nodes.values()),
+            sum(node.starts for node in self.nodes.values()),
             self.schedule,
             tuple(world.lines),
         )

@@ -155,6 +155,18 @@ def _coordinator_of_another_kind(found: Disagreement) -> bool:
     return found.api == "FindCoordinator" and asked in (1, 2) and not found.we_alone_answered
 
 
+def _static_member_of_a_full_group(found: Disagreement) -> bool:
+    """A static member returns to a full group, whose member it is: Kafka refuses it until its old session ends."""
+    body = found.step.get("body", {})
+    return bool(
+        found.api == "JoinGroup"
+        and body.get("group_instance_id") is not None
+        and not body["member_id"]
+        and not found.we_alone_answered
+        and found.kafka.get("error_code") == GROUP_MAX_SIZE_REACHED
+    )
+
+
 LISTED: Final = (
     Known("C.1", _expelled_member_awaited, ends_script=True),
     Known("C.5", _replaced_request, closes=True),
@@ -163,6 +175,7 @@ LISTED: Final = (
     Known("C.3", _unused_id_given_back, ends_script=True),
     Known("other-coordinators", _coordinator_of_another_kind),
     Known("group-without-a-record", _group_without_a_record, ends_script=True),
+    Known("static-member-of-a-full-group", _static_member_of_a_full_group, ends_script=True),
     Known("protocol-named-twice", _protocol_named_twice, ends_script=True),
 )
 

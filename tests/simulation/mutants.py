@@ -82,7 +82,10 @@ MUTANTS = {
         WRITES,
     ),
     "failed-writes-are-not-cut-back": Mutant(
-        LOG + "flusher.py", "            lane.log.cut_back()\n", "            lane.log._is_suspect = False\n"
+        LOG + "log.py",
+        "        self._remove_from(self.high_watermark)\n        newest = self.segments[-1]\n        position = min(",
+        "        newest = self.segments[-1]\n        position = min(",
+        WRITES,
     ),
     "failed-appends-are-answered-with-success": Mutant(
         OFFSETS + "commit.py",
@@ -202,6 +205,12 @@ MUTANTS = {
         "        if owner != member_id:\n            return NONE\n",
         TWINS,
     ),
+    "static-member-has-no-place-in-a-full-group": Mutant(
+        GROUP + "join.py",
+        "has_room(group, member_id or former_id, ",
+        "has_room(group, member_id, ",
+        TWINS,
+    ),
     "replaced-static-member-is-not-recorded": Mutant(
         GROUP + "static_member.py",
         "        context.append(group, (group_record(group),), then)\n    else",
@@ -228,7 +237,7 @@ MUTANTS = {
         "    EmptyGroup().abandoned(ErrorCode.NONE, context)\n",
     ),
     "join-that-another-replaces-is-not-answered": Mutant(
-        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=10
+        GROUP + "rejoin.py", "    if replaced is not None:\n", "    if replaced is ticket:\n", seed=14
     ),
     # topics
     "duplicate-batch-is-written-again": Mutant(
@@ -284,6 +293,7 @@ MUTANTS = {
         "            if fault:\n                raise CorruptLogError(self.path, found, fault)\n            base_",
         "            if fault:\n                return\n            base_",
         ROT,
+        seed=39,
     ),
     "damage-below-the-recovery-point-is-cut": Mutant(
         LOG + "recovery.py",
@@ -311,14 +321,14 @@ MUTANTS = {
         "    at_step(SwapStep.COMMIT_SYNC)\n    fs.fsync_dir(directory)\n",
         "    at_step(SwapStep.COMMIT_SYNC)\n",
         SWAPS,
-        seed=8,
+        seed=70,
     ),
     "staged-names-are-not-synced": Mutant(
         LOG + "staging.py",
         "        at_step(SwapStep.STAGE_SYNC_NAMES)\n        fs.fsync_dir(directory)\n",
         "        at_step(SwapStep.STAGE_SYNC_NAMES)\n",
         SWAPS,
-        seed=58,
+        seed=124,
     ),
     "staged-copy-is-not-synced": Mutant(
         LOG + "staging.py",
@@ -380,6 +390,7 @@ NAMED = {
     "KAFKA-19716": "loading-keeps-every-batch",  # loading a long log that was not compacted takes all memory
     "KAFKA-19862": "tombstone-without-its-record-is-refused",  # compaction left it, and loading fails
     "KAFKA-20442": "emptied-group-is-not-recorded",  # all members are gone, and only memory knows
+    "KAFKA-20601": "static-member-has-no-place-in-a-full-group",
     "KAFKA-20634": "failed-appends-count-as-durable",  # a commit is acknowledged whose record was cut off
     "KAFKA-20938": "join-that-another-replaces-is-not-answered",
 }

@@ -51,8 +51,10 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
     """Handle a JoinGroup for an existing (perhaps just created) group. The ticket is answered or parked."""
     request = command.request
     member_id = request.member_id
-    is_full = not has_room(group, member_id, context.config.group_max_size)
-    if is_full or not _has_room_for(group, request, context):
+    former_id = _former_id(group, request)
+    # A static member that returns takes its own place: Kafka does so in consumer groups (KAFKA-20601).
+    is_full = not has_room(group, member_id or former_id, context.config.group_max_size)
+    if is_full or not _has_room_for(group, former_id, request, context):
         if is_full or member_id in group.pending_join:  # a member whose new metadata is refused keeps the former
             _expel(group, member_id, context)
         _record(group, request, ErrorCode.GROUP_MAX_SIZE_REACHED, ticket, context)
@@ -70,14 +72,18 @@ def join(group: Group, command: JoinGroup, ticket: Ticket, context: Context) -> 
         _join_known(group, request, protocols, ticket, context)
 
 
-def _has_room_for(group: Group, request: JoinGroupRequest, context: Context) -> bool:
-    """Return whether the metadata of a member fits into its group and into all groups, in place of its present one."""
+def _former_id(group: Group, request: JoinGroupRequest) -> str:
+    """Return the id of the member whose place this request takes; an id without a member if it takes none."""
+    instance_id = request.group_instance_id
+    return group.static_members.get(instance_id, "") if instance_id is not None else request.member_id
+
+
+def _has_room_for(group: Group, former_id: str, request: JoinGroupRequest, context: Context) -> bool:
+    """Return whether the metadata of a member fits into its group and into all groups, in place of `former_id`'s."""
     config, totals = context.config, group.shard.totals
     more = 0
     for protocol in request.protocols:
         more += len(protocol.name) + len(protocol.metadata)
-    instance_id = request.group_instance_id
-    former_id = group.static_members.get(instance_id, "") if instance_id is not None else request.member_id
     member = group.members.get(former_id)
     if member is not None:
         more -= size_of(member.protocols)

@@ -198,11 +198,26 @@ class TestAFullGroup:
         assert cluster.join(member_id=second).error is ErrorCode.GROUP_MAX_SIZE_REACHED
         assert list(cluster.group().pending_join) == []
 
-    def test_refuses_a_static_replacement(self) -> None:
+    def test_takes_a_static_member_back(self) -> None:
         cluster = Cluster(Config(group_max_size=1))
         (a,) = cluster.stable_group(members=1, instance_ids=["S0"])
-        assert cluster.join(instance_id="S0").error is ErrorCode.GROUP_MAX_SIZE_REACHED
-        assert a.heartbeat().error is ErrorCode.NONE
+        assert cluster.join(instance_id="S0").error is ErrorCode.NONE
+        assert a.heartbeat().error is ErrorCode.FENCED_INSTANCE_ID
+        assert len(cluster.group().members) == 1
+        assert cluster.join(instance_id="S1").error is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+    def test_refuses_a_static_member_that_was_replaced(self) -> None:
+        cluster = Cluster(Config(group_max_size=1))
+        (a,) = cluster.stable_group(members=1, instance_ids=["S0"])
+        assert cluster.join(instance_id="S0").error is ErrorCode.NONE
+        assert cluster.join(member_id=a.member_id, instance_id="S0").error is ErrorCode.GROUP_MAX_SIZE_REACHED
+
+    def test_that_rebalances_takes_a_static_member_back_while_there_is_room(self) -> None:
+        cluster = Cluster(Config(group_max_size=2))
+        a, b = cluster.stable_group(instance_ids=["S0", "S1"])
+        assert a.join().is_parked
+        assert cluster.join(instance_id="S1").error is ErrorCode.NONE
+        assert b.heartbeat().error is ErrorCode.FENCED_INSTANCE_ID
 
 
 def test_group_beyond_max_groups_is_refused_and_can_be_retried() -> None:
