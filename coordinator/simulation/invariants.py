@@ -245,7 +245,7 @@ def _groups(runtime: Runtime) -> dict[str, GroupFacts]:
 
     A group stays Empty even if its record could not be written. A record that failed may stay until it is cut back.
     """
-    suspect = {number for number, log in runtime.offsets_log.logs.items() if log._is_suspect}
+    suspect = {number for number, log in runtime.offsets_log.logs.items() if log.is_suspect}
     states = (STABLE,) if runtime.offsets_log.stats.failures else (EMPTY, STABLE)
     return {
         group.group_id: GroupFacts(
