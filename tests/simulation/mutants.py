@@ -210,6 +210,7 @@ MUTANTS = {
         "has_room(group, member_id or former_id, ",
         "has_room(group, member_id, ",
         TWINS,
+        seed=4,
     ),
     "replaced-static-member-is-not-recorded": Mutant(
         GROUP + "static_member.py",
@@ -267,7 +268,7 @@ MUTANTS = {
         "        found = self.offsets.get(key)\n        if self._gone or",
         "        found = self.offsets.get(key) if self._base is not None else self.offsets[key]\n"
         "        if self._gone or",
-        seed=6,
+        seed=8,
     ),
     "loading-keeps-every-batch": Mutant(
         OFFSETS + "replay.py",
