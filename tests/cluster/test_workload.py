@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiokafka import AIOKafkaConsumer
+from aiokafka.consumer.group_coordinator import GroupCoordinator
 
+from coordinator.testing import Coordinator
 from tests.clients.members import ClientMember, MemberOptions, Ownership, Received, StaleOffsetsError, TopicPartition
 from tests.cluster.workload.diary import Diary, read_diary
-from tests.cluster.workload.member import WorkingMember
+from tests.cluster.workload.member import WorkingMember, mend_aiokafka
 from tests.cluster.workload.promises import check_takeovers, read_promises
 
 GROUP = "payments"
@@ -130,3 +133,27 @@ def test_offsets_of_an_earlier_assignment_are_not_committed(tmp_path: Path) -> N
     assert [each["what"] for each in read_diary(path)] == ["assigned", "received", "not committed"]
     with pytest.raises(StaleOffsetsError, match="has been assigned partitions anew"):
         member.commit({ORDERS_8: 226}, ownerships=1)
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("error", ["NOT_COORDINATOR", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE"])
+async def test_aiokafka_does_not_overlook_the_error_of_an_offset_fetch(
+    error: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GroupCoordinator, "_send_req", GroupCoordinator._send_req)  # is put back afterwards
+    mend_aiokafka()
+    async with Coordinator(topics={"orders": 1}) as server:
+        await server.produce("orders", ["a", "b"])
+        settings = {
+            "bootstrap_servers": server.bootstrap_servers,
+            "group_id": GROUP,
+            "auto_offset_reset": "earliest",
+            "max_poll_records": 1,
+        }
+        async with AIOKafkaConsumer("orders", **settings) as first:
+            assert (await first.getone()).offset == 0
+        await server.wait_committed(GROUP, "orders", 1)
+        await server.fail_next("OffsetFetch", error)
+        async with AIOKafkaConsumer("orders", **settings) as second:
+            assert (await second.getone()).offset == 1
+        assert all(fault.fired for fault in server.faults)

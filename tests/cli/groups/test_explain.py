@@ -6,6 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -163,7 +164,7 @@ def test_a_line_is_printed_whenever_the_verdict_changes(
         ours.errors = [ErrorCode.INVALID_GROUP_ID] if turn == 3 else []
         ours.play.wait("9s", slow, *([web] if turn == 0 else []))
 
-    monkeypatch.setattr(explain.time, "sleep", second)
+    monkeypatch.setattr(explain, "time", SimpleNamespace(sleep=second))  # other threads of this process sleep, too
     assert ours.run("watch", "g") == 130
     lines = [line[10:] for line in capsys.readouterr().out.splitlines()]
     assert len(lines) == 4, lines
@@ -184,7 +185,7 @@ def test_a_terminal_is_redrawn_each_second(
             raise KeyboardInterrupt
         ours.play.wait("3s", web)
 
-    monkeypatch.setattr(explain.time, "sleep", second)
+    monkeypatch.setattr(explain, "time", SimpleNamespace(sleep=second))  # other threads of this process sleep, too
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     assert ours.run("explain", "g", "--watch", "--last", "0") == 130
     pages = capsys.readouterr().out.split(explain.CLEAR)[1:]
