@@ -158,13 +158,11 @@ def _coordinator_of_another_kind(found: Disagreement) -> bool:
 def _static_member_of_a_full_group(found: Disagreement) -> bool:
     """A static member returns to a full group, whose member it is: Kafka refuses it until its old session ends."""
     body = found.step.get("body", {})
-    return bool(
-        found.api == "JoinGroup"
-        and body.get("group_instance_id") is not None
-        and not body["member_id"]
-        and not found.we_alone_answered
-        and found.kafka.get("error_code") == GROUP_MAX_SIZE_REACHED
-    )
+    if found.api != "JoinGroup" or found.we_alone_answered or found.kafka.get("error_code") != GROUP_MAX_SIZE_REACHED:
+        return False
+    before = found.before.get(body["group_id"].removeprefix("$")) or {"members": []}
+    instances = {instance_id for _, instance_id in before["members"]}
+    return not body["member_id"] and body.get("group_instance_id") in instances - {None}
 
 
 LISTED: Final = (

@@ -44,6 +44,16 @@ def test_no_rule_forgives_an_answer_that_comes_too_early() -> None:
     assert known_difference(disagreement(step, NOT_ANSWERED, {"generation_id": 1})) is None
 
 
+@pytest.mark.parametrize(("instance_id", "is_known"), [("i1", True), ("i2", False), (None, False)])
+def test_a_full_group_takes_back_its_own_static_members_alone(instance_id: str | None, is_known: bool) -> None:
+    body = {"group_id": "$g0", "member_id": "", "group_instance_id": instance_id, "protocols": [{"name": "range"}]}
+    step = {"op": "send", "api": "JoinGroup", "c": 0, "v": 5, "as": "m2", "body": body}
+    before = {"g0": {"group_state": "Stable", "members": [["$id:m0", None], ["$id:m1", "i1"]]}}
+    found = Disagreement([step], 0, 0, {"error_code": 81}, {"generation_id": 2}, before, before, 81)
+    known = known_difference(found)
+    assert (known is not None and known.name == "static-member-of-a-full-group") is is_known
+
+
 async def test_a_script_is_shortened_to_the_steps_that_matter() -> None:
     async def run(script: Script) -> Outcome:
         numbers = [step["n"] for step in script]
