@@ -37,7 +37,7 @@ from coordinator.server.knocks import SASL
 from coordinator.server.line_limit import RARE, rare
 from coordinator.server.loop_health import NOTABLE_S, LoopHealth
 from coordinator.server.parking_clients import ParkingClients
-from coordinator.server.time_slices import TimeSlices
+from coordinator.server.time_slices import ANSWERS_TURN_S, TimeSlices
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from protocol.error_codes import ErrorCode
 
@@ -191,7 +191,9 @@ class Runtime:
             loop, config.loop_stall_warn_ms, lambda: self.events + self.heartbeats_by_template, machine.thread_time
         )
         self.gc_policy = GcPolicy(self.health.record, machine.collector)
-        self.time_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
+        self.time_slices = TimeSlices(
+            loop.call_soon, monotonic, self.end_of_event, self._turn_broke, turn_s=ANSWERS_TURN_S
+        )
         # A queue of its own, so that long answers do not wait behind clients that pipeline many requests.
         self.request_slices = TimeSlices(loop.call_soon, monotonic, self.end_of_event, self._turn_broke)
         self.rebalance_times = Histogram(REBALANCE_BOUNDS_S)

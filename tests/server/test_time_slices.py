@@ -13,7 +13,7 @@ from coordinator.server.api.chunked_responses import PER_PIECE
 from coordinator.server.api.node import Node
 from coordinator.server.connection import MOST_JOINED
 from coordinator.server.runtime import REPLIES_AT_ONCE
-from coordinator.server.time_slices import AT_ONCE_S, LONGEST_TURN_S, PART_OF_ROUND, TURN_S, TimeSlices
+from coordinator.server.time_slices import ANSWERS_TURN_S, AT_ONCE_S, LONGEST_TURN_S, PART_OF_ROUND, TURN_S, TimeSlices
 from protocol.api_keys import ApiKey
 from protocol.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
@@ -22,12 +22,14 @@ from tests.support.manual_loop import ManualLoop
 
 
 class World:
-    def __init__(self) -> None:
+    def __init__(self, turn_s: float = TURN_S) -> None:
         self.loop = ManualLoop()
         self.ended_turns = 0
         self.broken: list[Exception] = []
         self.did: list[str] = []
-        self.time_slices = TimeSlices(self.loop.call_soon, self.loop.clock, self._after, self.broken.append)
+        self.time_slices = TimeSlices(
+            self.loop.call_soon, self.loop.clock, self._after, self.broken.append, turn_s=turn_s
+        )
 
     def _after(self) -> None:
         self.ended_turns += 1
@@ -58,6 +60,12 @@ def test_a_long_step_is_a_turn_of_its_own() -> None:
     world = World()
     world.time_slices.add(world.work("a", 3, TURN_S * 5))
     assert [world.round() for _ in range(3)] == [1, 1, 1]
+
+
+def test_a_queue_may_have_shorter_turns() -> None:
+    world = World(ANSWERS_TURN_S)
+    world.time_slices.add(world.work("a", 10, ANSWERS_TURN_S / 3.5))
+    assert [world.round() for _ in range(4)] == [4, 4, 2, 0]
 
 
 def test_several_generators_take_steps_in_turn() -> None:

@@ -157,21 +157,19 @@ def describe(group: Group, *, with_operations: bool) -> Generator[None, None, De
     )
     # What may change between two steps is taken now.
     members = list(group.members.values())
-    metadata = [member.metadata(name) for member in members] if stable else [b""] * len(members)
-    assignments = [member.assignment for member in members] if stable else [b""] * len(members)
-    instances = [member.group_instance_id for member in members]
-    ids = list(group.members)
+    metadata = [member.metadata(name) for member in members] if stable else []
+    assignments = [member.assignment for member in members] if stable else []
     for start in range(0, len(members), DESCRIBED_PER_STEP):
         if start:
             yield
         described.members += [
             DescribedGroupMember(
-                member_id=ids[place],
-                group_instance_id=instances[place],
+                member_id=members[place].member_id,
+                group_instance_id=members[place].group_instance_id,
                 client_id=members[place].client_id,
                 client_host=members[place].client_host,
-                member_metadata=metadata[place],
-                member_assignment=assignments[place],
+                member_metadata=metadata[place] if stable else b"",
+                member_assignment=assignments[place] if stable else b"",
             )
             for place in range(start, min(start + DESCRIBED_PER_STEP, len(members)))
         ]

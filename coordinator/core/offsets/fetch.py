@@ -8,6 +8,7 @@ Source: Kafka's `OffsetMetadataManager.fetchOffsets` and `fetchAllOffsets`.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from protocol.error_codes import ErrorCode
@@ -19,7 +20,7 @@ from protocol.messages.offset_fetch import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from coordinator.core.context import Context
     from coordinator.core.effects import Ticket
@@ -182,22 +183,21 @@ def _listed(
     committed: GroupOffsets, pending: frozenset[tuple[str, int]], group: OffsetFetchRequestGroup
 ) -> Generator[None, None, OffsetFetchResponseGroup]:
     group_id, asked = group.group_id, group.topics
-    wanted: Iterable[tuple[str, list[int]]]
+    wanted: Iterable[tuple[str, Iterable[list[int]]]]
     if asked is not None:
-        wanted = [(topic.name, topic.partition_indexes) for topic in asked]
         # A long request gets each partition once: it could otherwise ask for one large metadata very often.
-        is_long = sum([len(indexes) for _, indexes in wanted]) > OFFSETS_PER_STEP
+        is_long = sum([len(topic.partition_indexes) for topic in asked]) > OFFSETS_PER_STEP
+        wanted = ((topic.name, _in_parts(topic.partition_indexes)) for topic in asked)
     else:
-        wanted = ((name, list(committed[name])) for name in list(committed))
         is_long = False
+        wanted = ((name, _committed_in_parts(committed, name)) for name in list(committed))
     returned: dict[str, set[int]] = {}
     topics = []
     looked = 0
-    for name, indexes in wanted:
+    for name, parts in wanted:
         partitions: list[OffsetFetchResponsePartitions] = []
         looked += 1
-        for start in range(0, len(indexes), OFFSETS_PER_STEP):
-            some = indexes[start : start + OFFSETS_PER_STEP]
+        for some in parts:
             looked += len(some)
             if looked > OFFSETS_PER_STEP:
                 looked = len(some)
@@ -212,6 +212,31 @@ def _listed(
             looked = 0
             yield
     return OffsetFetchResponseGroup(group_id=group_id, topics=topics, error_code=_NONE)
+
+
+def _in_parts(indexes: list[int]) -> Iterator[list[int]]:
+    """Return partitions of a request, those of one step at a time."""
+    return (indexes[start : start + OFFSETS_PER_STEP] for start in range(0, len(indexes), OFFSETS_PER_STEP))
+
+
+def _committed_in_parts(committed: GroupOffsets, name: str) -> Iterator[list[int]]:
+    """Return the partitions with an offset in a topic, those of one step at a time.
+
+    One list of a hundred thousand partitions would keep the garbage collector busy for milliseconds. The store replaces
+    a topic that changes meanwhile by a copy of it as it was.
+    """
+    offsets = committed[name]
+    partitions = iter(offsets)
+    done = 0
+    while True:
+        if committed[name] is not offsets:
+            offsets = committed[name]
+            partitions = islice(offsets, done, None)
+        some = list(islice(partitions, OFFSETS_PER_STEP))
+        if not some:
+            return
+        done += len(some)
+        yield some
 
 
 def _partitions(

@@ -120,6 +120,24 @@ def test_the_offsets_of_one_group_are_those_of_one_moment(many: Cluster) -> None
 
 
 @pytest.mark.usefixtures("small_steps")
+def test_offsets_that_come_and_go_between_all_steps_change_no_answer(many: Cluster) -> None:
+    many.holds_work = True
+    call = many.send(*REQUESTS["fetch all"])
+    step = 0
+    while many.core.has_work:
+        many.step()
+        if call.answer is None:
+            many.commit("big", {("t", 100 + step): 1, ("t", 0): 100 + step, ("u", 100 + step): 1})
+            many.delete_offsets("big", ("t", 29 - step))
+        step += 1
+    assert step > 60 // 5
+    (group,) = call.answer.groups
+    for topic in group.topics:
+        offsets = [(partition.partition_index, partition.committed_offset) for partition in topic.partitions]
+        assert offsets == [(partition, partition) for partition in range(30)]
+
+
+@pytest.mark.usefixtures("small_steps")
 def test_a_long_fetch_reads_nothing_before_its_turn(many: Cluster) -> None:
     """The first steps of ten such requests, which run with the requests, would all be in one round of the loop."""
     many.holds_work = True
