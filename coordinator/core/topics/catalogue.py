@@ -135,7 +135,7 @@ class Catalogue:
         self.topics: dict[str, Topic] = {}
         self.node_configs: Mapping[str, Mapping[str, str]] = {}
         self.dynamic = DynamicConfig(config)
-        self.deleted: list[DeletedTopic] = []  # deleted topics whose directories could not be renamed yet
+        self.deleted: dict[str, DeletedTopic] = {}  # by name: their directories could not be renamed yet
         self.lineage = ""
         self.revision = 0
         self.user_topics = 0
@@ -194,7 +194,8 @@ class Catalogue:
         return [self._partition(topic, index, assigned) for index in range(len(topic.partitions), count)]
 
     def add(self, topic: Topic) -> None:
-        """Add a topic."""
+        """Add a topic. Directories of a deleted one of its name have been moved away."""
+        self.deleted.pop(topic.name, None)
         self.topics[topic.name] = topic
         self._by_id[topic.topic_id] = topic
         self._collisions[collision_key(topic.name)] = topic.name
@@ -210,6 +211,13 @@ class Catalogue:
         if not topic.is_internal:
             self.user_topics -= 1
             self.user_partitions -= len(topic.partitions)
+
+    def keep_deleted(self, topic: Topic) -> bool:
+        """Keep a topic whose directories could not be renamed in the document. False if too many are kept."""
+        if len(self.deleted) >= self._config.max_topics:
+            return False
+        self.deleted[topic.name] = _deleted(topic)
+        return True
 
     def extend(self, topic: Topic, partitions: Iterable[Partition], assigned: Mapping[int, int]) -> None:
         """Add partitions to a topic. `assigned` covers all partitions, old and new."""
@@ -280,8 +288,8 @@ class Catalogue:
                 )
             else:
                 rows.append(topic.row())
-        deleted = [row for row in self.deleted if row.name not in added]
-        deleted += [DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)) for topic in without]
+        deleted = [row for row in self.deleted.values() if row.name not in added]
+        deleted += [_deleted(topic) for topic in without]
         deleted_rows = [
             json.dumps({"name": row.name, "id": row.topic_id.hex(), "partitions": row.partitions}) for row in deleted
         ]
@@ -294,6 +302,10 @@ class Catalogue:
             f'{settings}"topics": [\n{_LINES.join(rows)}\n],\n'
             f'"deleted": [\n{_LINES.join(deleted_rows)}\n]}}\n'
         )
+
+
+def _deleted(topic: Topic) -> DeletedTopic:
+    return DeletedTopic(topic.name, topic.topic_id, len(topic.partitions))
 
 
 def _topic_row(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from coordinator.core.topics.catalogue import DeletedTopic
 from protocol.error_codes import ErrorCode
 from protocol.messages.delete_topics import (
     DeletableTopicResult,
@@ -79,8 +78,11 @@ def forget_topics(topics: Iterable[Topic], parts: Parts, changed: Changed, out: 
     left_over = {partition.topic for partition in changed.left_over}
     for topic in topics:
         parts.catalogue.remove(topic)
-        if topic in left_over:
-            parts.catalogue.deleted.append(DeletedTopic(topic.name, topic.topic_id, len(topic.partitions)))
+        if topic in left_over and not parts.catalogue.keep_deleted(topic):
+            out.note(
+                f"the directories of the deleted topic {topic.name} stay on the disk: those of max.topics others could "
+                f"not be renamed either; remove {topic.name}-* while the server is stopped"
+            )
         for partition in topic.partitions:
             partition.is_deleted = True
             partition.tail.clear()

@@ -34,14 +34,14 @@ def test_document_holds_the_whole_catalogue(
         if not names.is_internal(name):
             written.add(written.make(name, number.to_bytes(16, "big"), partitions, configs))
     written.lineage, written.revision = "c0ffee", 41
-    written.deleted = [DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone]
+    written.deleted = {name: DeletedTopic(name, b"d" * 16, partitions) for name, partitions in gone}
     written.node_configs = {"": {"max.groups": "5"}, "1": {"group.max.size": "7"}} if gone else {}
     facts, deleted, lineage, revision, node_configs = parse_document(written.document())
     assert facts == [
         TopicFacts(topic.name, topic.topic_id, len(topic.partitions), topic.configs)
         for topic in written.topics.values()
     ]
-    assert deleted == written.deleted
+    assert deleted == list(written.deleted.values())
     assert (lineage, revision) == ("c0ffee", 41)
     assert node_configs == written.node_configs
 

@@ -241,18 +241,37 @@ def test_document_lists_a_deleted_topic_until_its_directories_are_removed(world:
     assert parse_document(world.document)[1] == []
 
 
+def delete_without_renaming(world: TopicsWorld, name: str) -> None:
+    """Delete a topic one of whose directories cannot be renamed."""
+    world.hold.add(ChangeCatalogue)
+    world.send(delete_topics_api.API, DeleteTopicsRequest(topic_names=[name]), 1)
+    job = world.held.popleft()
+    world.hold.clear()
+    world.execute_topics(world.topics.catalogue_changed(Changed({}, job.remove[:1]), world.now_ms))
+
+
 def test_topic_stays_in_the_document_if_its_directory_cannot_be_renamed(world: TopicsWorld) -> None:
     create(world, topic("orders", 2))
-    world.hold.add(ChangeCatalogue)
-    request = DeleteTopicsRequest(topic_names=["orders"])
-    world.send(delete_topics_api.API, request, 1)
-    job = world.held.popleft()
-    world.execute_topics(world.topics.catalogue_changed(Changed({}, job.remove[:1]), world.now_ms))
-    world.hold.clear()
+    delete_without_renaming(world, "orders")
     create(world, topic("other"))
     assert [row.name for row in parse_document(world.document)[1]] == ["orders"]
     create(world, topic("orders"))
     assert parse_document(world.document)[1] == []
+
+
+def test_deleted_topics_with_directories_are_as_many_as_allowed_and_one_more_is_left_to_the_operator() -> None:
+    world = TopicsWorld(max_topics=2)
+    for name in ("a", "b", "c"):
+        create(world, topic(name))
+        delete_without_renaming(world, name)
+    assert list(world.topics.catalogue.deleted) == ["a", "b"]
+    [note] = world.notes
+    assert "remove c-*" in note
+    create(world, topic("a"))  # its former directories are moved away
+    assert list(world.topics.catalogue.deleted) == ["b"]
+    create(world, topic("d"))
+    delete_without_renaming(world, "d")
+    assert list(world.topics.catalogue.deleted) == ["b", "d"]
 
 
 def test_invalid_deletions_are_refused(world: TopicsWorld) -> None:
