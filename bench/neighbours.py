@@ -1,11 +1,12 @@
-"""`make bench-neighbours`: how long 50 well-behaved groups wait beside one that misbehaves.
+"""`make bench-neighbours`: how long 50 well-behaved groups wait beside one that misbehaves, with ours and with Kafka.
 
-One daemon, with 50 groups of one member each on connections of their own. A process asks for them in turn: a
+One server, with 50 groups of one member each on connections of their own. A process asks for them in turn: a
 heartbeat, a commit of one partition and a fetch of it, one request at a time, so that each sees the server as it is at
 some moment. It does so beside a process that only computes on the core of the load, and then beside each kind of
 misbehaviour (`nuisance.py`, and `storm.c` with 5,000 members) in place of that process. A latency is told as the client
 saw it, and less the time in which the server or the client was ready to run and had no core: the second is the server's
-own queue, on a machine that others use as well. The ratio is that of its p99s.
+own queue, on a machine that others use as well. The ratio is that of its p99s. The same is done with Apache Kafka on
+the same core, once its JVM has been asked for some seconds; beside it stand the latencies that the clients saw.
 """
 
 from __future__ import annotations
@@ -21,13 +22,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench import peers_at_hand
 from bench.crowd import heartbeat_frame, join_frame, raise_file_limit, sync_frame
 from bench.findings import Findings, Verdict, parser, pinned
 from bench.measure import BenchError, build_program, cores
@@ -51,12 +53,11 @@ GROUPS: Final = 50
 TARGET: Final = 2.0
 PAUSE_S: Final = 0.0005
 SETTLE_S: Final = 1.0
-OVERRIDES: Final = (
-    "group.initial.rebalance.delay.ms=0",
-    "offsets.commit.topic.check=false",
-    "group.max.session.timeout.ms=1800000",
-    "loop.stall.warn.ms=10",
-)
+WARM_UP_S: Final = 15.0  # of a JVM, before each phase that counts
+SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.max.session.timeout.ms": "1800000"}
+OUR_SETTINGS: Final = {"offsets.commit.topic.check": "false", "loop.stall.warn.ms": "10"}
+OURS: Final = "ours"
+OURS_ALONE: Final = ("offsets",)  # Kafka would need the 100,000 partitions themselves
 BUSY: Final = "while True: pass"  # takes the core of the load, and asks nothing of the server
 ACTS: Final = ("heartbeat", "commit", "fetch")
 KINDS: Final = {
@@ -176,7 +177,7 @@ def beside(kind: str, running: Running, asking: subprocess.Popen[str], args: arg
             time.sleep(4 * SETTLE_S)  # the first round
         else:
             is_ready(nuisance, kind)
-            time.sleep(SETTLE_S)
+        time.sleep(settle_s(running, args))
         told(asking, kind)
         began_ns, began = running.cpu_ns(), time.monotonic()
         time.sleep(args.seconds)
@@ -184,38 +185,41 @@ def beside(kind: str, running: Running, asking: subprocess.Popen[str], args: arg
         told(asking, "between")
         if nuisance.poll() is not None:
             raise BenchError(f"{kind}: the misbehaving process ended")
-        args.shares[kind] = share
+        args.shares[running.name, kind] = share
+
+
+def settle_s(running: Running, args: argparse.Namespace) -> float:
+    return SETTLE_S if running.name == OURS or args.quick else WARM_UP_S
 
 
 def percentile(samples: list[float], share: float) -> float:
     return sorted(samples)[min(int(len(samples) * share), len(samples) - 1)]
 
 
-def report(findings: Findings, found: dict[str, Any], args: argparse.Namespace) -> None:
+def report(findings: Findings, server: str, found: dict[str, Any], args: argparse.Namespace) -> dict[str, Any]:
+    """Add the table of one server; return its figures by kind and request."""
     alone = found["alone"]
     rows = []
+    figures: dict[str, dict[str, list[float]]] = {}
     for kind in ("alone", *args.kinds):
         for act in ACTS:
             samples = found.get(kind, {}).get(act)
             if not samples:
                 continue
             raw, own = [ms for ms, _ in samples], [ms for _, ms in samples]
-            base = percentile([ms for _, ms in alone[act]], 0.99)
-            ratio = percentile(own, 0.99) / base
-            figures = [percentile(own, 0.5), percentile(own, 0.99), max(own), percentile(raw, 0.99), max(raw)]
+            ratio = percentile(own, 0.99) / percentile([ms for _, ms in alone[act]], 0.99)
+            each = [percentile(own, 0.5), percentile(own, 0.99), max(own), percentile(raw, 0.99), max(raw)]
+            figures.setdefault(kind, {})[act] = [*each, ratio]
             rows.append(
                 [
                     KINDS.get(kind, "a process that only computes"),
                     act,
-                    *(f"{each:.2f}" for each in figures),
+                    *(f"{figure:.2f}" for figure in each),
                     f"{ratio:.2f}",
-                    f"{args.shares[kind]:.0%}" if kind in args.shares else "-",
+                    f"{args.shares[server, kind]:.0%}" if (server, kind) in args.shares else "-",
                     f"{len(samples):,}",
                 ]
             )
-            findings.raw.setdefault("figures", {}).setdefault(kind, {})[act] = [*figures, ratio]
-            if kind != "alone":
-                findings.verdicts.append(Verdict(f"p99 of a {act} beside {KINDS[kind]}", TARGET, "times", ratio))
     headings = [
         "beside",
         "request",
@@ -226,7 +230,62 @@ def report(findings: Findings, found: dict[str, Any], args: argparse.Namespace) 
         "longest",
         "p99 by that alone",
     ]
-    findings.table("Requests of 50 well-behaved groups", markdown_table([*headings, "server's core", "requests"], rows))
+    lines = markdown_table([*headings, "server's core", "requests"], rows)
+    findings.table(f"Requests of 50 well-behaved groups: {server}", lines)
+    findings.raw.setdefault("figures", {})[server] = figures
+    return figures
+
+
+def verdicts(ours: dict[str, Any], kafka: dict[str, Any]) -> Iterator[Verdict]:
+    for kind, acts in ours.items():
+        for act, figures in acts.items():
+            if kind != "alone":
+                yield Verdict(f"p99 of a {act} beside {KINDS[kind]}", TARGET, "times", figures[-1])
+            if act in kafka.get(kind, {}):
+                beside = KINDS.get(kind, "a process that only computes")
+                wanted = kafka[kind][act][3]
+                yield Verdict(f"p99 of a {act} beside {beside}, as with Apache Kafka", wanted, "ms", figures[3])
+
+
+# -- the servers -------------------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def run_ours(
+    directory: Path, core: set[int], args: argparse.Namespace, kind: str, findings: Findings
+) -> Iterator[Running]:
+    (http_port,) = free_ports(1)
+    overrides = [f"{key}={value}" for key, value in (SETTINGS | OUR_SETTINGS).items()]
+    with coordinator(directory, core, python=args.python, overrides=overrides, http_port=http_port) as running:
+        yield running
+        stalls = re.findall(r"event loop stalled (for_ms=.*)", (directory / "server.log").read_text())
+        findings.raw.setdefault("told", {})[kind] = stalls[-3:]
+        findings.raw.setdefault("own_stall_ms", {})[kind] = own_stall_ms(scrape(http_port))
+
+
+@contextlib.contextmanager
+def run_kafka(directory: Path, core: set[int]) -> Iterator[Running]:
+    kafka = peers_at_hand.prepared(directory, SETTINGS)
+    with peers_at_hand.run_kafka(kafka, core) as running:
+        kafka.create_topic("neighbour", 1)
+        yield running
+
+
+def measured(running: Running, kind: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Ask one server alone and beside one kind of misbehaviour; return the samples by phase and request."""
+    _, load_core = cores()
+    command = [sys.executable, str(Path(__file__).resolve()), "--ask", str(running.port), str(running.pid)]
+    with child(command, load_core) as asking:
+        is_ready(asking, "the well-behaved groups")
+        time.sleep(settle_s(running, args))
+        with child([sys.executable, "-c", BUSY], load_core):
+            told(asking, "alone")
+            time.sleep(args.seconds)
+            told(asking, "between")
+        beside(kind, running, asking, args)
+        printed, _ = asking.communicate("\n", timeout=60)
+    found: dict[str, Any] = json.loads(printed)
+    return found
 
 
 def main() -> int:
@@ -235,6 +294,7 @@ def main() -> int:
         return 0
     arguments = parser(__doc__)
     arguments.add_argument("--seconds", type=float, help="of each phase (default 10)")
+    arguments.add_argument("--no-peers", action="store_true", help="ours alone")
     arguments.add_argument("--only", nargs="*", choices=tuple(KINDS), help="only these kinds")
     args = arguments.parse_args()
     args.seconds = args.seconds or (2 if args.quick else 10)
@@ -243,39 +303,29 @@ def main() -> int:
     args.work_dir.mkdir(parents=True, exist_ok=True)
     raise_file_limit()
     findings = Findings("neighbours", "Noisy neighbours")
-    server_core, load_core = cores()
-    found: dict[str, Any] = {"alone": {}}
-    for kind in args.kinds:  # each with a daemon of its own: what one leaves behind is not charged to the next
+    core, _ = cores()
+    found: dict[str, dict[str, Any]] = {}
+    for kind in args.kinds:  # each with servers of its own: what one leaves behind is not charged to the next
+        makers: dict[str, Callable[[Path], contextlib.AbstractContextManager[Running]]] = {
+            OURS: lambda directory, kind=kind: run_ours(directory, core, args, kind, findings)
+        }
+        if not args.no_peers and kind not in OURS_ALONE:
+            makers[peers_at_hand.KAFKA] = lambda directory: run_kafka(directory, core)
+        for server, make in makers.items():
 
-        def run(kind: str = kind) -> None:
-            (http_port,) = free_ports(1)
-            with (
-                tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name,
-                contextlib.ExitStack() as stack,
-            ):
-                running = stack.enter_context(
-                    coordinator(Path(name), server_core, python=args.python, overrides=OVERRIDES, http_port=http_port)
-                )
-                command = [sys.executable, str(Path(__file__).resolve()), "--ask", str(running.port), str(running.pid)]
-                asking = stack.enter_context(child(command, load_core))
-                is_ready(asking, "the well-behaved groups")
-                time.sleep(SETTLE_S)
-                with child([sys.executable, "-c", BUSY], load_core):
-                    told(asking, "alone")
-                    time.sleep(args.seconds)
-                    told(asking, "between")
-                beside(kind, running, asking, args)
-                stalls = re.findall(r"event loop stalled (for_ms=.*)", (Path(name) / "server.log").read_text())
-                findings.raw.setdefault("told", {})[kind] = stalls[-3:]
-                findings.raw.setdefault("own_stall_ms", {})[kind] = own_stall_ms(scrape(http_port))
-                printed, _ = asking.communicate("\n", timeout=60)
-                for phase, acts in json.loads(printed).items():
+            def run(server: str = server, make: Any = make, kind: str = kind) -> None:
+                with (
+                    tempfile.TemporaryDirectory(prefix="bench-", dir=args.work_dir) as name,
+                    make(Path(name)) as running,
+                ):
+                    phases = measured(running, kind, args)
+                for phase, acts in phases.items():
                     for act, samples in acts.items():
-                        found.setdefault(phase, {}).setdefault(act, []).extend(samples)
+                        found.setdefault(server, {}).setdefault(phase, {}).setdefault(act, []).extend(samples)
 
-        findings.attempt(f"ours: {KINDS[kind]}", run)
-    if found["alone"]:
-        report(findings, found, args)
+            findings.attempt(f"{server}: {KINDS[kind]}", run)
+    figures = {server: report(findings, server, phases, args) for server, phases in found.items()}
+    findings.verdicts += verdicts(figures.get(OURS, {}), figures.get(peers_at_hand.KAFKA, {}))
     return findings.finish(args)
 
 
