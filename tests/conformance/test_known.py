@@ -12,7 +12,14 @@ from protocol.errors import ProtocolError
 from protocol.headers import decode_request_header
 from tests.conformance.corpus import recordings
 from tests.conformance.frames import bent_frame
-from tests.conformance.known import LISTED, NOT_ANSWERED, Disagreement, known_difference
+from tests.conformance.known import (
+    GROUP_MAX_SIZE_REACHED,
+    LISTED,
+    MAX_SIZE,
+    NOT_ANSWERED,
+    Disagreement,
+    known_difference,
+)
 from tests.conformance.lockstep import Difference, Outcome
 from tests.conformance.script import APIS, Script, Step, build, plain, request_class
 from tests.conformance.shrink import shrink
@@ -52,6 +59,18 @@ def test_a_full_group_takes_back_its_own_static_members_alone(instance_id: str |
     found = Disagreement([step], 0, 0, {"error_code": 81}, {"generation_id": 2}, before, before, 81)
     known = known_difference(found)
     assert (known is not None and known.name == "static-member-of-a-full-group") is is_known
+
+
+@pytest.mark.parametrize("api", ["Heartbeat", "JoinGroup", "SyncGroup", "LeaveGroup", "DescribeGroups"])
+def test_no_rule_forgives_an_answer_that_ours_does_not_give(api: str) -> None:
+    """The answer may be that of an earlier request, told after a JoinGroup that the full, rebalancing group refused."""
+    body = {"group_id": "$g0", "member_id": "$id:m0", "protocols": [{"name": "range"}]}
+    join = {"op": "send", "api": "JoinGroup", "c": 1, "v": 5, "as": "m9", "body": {**body, "member_id": ""}}
+    members = [[f"$id:m{number}", None] for number in range(MAX_SIZE)]
+    groups = {"g0": {"group_state": "PreparingRebalance", "members": members}}
+    script = [{"op": "send", "api": api, "c": 0, "v": 1, "as": "m0", "body": body}, join]
+    found = Disagreement(script, 0, 1, {"generation_id": 2}, NOT_ANSWERED, groups, groups, GROUP_MAX_SIZE_REACHED)
+    assert known_difference(found) is None
 
 
 async def test_a_script_is_shortened_to_the_steps_that_matter() -> None:
