@@ -55,7 +55,7 @@ bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes;
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
 MORE_BENCHES := storms idle startup growth stalls purgatory neighbours
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours: all (half an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours: all (over half an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)

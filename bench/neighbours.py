@@ -57,9 +57,8 @@ PAUSE_S: Final = 0.0005
 SETTLE_S: Final = 1.0
 WARM_UP_S: Final = 15.0  # of a JVM, before each phase that counts
 SETTINGS: Final = {"group.initial.rebalance.delay.ms": "0", "group.max.session.timeout.ms": "1800000"}
-KAFKA_SETTINGS: Final = FLUSH_EVERY_MESSAGE | {
-    "socket.listen.backlog.size": "4096"
-}  # by default 50 may connect at once
+BACKLOG: Final = {"socket.listen.backlog.size": "4096"}  # 50 by default, with which 5,000 members connect for minutes
+KAFKA_SETTINGS: Final = FLUSH_EVERY_MESSAGE | BACKLOG
 OUR_SETTINGS: Final = {"offsets.commit.topic.check": "false", "loop.stall.warn.ms": "10"}
 OURS: Final = "ours"
 OURS_ALONE: Final = ("offsets",)  # Kafka would need the 100,000 partitions themselves

@@ -86,9 +86,8 @@ def _sync_of_a_removed_member(found: Disagreement) -> bool:
 
 def _expelled_member_awaited(found: Disagreement) -> bool:
     """C.1: the size limit expels a member, or forgets an id, that all others waited for; Kafka goes on waiting."""
-    if found.trigger.get("api") != "JoinGroup" or found.said != GROUP_MAX_SIZE_REACHED:
-        return False
-    if found.ours == NOT_ANSWERED:
+    refused = found.trigger.get("api") == "JoinGroup" and found.said == GROUP_MAX_SIZE_REACHED
+    if not refused or found.ours == NOT_ANSWERED:
         return False
     group = found.trigger["body"]["group_id"].removeprefix("$")
     before, after = found.before.get(group), found.after.get(group)

@@ -80,8 +80,9 @@ def forget_topics(topics: Iterable[Topic], parts: Parts, changed: Changed, out: 
         parts.catalogue.remove(topic)
         if topic in left_over and not parts.catalogue.keep_deleted(topic):
             out.note(
-                f"the directories of the deleted topic {topic.name} stay on the disk: those of max.topics others could "
-                f"not be renamed either; remove {topic.name}-* while the server is stopped"
+                f"directories of the deleted topic {topic.name} stay on the disk: those of max.topics others could not "
+                f"be renamed either; stop the server and remove {topic.name}-0 to {topic.name}-"
+                f"{len(topic.partitions) - 1}, unless {topic.name} was created again"
             )
         for partition in topic.partitions:
             partition.is_deleted = True
