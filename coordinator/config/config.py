@@ -126,9 +126,16 @@ class Config:
     http_max_connections: int = _key(
         64, "How many connections to the HTTP port may be open; one more replaces the oldest.", ours=True, minimum=1
     )
-    http_max_head_bytes: int = _key(
-        16_384,
-        "The longest head of an HTTP request; the connection of a longer one is closed.",
+    http_admin_token: str = _key(
+        "",
+        "The secret that the console asks for before it removes a member; without one it only shows. Give it by file "
+        "or environment, not on the command line.",
+        ours=True,
+        secret=True,
+    )
+    http_max_line_bytes: int = _key(
+        8_192,
+        "The longest path and the longest header of an HTTP request, which has at most 128 headers.",
         ours=True,
         minimum=1024,
     )
@@ -222,6 +229,12 @@ class Config:
     )
     group_max_events: int = _key(
         20_000, "How many past events of all groups together are kept in memory.", ours=True, minimum=100
+    )
+    group_owners_max_bytes: int = _key(
+        16 << 20,
+        "How much memory the owners of partitions in past generations of all groups take, for the console.",
+        ours=True,
+        minimum=0,
     )
     group_events_max_alike: int = _key(
         8,

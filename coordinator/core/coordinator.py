@@ -21,16 +21,19 @@ from coordinator.core.committed_rows import Row, committed_rows
 from coordinator.core.context import Context, InvariantError
 from coordinator.core.effects import Effects, Producer, Ticket
 from coordinator.core.events.model import AnyEvent, Story, shortened
+from coordinator.core.events.owners import OwnersAnswer
 from coordinator.core.events.recorder import FlightRecorder
 from coordinator.core.group.checks import check_session_timeout, check_strings
 from coordinator.core.group.counters import Counters
 from coordinator.core.group.creation import CreateGroup
 from coordinator.core.group.describe import DescribeGroups, describe_error, describe_groups, list_groups
+from coordinator.core.group.figures import list_figures
 from coordinator.core.group.forced import ExpireMember, ForceRebalance, expire_member, force_rebalance
 from coordinator.core.group.heartbeat import HeartbeatTemplate, heartbeat
 from coordinator.core.group.join import JoinGroup, join
 from coordinator.core.group.leave import leave, leave_unknown_group
 from coordinator.core.group.live_state import live_state
+from coordinator.core.group.owner_records import owners_of
 from coordinator.core.group.parked_heartbeat import ParkedRequest, Release
 from coordinator.core.group.progress import requester_of
 from coordinator.core.group.records import empty_group_record
@@ -62,6 +65,7 @@ from protocol.messages.describe_groups import DescribeGroupsResponse
 from protocol.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.join_group import JoinGroupRequest
 from protocol.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from protocol.messages.list_group_figures import ListGroupFiguresRequest, ListGroupFiguresResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.offset_commit import OffsetCommitRequest
 from protocol.messages.offset_delete import OffsetDeleteRequest, OffsetDeleteResponse
@@ -113,6 +117,7 @@ class GroupCoordinator:
             config.max_groups,
             on_event,
             config.group_events_max_alike,
+            config.group_owners_max_bytes,
         )
         self._context = Context(
             config, self._timers, self.metrics, new_member_uuid, self.recorder, on_too_large, take_read_up_to
@@ -405,6 +410,10 @@ class GroupCoordinator:
             return None
         return Story(at_ms=context.wall_ms, state=None if group is None else live_state(group, context), events=events)
 
+    def owners(self, group_id: str, now_ms: int) -> OwnersAnswer:
+        """Return who owned which partitions of a group, for the console."""
+        return owners_of(group_id, self._groups.get(group_id), self._begin(now_ms))
+
     def throttle_ms(self, request: JoinGroupRequest, ticket: Ticket, now_ms: int) -> int:
         """Return for how long a client that joins in a loop is told to wait; 0 for all others.
 
@@ -581,6 +590,13 @@ class GroupCoordinator:
         groups = yield from list_groups(self._registry, request.states_filter, request.types_filter)
         context.reply(ticket, ListGroupsResponse(groups=groups))
 
+    def _list_figures(self, request: ListGroupFiguresRequest, ticket: Ticket, context: Context) -> None:
+        self._in_steps(self._listing_figures(ticket, context), request, ticket, context)
+
+    def _listing_figures(self, ticket: Ticket, context: Context) -> Steps:
+        groups = yield from list_figures(self._registry, context.recorder)
+        context.reply(ticket, ListGroupFiguresResponse(error_code=int(ErrorCode.NONE), groups=groups))
+
     def _describe_groups(self, command: DescribeGroups, ticket: Ticket, context: Context) -> None:
         self._in_steps(self._describing(command, ticket, context), command, ticket, context)
 
@@ -728,6 +744,11 @@ _REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
         ),
         ListGroupsRequest: _RequestRow(
             lambda core: core._list_groups, _no_group, lambda _, error: ListGroupsResponse(error_code=int(error))
+        ),
+        ListGroupFiguresRequest: _RequestRow(
+            lambda core: core._list_figures,
+            _no_group,
+            lambda _, error: ListGroupFiguresResponse(error_code=int(error), groups=[]),
         ),
         ForceRebalance: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),
         ExpireMember: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),

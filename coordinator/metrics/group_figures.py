@@ -121,6 +121,8 @@ class GroupMetrics:
                 continue
             lag = _Lag()
             yield from self._look(group, lag)
+            group.lag = lag.total if lag.longest >= 0 else -1
+            group.unknown_ends = lag.unknown
             record = recorded.get(shortened(group_id))
             at_ms = record.events[-1].at_ms if record is not None and record.events else 0
             is_alive = bool(group.members) or wall_ms - lag.committed_ms < HOLD_MS

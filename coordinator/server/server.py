@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from coordinator.compaction.daemon.compactor import Compactor
     from coordinator.config.config import Config
     from coordinator.config.values import Address
+    from coordinator.console.source import ConsoleSource
     from coordinator.server.api.handler import Api
     from coordinator.server.controller_link import ControllerLink
 
@@ -483,13 +484,22 @@ class Server:
     async def _start_http(self) -> None:
         if self.config.http_address is None:
             return
-        module = await later("coordinator.metrics.http_server")
+        from coordinator.http.parts import HttpParts  # late: see `later`
+        from coordinator.http.port import HttpPortError, open_http
+
         try:
-            self._http = module.open_http(self.config, self.status)
-        except module.HttpPortError as error:
+            self._http = open_http(self.config, HttpParts(self.status, console=self._console))
+        except HttpPortError as error:
             raise StartupError(str(error)) from None
         if self._http is not None and self._runtime is not None:
             self._runtime.http_address = self._http.bound
+
+    def _console(self) -> ConsoleSource:
+        """Return the console of the whole cluster. Called once, on the loop of the HTTP port."""
+        from coordinator.config.values import Address
+        from coordinator.server.console_source import console_of  # late: see `HttpPort`
+
+        return console_of(self.config, lambda: [Address(self.host, self.port)])
 
     def status(self) -> Any:
         """Return the figures of /readyz and /metrics. Called from the HTTP thread; reads counters only."""

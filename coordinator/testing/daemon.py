@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from coordinator.config.values import is_loopback
-from coordinator.metrics.http_server import HttpPortError, HttpServer, open_http
+from coordinator.config.values import is_loopback, parse_address
+from coordinator.http.parts import HttpParts
+from coordinator.http.port import HttpPort, HttpPortError, open_http
 from coordinator.server.server import PortFiles, StartupError, run_node
 from coordinator.testing.host import ServerHost
 from coordinator.testing.http import VerbCommands
@@ -19,6 +20,7 @@ from coordinator.testing.verbs import Verbs
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
+    from coordinator.console.source import ConsoleSource
 
 
 def run(config: Config, files: PortFiles, *, ready: Callable[[str], None]) -> int:
@@ -39,7 +41,7 @@ class _Node:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._host = ServerHost(replace(config, http_listen="off"), is_own_process=True)
-        self._http: HttpServer | None = None
+        self._http: HttpPort | None = None
 
     @property
     def host(self) -> str:
@@ -57,11 +59,17 @@ class _Node:
         """Open the HTTP port, which says why the server is not ready yet, and start the server."""
         commands = VerbCommands(Verbs(self._host), asyncio.get_running_loop(), self._config.test_verbs_token)
         try:
-            self._http = open_http(self._config, self._host.status, commands)
+            self._http = open_http(self._config, HttpParts(self._host.status, commands, self._console))
         except HttpPortError as error:
             raise StartupError(str(error)) from None
         self._host.http_address = self.http_address
         await self._host.start()
+
+    def _console(self) -> ConsoleSource:
+        """Return the console. Called once, on the loop of the HTTP port."""
+        from coordinator.server.console_source import console_of  # late: see `HttpPort`
+
+        return console_of(self._config, lambda: [parse_address(self._host.bootstrap_servers)])
 
     async def stop(self) -> None:
         """Stop the server, and then the HTTP port."""

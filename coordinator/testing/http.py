@@ -24,7 +24,7 @@ from coordinator.testing.errors import CoordinatorTestingError, NotInTimeError
 from coordinator.testing.verbs import Payload, Verbs
 
 if TYPE_CHECKING:
-    from email.message import Message
+    from coordinator.http.parts import Headers
 
 LOG: Final = logging.getLogger("coordinator.http")
 
@@ -50,7 +50,7 @@ class VerbCommands:
         self._loop = loop
         self._token = token
 
-    def __call__(self, path: str, query: str, headers: Message) -> tuple[HTTPStatus, bytes]:
+    def __call__(self, path: str, query: str, headers: Headers) -> tuple[HTTPStatus, bytes]:
         if self._token:
             if not _is_same(headers.get("Authorization", ""), f"Bearer {self._token}"):
                 return _error(
@@ -141,7 +141,7 @@ def _error(status: HTTPStatus, sentence: str) -> tuple[HTTPStatus, bytes]:
     return status, msgspec.json.encode({"error": sentence})
 
 
-def _is_from_elsewhere(headers: Message) -> bool:
+def _is_from_elsewhere(headers: Headers) -> bool:
     """Return True for a request that a page in a browser made, or that was sent to a name of somewhere else.
 
     The name is checked because a page can have its own one lead to this machine.
@@ -153,7 +153,7 @@ def _is_from_elsewhere(headers: Message) -> bool:
 
 
 def _is_same(given: str, wanted: str) -> bool:
-    """Compare a header, read as latin-1, with a text, in a time that does not tell where they differ."""
+    """Compare a header with a text, in a time that does not tell where they differ."""
     from hmac import compare_digest  # late, because only a daemon with a token asks
 
-    return compare_digest(given.encode("latin-1", "replace"), wanted.encode())
+    return compare_digest(given.encode("utf-8", "surrogateescape"), wanted.encode())

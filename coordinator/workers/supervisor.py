@@ -23,7 +23,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Final
 
 from coordinator.config.config import Config
 from coordinator.config.values import Address, parse_address
@@ -34,6 +34,9 @@ from coordinator.storage.log.fs import RealFileSystem
 from coordinator.storage.memory_fs import IN_MEMORY
 from coordinator.storage.worker_dirs import arrange, worker_dir
 from coordinator.workers.messages import READY, WorkerOrder, parse_status
+
+if TYPE_CHECKING:
+    from coordinator.console.source import ConsoleSource
 
 LOG: Final = logging.getLogger("coordinator.workers")
 
@@ -248,6 +251,12 @@ class Supervisor:
             listening.close()
         return 0 if all(code == 0 for code in codes) else 1
 
+    def console(self) -> ConsoleSource:
+        """Return the console of all workers. Called once, on the loop of the HTTP port."""
+        from coordinator.server.console_source import console_of  # late: see `HttpPort`
+
+        return console_of(self._config, lambda: [parse_address(each) for each in self.addresses])
+
     def close(self) -> None:
         """Close the sockets, also after a start that failed."""
         for listening in self._sockets:
@@ -300,10 +309,11 @@ def run(config: Config, files: PortFiles, log_level: str, ready: Callable[[Seque
     try:
         supervisor.prepare(data_dir)
         if config.http_address is not None:
-            from coordinator.metrics.http_server import HttpPortError, open_http
+            from coordinator.http.parts import HttpParts
+            from coordinator.http.port import HttpPortError, open_http
 
             try:
-                http = open_http(config, supervisor.status)
+                http = open_http(config, HttpParts(supervisor.status, console=supervisor.console))
             except HttpPortError as error:
                 raise StartupError(str(error)) from None
         if http is not None:

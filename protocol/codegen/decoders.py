@@ -123,7 +123,8 @@ class DecoderWriter:
         self._fixed("b", present)
         self._flush()
         self._declare(each, target)
-        with self._source.block(f"if {present} < 0:"):
+        null = "< 0" if each.tag is None else "<= 0"  # in a tag, Kafka writes null as 0
+        with self._source.block(f"if {present} {null}:"):
             self._source.line(f"{target} = None")
         with self._source.block("else:"):
             self._nested(kind, target)

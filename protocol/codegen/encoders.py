@@ -7,6 +7,8 @@ Bytes and records are not copied before the join.
 
 from __future__ import annotations
 
+import dataclasses
+
 from protocol.codegen.layout import Array, Blob, Field, Fixed, Struct
 from protocol.codegen.source import Source, Structs
 
@@ -187,6 +189,15 @@ class EncoderWriter:
                 self._field(Field("", element, False, None, "", ""), item)
             self._flush_parts()
 
+    def _tagged_field(self, each: Field, value: str) -> None:
+        """Write a field that is not its default; if that is null, the field is an array or a struct that is there."""
+        if each.default != "None" or isinstance(each.kind, Blob):
+            self._field(each, value)
+            return
+        if isinstance(each.kind, Struct):
+            self._run.append(("b", "1"))
+        self._field(dataclasses.replace(each, nullable=False, type=""), value)
+
     # --- tag sections ----------------------------------------------------------------------------------------------
 
     def _tag_section(self, layout: Struct, owner: str) -> None:
@@ -201,7 +212,7 @@ class EncoderWriter:
             with source.block(f"if {_differs(each, value)}:"):
                 outer, self._list = self._list, self._temporary("parts")
                 self._started = False
-                self._field(each, value)
+                self._tagged_field(each, value)
                 self._flush_parts()
                 body = self._temporary("body")
                 source.line(f'{body} = b"".join({self._list})')

@@ -60,4 +60,6 @@ APIS: Final[dict[int, tuple[str, int, int, int]]] = {
     75: ("describe_topic_partitions", 0, 0, 0),
     30000: ("follow_catalogue", 0, 0, 0),
     30001: ("explain_group", 0, 0, 0),
+    30002: ("list_group_figures", 0, 0, 0),
+    30003: ("describe_owners", 0, 0, 0),
 }

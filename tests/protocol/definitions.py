@@ -23,7 +23,13 @@ FORMS = ("snapshot", "newer")
 RECORDS = ("OffsetCommitKey", "OffsetCommitValue", "GroupMetadataKey", "GroupMetadataValue")
 NOT_DECLARED = ("ListClientMetricsResources", "ShareGroup")  # prefixes of names
 # Not in that folder: taken from the schemas of Kafka 4.4.0, and compared with a running Kafka by make conformance.
-PINNED_BY_HAND = ("ElectLeaders", "ListConfigResources")
+PINNED_BY_HAND = (
+    "ElectLeaders",
+    "ListConfigResources",
+    *(f"ConsumerGroup{name}Value" for name in ("Metadata", "PartitionMetadata", "MemberMetadata")),
+    *(f"ConsumerGroup{name}Value" for name in ("TargetAssignmentMetadata", "TargetAssignmentMember")),
+    *(f"ConsumerGroup{name}Value" for name in ("CurrentMemberAssignment", "RegularExpression")),
+)
 FIXED = {
     "bool": "?",
     "int8": "b",
@@ -58,7 +64,8 @@ def _condense_field(field: dict[str, Any], common: dict[str, Any]) -> dict[str, 
             facts[ours] = field[theirs]
     if "default" in field:
         default = field["default"]
-        facts["default"] = str(default).lower() if isinstance(default, bool) else str(default)
+        is_word = default is None or isinstance(default, bool)
+        facts["default"] = json.dumps(default) if is_word else str(default)
     if field.get("flexibleVersions") == "none":
         facts["never_flexible"] = True
     base = field["type"].removeprefix("[]")

@@ -8,7 +8,7 @@ import pytest
 
 from protocol import codec
 from protocol.api_keys import ApiKey
-from protocol.generate import class_name
+from protocol.generate import class_name, record_classes
 from protocol.messages.consumer_protocol import Assignment, Subscription
 from protocol.messages.offsets_log import GroupValue, OffsetValue
 from protocol.schema import FieldSpec, WireType, field_specs, message_spec
@@ -31,6 +31,7 @@ RECORDS: dict[str, type] = {
     "ConsumerProtocolAssignment": Assignment,
     "OffsetCommitValue": OffsetValue,
     "GroupMetadataValue": GroupValue,
+    **{each.__name__: each for each in record_classes("consumer_group_records")},
 }
 """What is declared like a message without being a request or response."""
 
@@ -121,7 +122,13 @@ def compare(message: str, cls: type, fields: tuple[Field, ...], version: int) ->
             compare(message, inner, each.fields, version)
 
 
-RENAMED = {"TopicPartition": ("TopicPartitions",), "MemberMetadata": ("MemberValue",)}
+RENAMED = {
+    "TopicPartition": ("TopicPartitions", "TargetPartitions"),
+    "TopicPartitions": ("CurrentPartitions",),
+    "TopicMetadata": ("SubscribedTopic",),
+    "PartitionMetadata": ("RackedPartition",),
+    "MemberMetadata": ("MemberValue",),
+}
 
 
 def wire_name(wire: WireType) -> str:

@@ -44,6 +44,8 @@ def test_every_api_with_an_array_is_tested() -> None:
         ApiKey.SASL_AUTHENTICATE,
         ApiKey.DESCRIBE_CLUSTER,
         ApiKey.EXPLAIN_GROUP,
+        ApiKey.LIST_GROUP_FIGURES,
+        ApiKey.DESCRIBE_OWNERS,
     }
 
 

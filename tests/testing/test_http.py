@@ -15,8 +15,10 @@ import msgspec
 import pytest
 
 from coordinator.config.config import Config
+from coordinator.config.values import Address
+from coordinator.http.parts import HttpParts
+from coordinator.http.port import HttpPort
 from coordinator.metrics.health import ServerStatus
-from coordinator.metrics.http_server import HttpServer
 from coordinator.server.server import PortFiles, StartupError
 from coordinator.testing import Coordinator, daemon
 from coordinator.testing import http as verbs_http
@@ -81,7 +83,7 @@ def test_another_token_is_refused(coordinator: Coordinator, given: str) -> None:
 
 
 def test_a_token_may_have_any_characters(coordinator: Coordinator) -> None:
-    given = "Bearer schlüssel".encode().decode("latin-1")  # as http.server reads it
+    given = "Bearer schlüssel"
     assert ask(commands_of(coordinator, token="schlüssel"), "groups", Authorization=given) == (200, [])
 
 
@@ -152,9 +154,9 @@ def test_as_many_verbs_as_there_are_slots() -> None:
         connection.close()
         return answer.status, body
 
-    server = HttpServer(
-        Config(http_listen="127.0.0.1:0", test_verbs_max_running=3), lambda: ServerStatus(True, ""), wait
-    )
+    ready = ServerStatus(True, "")
+    config = Config(http_listen="127.0.0.1:0", test_verbs_max_running=3)
+    server = HttpPort(Address("127.0.0.1", 0), config, HttpParts(lambda: ready, wait))
     _, port = server.start()
     threads = [threading.Thread(target=post, args=(port,)) for _ in range(3)]
     try:
@@ -168,7 +170,7 @@ def test_as_many_verbs_as_there_are_slots() -> None:
         for thread in threads:
             thread.join(30)
         server.close()
-    without = HttpServer(Config(http_listen="127.0.0.1:0"), lambda: ServerStatus(True, ""))
+    without = HttpPort(Address("127.0.0.1", 0), config, HttpParts(lambda: ready))
     _, port = without.start()
     try:
         assert post(port) == (404, {"error": NO_VERBS})

@@ -42,6 +42,10 @@ class Cause(Enum):
     APPEND_FAILED = "append_failed"
     OVER_FULL = "over_full"
     FORCED = "forced"
+    # Of a cluster that is observed: what its log tells.
+    MEMBER_GONE = "member_gone"
+    TOPICS_CHANGED = "topics_changed"
+    UNKNOWN = "unknown"
 
 
 # Each completes the sentence "because ...".
@@ -56,6 +60,9 @@ BECAUSE: Final = {
     Cause.APPEND_FAILED: "the assignments could not be written to the log",
     Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
     Cause.FORCED: "it was asked for",
+    Cause.MEMBER_GONE: "a member left, or its session ended; the log does not tell which",
+    Cause.TOPICS_CHANGED: "its topics changed: they were created or deleted, or got partitions",
+    Cause.UNKNOWN: "of something that the log does not tell",
 }
 
 
@@ -76,9 +83,12 @@ class ChangeKind(Enum):
     REPLACED = "replaced"  # a static member, by its next run
     RESUBSCRIBED = "resubscribed"  # rejoined with other protocols or another subscription
     EXPELLED = "expelled"  # the group was full
+    GONE = "gone"  # observed: it left, or its session ended
 
 
-GONE: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED, ChangeKind.DROPPED})  # the member is no member any more
+GONE: Final = frozenset(
+    {ChangeKind.LEFT, ChangeKind.EXPIRED, ChangeKind.DROPPED, ChangeKind.GONE}
+)  # the member is no member any more
 
 
 class IncidentKind(Enum):
@@ -102,6 +112,8 @@ class Wait(Enum):
     JOINS = "joins"
     PLAN = "plan"  # the SyncGroup of the leader
     DISK = "disk"
+    REVOCATION = "revocation"  # KIP-848: a member has to give up partitions
+    HEARTBEAT = "heartbeat"  # KIP-848: a member has to learn of its assignment
 
 
 class ClientInfo(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -141,6 +153,7 @@ class Trigger(msgspec.Struct, frozen=True, omit_defaults=True):
     session_timeout_ms: int = 0  # of the member; 0: not known
     rebalance_timeout_ms: int = 0  # of the member, which is max.poll.interval.ms in most clients; 0: not known
     subscription_changed: bool = False  # PROTOCOLS_CHANGED: the topics or the assignors, not only the user data
+    silent_ms: int = -1  # observed, of a member that went: how long before the log had its last trace; -1: not known
 
 
 class Change(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -152,6 +165,7 @@ class Change(msgspec.Struct, frozen=True, omit_defaults=True):
     reason: str = ""
     session_timeout_ms: int = 0  # of the member, as in the trigger; 0: not known
     rebalance_timeout_ms: int = 0
+    silent_ms: int = -1
 
 
 class Share(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -197,6 +211,8 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
     unowned_partition_ms: int = 0
     records_read_twice: int = -1  # at most, of lost partitions: fetched by their owners, not committed; -1: not known
     shares: list[Share] = []  # NAMED_AT_MOST members that lost or gained most
+    last_to_revoke: ClientInfo = NOBODY  # KIP-848: the member that gave up its partitions last
+    last_revoke_ms: int = -1  # when, since the start
 
     @property
     def took_ms(self) -> int:
@@ -213,9 +229,7 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
         if trigger.reason:
             text += f', giving as its reason "{trigger.reason}"'
         if self.join_ms < 0:
-            return text + (
-                "; members are rejoining." if self.outcome is RebalanceOutcome.RUNNING else "; it was cut short."
-            )
+            return text + self._without_join_phase()
         members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
         text += f". {members} joined within {self.join_ms} ms"
         dropped = [change.member.member_id for change in self.changes if change.kind is ChangeKind.DROPPED]
@@ -231,6 +245,15 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
         if self.outcome is RebalanceOutcome.INTERRUPTED:
             return f"{text}ended after another {self.sync_ms} ms, before it was stable."
         return f"{text}waits for its leader's assignments."
+
+    def _without_join_phase(self) -> str:
+        """Return the end of the text if the join phase did not end, or is not known, as in a cluster that is observed."""
+        if self.outcome is RebalanceOutcome.STABLE:
+            members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
+            return f"; generation {self.generation} has {members}."
+        if self.outcome is RebalanceOutcome.EMPTY:
+            return f"; generation {self.generation} is empty."
+        return "; members are rejoining." if self.outcome is RebalanceOutcome.RUNNING else "; it was cut short."
 
 
 class Incident(Event, kw_only=True, omit_defaults=True, tag="incident"):
@@ -282,6 +305,8 @@ WAIT_TEXT: Final = {
     Wait.JOINS.value: "a client that asked for a member id and did not come back",
     Wait.PLAN.value: "the assignments of its leader",
     Wait.DISK.value: "the disk of the coordinator",
+    Wait.REVOCATION.value: "a member that has to give up partitions",
+    Wait.HEARTBEAT.value: "the next heartbeat of a member",
 }
 INCIDENT_TEXT: Final[dict[IncidentKind, Callable[[Incident], str]]] = {
     **dict.fromkeys(IncidentKind, _refused),
@@ -306,6 +331,7 @@ class LiveMember(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     rebalance_timeout_ms: int = 0
     protocols: list[str] = []
     topics: list[str] = []  # NAMED_AT_MOST of those it subscribes to
+    revoking: int = 0  # KIP-848: partitions that it must still give up
 
 
 class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -313,7 +339,7 @@ class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     group: str
     at_ms: int
-    state: str  # as Kafka names it
+    state: str  # as Kafka names it; empty: not known
     since_ms: int = -1  # since the epoch; -1: not known
     loaded_at_ms: int = -1  # since the epoch: when this coordinator loaded the group's partition, or created it
     generation: int = 0
@@ -331,6 +357,7 @@ class LiveGroup(msgspec.Struct, kw_only=True, omit_defaults=True):
     commits_refused: int = 0
     fencings: int = 0
     version: int = SCHEMA_VERSION
+    type: str = "classic"  # classic, consumer, share, streams
 
 
 class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -340,6 +367,7 @@ class Story(msgspec.Struct, kw_only=True, omit_defaults=True):
     state: LiveGroup | None = None
     events: list[AnyEvent] = []
     version: int = SCHEMA_VERSION
+    unknown: list[str] = []  # observed: sentences, each names what the log of another cluster does not tell
 
 
 _T = TypeVar("_T")

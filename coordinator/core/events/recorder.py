@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from coordinator.core.events.model import GONE, AnyEvent, ClientInfo, Incident, IncidentKind, Rebalance
+from coordinator.core.events.owner_history import OwnerHistory
 
 REPEATS_WITHIN_MS: Final = 600_000
 LOOKED_BACK: Final = 64  # events in which a repeated incident is looked for
@@ -39,7 +40,18 @@ class RecordedGroup:
 class FlightRecorder:
     """Events by group. `publish` gets each new event, and an incident again when its number has doubled."""
 
-    __slots__ = ("_alike", "_groups", "_kept", "_most_groups", "_per_group", "_total", "named", "others", "publish")
+    __slots__ = (
+        "_alike",
+        "_groups",
+        "_kept",
+        "_most_groups",
+        "_per_group",
+        "_total",
+        "named",
+        "others",
+        "owners",
+        "publish",
+    )
 
     def __init__(
         self,
@@ -48,6 +60,7 @@ class FlightRecorder:
         groups: int,
         publish: Callable[[AnyEvent], None] = lambda event: None,
         alike: int = 8,
+        owners_bytes: int = 0,
     ) -> None:
         self._alike = alike
         self._per_group = min(per_group, total)
@@ -58,6 +71,7 @@ class FlightRecorder:
         self.named: frozenset[str] | None = None  # groups that /metrics shows by name; None: all
         self.others = RecordedGroup()  # counters of the groups that were not among them at the time; it has no events
         self.publish = publish
+        self.owners = OwnerHistory(per_group, owners_bytes)
 
     def __repr__(self) -> str:
         return f"<FlightRecorder {self._kept} events of {len(self._groups)} groups>"

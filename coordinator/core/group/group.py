@@ -64,6 +64,7 @@ class Group:
         "in_flight",
         "is_recorded",
         "join_timer",
+        "lag",
         "leader_id",
         "members",
         "metadata_bytes",
@@ -83,6 +84,7 @@ class Group:
         "static_members",
         "subscribed_topics",
         "sync_timer",
+        "unknown_ends",
     )
 
     def __init__(self, group_id: str, shard: Shard, wall_ms: int) -> None:
@@ -112,7 +114,8 @@ class Group:
         self._removed = 0  # leaders, since the members were copied last
         self.rebalance: RebalanceProgress | None = None  # the current one
         self.former_owners: FormerOwners | None = None  # while it rebalances, or partitions are left without an owner
-
+        self.lag = -1  # over all partitions whose end is known, when it was looked at last; -1: not known
+        self.unknown_ends = 0  # committed partitions whose end was not known then
         self.second_round: tuple[int, bool] | None = None  # a generation, and whether members rejoin after it
 
     # -- predicates ----------------------------------------------------------------------------------------------

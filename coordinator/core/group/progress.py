@@ -25,6 +25,7 @@ from coordinator.core.events.model import (
     shortened,
 )
 from coordinator.core.group.group import CONSUMER
+from coordinator.core.group.owner_records import OwnersAfter
 from coordinator.core.group.ownership import FormerOwners, OwnerChanges, changes
 from coordinator.core.group.read_twice import ReadTwice
 
@@ -239,14 +240,16 @@ def end_rebalance(
         event.partitions_moved = event.unowned_partition_ms = -1
         context.recorder.rebalance(event)
         return
-    counting = None  # an interrupted rebalance leaves it to the next one
+    counting = owners = None  # an interrupted rebalance leaves them to the next one
     if outcome is not RebalanceOutcome.INTERRUPTED:
         topics = group.subscribed_topics if group.members else frozenset()
         members = list(group.members.values())
         read_twice = ReadTwice(group.group_id, group.shard, context.take_read_up_to, context.wall_ms)
+        taken = former.take()
+        owners = OwnersAfter(group, taken, members, assignments, context)
         counting = changes(
             former,
-            former.take(),
+            taken,
             members,
             assignments,
             group.protocol_name,
@@ -255,7 +258,7 @@ def end_rebalance(
             read_twice,
             context.config.group_max_unowned_partitions,
         )
-    steps = _complete(group, former, event, counting, context.recorder)
+    steps = _complete(group, former, event, owners, counting, context.recorder)
     former.counting += 1
     if former.counting > 1:
         context.timers.in_background(steps, None)
@@ -269,10 +272,13 @@ def _complete(
     group: Group,
     former: FormerOwners,
     event: Rebalance,
+    owners: OwnersAfter | None,
     counting: Generator[None, None, OwnerChanges | None] | None,
     recorder: FlightRecorder,
 ) -> Steps:
-    """Count the owners, complete the record of a rebalance, and publish it."""
+    """Note and count the owners, complete the record of a rebalance, and publish it."""
+    if owners is not None:
+        yield from owners.note(recorder.owners)
     if counting is not None:
         found = yield from counting
         if found is None:

@@ -1,0 +1,1 @@
+"""The HTTP port: probes, metrics, the console and the verbs of tests."""

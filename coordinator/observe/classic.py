@@ -1,0 +1,187 @@
+"""A classic group: its last generation, the events that the next one tells, and its present state.
+
+Kafka writes a record when a generation is complete, when a static member is replaced and when the group is empty. Two
+successive records tell who came, who went and which partitions moved. When a rebalance began, and for which member it
+waited, is not in the log; answers to DescribeGroups bound it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from coordinator.core.events.model import (
+    NAMED_AT_MOST,
+    SHOWN_AT_MOST,
+    AnyEvent,
+    Change,
+    ChangeKind,
+    ClientInfo,
+    LiveGroup,
+    LiveMember,
+    Rebalance,
+    RebalanceOutcome,
+    Trigger,
+    shortened,
+)
+from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
+from coordinator.observe.described import SETTLED, Polls, description
+from coordinator.observe.generation_changes import LastCommits, changes_between, replacements, trigger_between
+from coordinator.observe.generations import NO_PARTITIONS, Generation, generation_of
+from coordinator.observe.moves import Owners, Partitions, count_of, moves
+from protocol.offsets_records import GroupValue
+
+NEVER: Final = Generation(-1, -1, 0, "", "", "", {})
+
+
+@dataclass(slots=True)
+class ClassicGroup:
+    """The last record of a group, and what was described since."""
+
+    group: str
+    generation: Generation | None = None
+    polls: Polls = field(default_factory=Polls)
+    _last_owner: Owners = field(default_factory=dict)  # of each partition, also of one that has no owner now
+
+    def apply(self, at_ms: int, value: GroupValue, last_commits: LastCommits) -> list[AnyEvent]:
+        """Take a record and return the events that it tells."""
+        before, after = self.generation, generation_of(at_ms, value)
+        if before is None and after.number == 1 and after.members:
+            before = NEVER
+        self.generation = after
+        events: list[AnyEvent] = []
+        if before is None:
+            pass  # an earlier record may have been compacted away
+        elif after.number == before.number and after.members and before.members:
+            events += replacements(self.group, before, after)
+        elif after.members or before.members:
+            events += replacements(self.group, before, after)
+            events.append(self._rebalance(before, after, last_commits))
+        self._last_owner = self._owners_after(before, after)
+        self.polls = Polls()
+        return events
+
+    def _rebalance(self, before: Generation, after: Generation, last_commits: LastCommits) -> Rebalance:
+        changes = changes_between(before, after, self.polls, last_commits)
+        named, counts = counted(changes)
+        owners = after.owners
+        clients = {each.key: each.client for each in (*before.members.values(), *after.members.values())}
+        moved = moves(before.owners, owners, clients)
+        began_ms = self.polls.began_ms
+        return Rebalance(
+            group=shortened(self.group),
+            at_ms=began_ms if began_ms >= 0 else after.at_ms,
+            trigger=trigger_between(before, after, changes, self.polls, self._last_owner),
+            outcome=RebalanceOutcome.STABLE if after.members else RebalanceOutcome.EMPTY,
+            previous_generation=before.number,
+            generation=after.number,
+            members_before=len(before.members),
+            members_after=len(after.members),
+            sync_ms=after.at_ms - began_ms if began_ms >= 0 else -1,
+            changes=named,
+            counts=counts,
+            leader=after.leader,
+            rebalance_timeout_ms=after.rebalance_timeout_ms or before.rebalance_timeout_ms,
+            protocol=after.protocol,
+            partitions=len(owners) if after.has_known_owners else -1,
+            partitions_moved=self._moved(owners) if after.has_known_owners else -1,
+            unowned_partition_ms=-1,
+            shares=moved.shares if after.has_known_owners else [],
+        )
+
+    def _moved(self, owners: Owners) -> int:
+        """Return how many partitions went to another member than their last owner."""
+        last = self._last_owner
+        return sum(last.get(place, key) != key for place, key in owners.items())
+
+    def _owners_after(self, before: Generation | None, after: Generation) -> Owners:
+        """Return the last owners. A partition that has none keeps its last one for one generation."""
+        if before is None or not after.members:
+            return after.owners
+        return {**before.owners, **after.owners}
+
+    def described(self, now_ms: int, state: str, members: Sequence[ClientInfo]) -> None:
+        """Take an answer to DescribeGroups."""
+        known = self.generation.members if self.generation is not None else {}
+        self.polls.add(description(now_ms, state, members), known)
+
+    def owned(self) -> dict[str, tuple[ClientInfo, Partitions]]:
+        """Return the clients and their partitions by key."""
+        generation = self.generation
+        members = generation.members.values() if generation is not None else ()
+        return {each.key: (each.client, each.partitions or NO_PARTITIONS) for each in members}
+
+    def running(self, now_ms: int) -> Rebalance | None:
+        """Return the rebalance that runs, as far as DescribeGroups told."""
+        began_ms = self.polls.began_ms
+        if began_ms < 0 or self.polls.last is None:
+            return None
+        before = self.generation or NEVER
+        named, counts = counted(self._changes_so_far(before))
+        return Rebalance(
+            group=shortened(self.group),
+            at_ms=began_ms,
+            trigger=self._trigger_so_far(before),
+            outcome=RebalanceOutcome.RUNNING,
+            previous_generation=before.number,
+            generation=before.number,
+            members_before=len(before.members),
+            sync_ms=now_ms - began_ms,
+            changes=named,
+            counts=counts,
+            rebalance_timeout_ms=before.rebalance_timeout_ms,
+            protocol=before.protocol,
+            partitions_moved=-1,
+            unowned_partition_ms=-1,
+        )
+
+    def _trigger_so_far(self, before: Generation) -> Trigger:
+        first = self.polls.first_change
+        if first is None:
+            return unknown_trigger()
+        member = before.members.get(first.member.member_id)
+        return trigger_of_change(
+            first if member is None else Change(first.kind, member.client, 0, "", member.session_timeout_ms)
+        )
+
+    def _changes_so_far(self, before: Generation) -> list[Change]:
+        last = self.polls.last
+        present = last.members if last is not None else {}
+        came = [Change(ChangeKind.JOINED, client) for each, client in present.items() if each not in before.members]
+        gone = [
+            Change(ChangeKind.GONE, member.client) for each, member in before.members.items() if each not in present
+        ]
+        return [*gone, *came]
+
+    def live(self, now_ms: int) -> LiveGroup | None:
+        """Return the present state; None: there is no such group."""
+        generation = self.generation
+        if generation is None:
+            return None
+        described = self.polls.state_at(now_ms)
+        running = self.running(now_ms) if described and described not in SETTLED else None
+        return LiveGroup(
+            group=shortened(self.group),
+            at_ms=now_ms,
+            state=described if running is not None else "Stable" if generation.members else "Empty",
+            since_ms=running.at_ms if running is not None else max(generation.since_ms, generation.at_ms),
+            generation=generation.number,
+            protocol_type=generation.protocol_type,
+            protocol=generation.protocol,
+            partitions=len(generation.owners) if generation.has_known_owners else -1,
+            member_count=len(generation.members),
+            members=[
+                LiveMember(
+                    member=each.client,
+                    partitions=count_of(each.partitions) if each.partitions is not None else -1,
+                    is_leader=each.client == generation.leader,
+                    session_timeout_ms=each.session_timeout_ms,
+                    rebalance_timeout_ms=each.rebalance_timeout_ms,
+                    protocols=[generation.protocol] if generation.protocol else [],
+                    topics=sorted(each.topics)[:NAMED_AT_MOST],
+                )
+                for each in list(generation.members.values())[:SHOWN_AT_MOST]
+            ],
+            rebalance=running,
+        )

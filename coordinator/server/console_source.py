@@ -1,0 +1,332 @@
+"""The console's answers about this coordinator's own cluster.
+
+They come by requests of the Kafka protocol to all nodes, so that the console is the same for one process, for workers
+and for a cluster. An answer is shared by all who ask within a moment: a hundred pages of one group cost as much as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from coordinator.config.values import Address
+from coordinator.console.facts import facts
+from coordinator.console.lag import UNKNOWN, LagSamples, per_s
+from coordinator.console.listing import page
+from coordinator.console.model import (
+    UNOWNED,
+    ClusterView,
+    GroupList,
+    GroupRow,
+    GroupPage,
+    Kicked,
+    Lag,
+    PartitionLag,
+    Ribbon,
+)
+from coordinator.console.owners import ribbon_of
+from coordinator.console.past import Past
+from coordinator.console.source import ConsoleError
+from coordinator.core.events import owners as owners_json
+from coordinator.core.events.model import Story, decode_story
+from coordinator.explain.rules import explain
+from coordinator.processes.wall_clock import wall_ms
+from coordinator.server.cluster_client import TROUBLE, ClusterClient
+from coordinator.storage.memory_fs import IN_MEMORY
+from coordinator.version import build
+from protocol.error_codes import ErrorCode
+from protocol.messages.describe_owners import DescribeOwnersRequest
+from protocol.messages.explain_group import ExplainGroupRequest
+from protocol.messages.leave_group import LeaveGroupRequest, MemberIdentity
+from protocol.messages.list_group_figures import ListGroupFiguresRequest
+from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchRequestGroup
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.cluster import ClusterNode
+
+SAMPLE_S: Final = 15.0
+SAMPLES: Final = 60
+MOST_SAMPLED: Final = 20_000  # groups
+LIST_S: Final = 1.5  # for which a list of the groups is current
+GROUP_S: Final = 0.4  # for which an answer about one group is
+LAG_S: Final = 2.0
+MOST_ANSWERS: Final = 64  # groups whose last answer is kept
+MOST_PARTITIONS: Final = 500  # of a group's lag
+OFFSET_FETCH_VERSION: Final = 8
+LEAVE_GROUP_VERSION: Final = 5
+REASON: Final = "member was removed by an admin"  # KafkaAdminClient.DEFAULT_LEAVE_GROUP_REASON
+LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+GONE: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
+
+T = TypeVar("T")
+
+
+class ClusterConsole:
+    """A `ConsoleSource` for the cluster of which `bootstrap` gives addresses. Must be made on a running loop."""
+
+    def __init__(self, config: Config, bootstrap: Callable[[], Sequence[Address]], past: Past | None = None) -> None:
+        self._client = ClusterClient(bootstrap)
+        self._config = config
+        self._past = past
+        self._list = Shared(LIST_S, self._ask_figures)
+        self._views: Answers[GroupPage] = Answers(GROUP_S)
+        self._lags: Answers[Lag | None] = Answers(LAG_S)
+        self._rows: list[GroupRow] = []  # the last list that all nodes answered
+        self._samples = LagSamples(MOST_SAMPLED, SAMPLES)
+        self._sampling = asyncio.get_running_loop().create_task(self._sample())
+
+    async def cluster(self) -> ClusterView:
+        problem = ""
+        try:
+            await self._client.metadata()
+        except TROUBLE as error:
+            problem = _unreachable(error)
+        await self._figures()
+        history = self._past.why_not() if self._past is not None else "this daemon keeps no files to look back into"
+        return ClusterView(
+            at_ms=wall_ms(),
+            kind="coordinator",
+            cluster_id=self._client.cluster_id,
+            bootstrap_servers=",".join(str(node).partition("@")[2] for node in self._client.nodes.values()),
+            nodes=[str(node) for node in self._client.nodes.values()],
+            groups=len(self._rows),
+            can_kick=bool(self._config.http_admin_token),
+            history=history,
+            history_from_ms=-1 if history or self._past is None else await self._past.from_ms(),
+            problem=problem,
+            version=build(),
+        )
+
+    async def groups(
+        self,
+        search: str = "",
+        state: str = "",
+        sort: str = "group",
+        reverse: bool = False,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> GroupList:
+        problem = await self._figures()
+        found = page(
+            self._rows,
+            at_ms=wall_ms(),
+            search=search,
+            state=state,
+            sort=sort,
+            reverse=reverse,
+            offset=offset,
+            limit=limit,
+            sample_ms=int(SAMPLE_S * 1000),
+            problem=problem,
+        )
+        for row in found.groups:
+            row.lags = self._samples.of(row.group)
+        return found
+
+    async def group(self, group: str, at_ms: int | None = None) -> GroupPage:
+        if at_ms is not None:
+            if self._past is None:
+                raise ConsoleError("this daemon keeps no files to look back into", 404)
+            return await self._past.group(group, at_ms)
+        return await self._views.get(group, lambda: self._ask_group(group))
+
+    async def kick(self, group: str, member_id: str, reason: str) -> Kicked:
+        request = LeaveGroupRequest(
+            group_id=group,
+            members=[MemberIdentity(member_id=member_id, reason=f"{REASON}: {reason}" if reason else REASON)],
+        )
+        try:
+            node = await self._client.coordinator(group)
+            answer = await self._client.ask(node, request, LEAVE_GROUP_VERSION)
+        except TROUBLE as error:
+            raise ConsoleError(_unreachable(error), 503) from None
+        code = answer.error_code or next((each.error_code for each in answer.members), 0)
+        if code in GONE:
+            raise ConsoleError("the group has no such member; it left, or joined again under another id", 404)
+        if code:
+            raise ConsoleError(f"the member was not removed: {ErrorCode(code).name}; try again", 409)
+        return Kicked(group=group, member_id=member_id)
+
+    # -- the list ------------------------------------------------------------------------------------------------
+
+    async def _figures(self) -> str:
+        """Have the list of groups current; returns a sentence if it is not."""
+        try:
+            await self._list.get()
+        except TROUBLE as error:
+            return _unreachable(error)
+        return ""
+
+    async def _ask_figures(self) -> None:
+        client = self._client
+        if not client.nodes:
+            await client.metadata()
+        answers = await asyncio.gather(
+            *(client.ask(node, ListGroupFiguresRequest(), 0) for node in client.nodes.values())
+        )
+        rows = [
+            GroupRow(
+                group=each.group_id,
+                state=each.group_state,
+                protocol_type=each.protocol_type,
+                members=each.members,
+                generation=each.generation,
+                lag=each.lag,
+                unknown_partitions=each.unknown_partitions,
+                rebalances=each.rebalances,
+                last_rebalance_ms=each.last_rebalance_ms,
+            )
+            for answer in answers
+            for each in answer.groups
+        ]
+        self._rows = rows
+
+    async def _sample(self) -> None:
+        """Note the lag of all groups, again and again."""
+        while True:
+            if not await self._figures():
+                for row in self._rows[:MOST_SAMPLED]:
+                    self._samples.add(row.group, row.lag)
+            await asyncio.sleep(SAMPLE_S)
+
+    # -- one group -----------------------------------------------------------------------------------------------
+
+    async def _ask_group(self, group: str) -> GroupPage:
+        client = self._client
+        try:
+            node = await client.coordinator(group)
+            explained = await client.ask(node, ExplainGroupRequest(group_id=group), 0)
+            if explained.error_message is not None:
+                raise ConsoleError(explained.error_message, 409)
+            if explained.error_code == ErrorCode.GROUP_ID_NOT_FOUND:
+                raise ConsoleError("there is no group of this name, and nothing is known of one", 404)
+            if explained.story is None:
+                raise ConsoleError(f"its coordinator answers {ErrorCode(explained.error_code).name}; try again", 503)
+            owned = await client.ask(node, DescribeOwnersRequest(group_id=group), 0)
+            story = decode_story(explained.story)
+            ribbon = None if owned.owners is None else ribbon_of(story, owners_json.decode(owned.owners))
+            lag = await self._lags.get(group, lambda: self._ask_lag(group, node, ribbon))
+        except TROUBLE as error:
+            raise ConsoleError(_unreachable(error), 503) from None
+        return GroupPage(
+            group=group,
+            at_ms=story.at_ms,
+            verdicts=explain(story),
+            story=story,
+            facts=facts(story),
+            ribbon=ribbon,
+            lag=lag,
+            unknown=_unknown(story, ribbon),
+        )
+
+    async def _ask_lag(self, group: str, node: ClusterNode, ribbon: Ribbon | None) -> Lag | None:
+        request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
+        answer = await self._client.ask(node, request, OFFSET_FETCH_VERSION)
+        committed = {
+            (topic.name, each.partition_index): each.committed_offset
+            for found in answer.groups
+            for topic in found.topics
+            for each in topic.partitions
+            if not each.error_code and each.committed_offset >= 0
+        }
+        if not committed:
+            return None
+        wanted: dict[str, list[int]] = {}
+        for topic, partition in committed:
+            wanted.setdefault(topic, []).append(partition)
+        ends = await self._client.ends(wanted)
+        owners = {(row.topic, row.partition): row.spans[-1][2] for row in ribbon.rows} if ribbon is not None else {}
+        rows = [
+            PartitionLag(
+                topic=topic,
+                partition=partition,
+                committed=offset,
+                end=ends.get((topic, partition), -1),
+                lag=max(ends[topic, partition] - offset, 0) if (topic, partition) in ends else UNKNOWN,
+                owner=owners.get((topic, partition), UNOWNED),
+            )
+            for (topic, partition), offset in committed.items()
+        ]
+        rows.sort(key=lambda row: (-row.lag, row.topic, row.partition))
+        known = [row.lag for row in rows if row.lag != UNKNOWN]
+        samples = self._samples.of(group)
+        return Lag(
+            total=sum(known) if known else UNKNOWN,
+            per_s=per_s(samples, int(SAMPLE_S * 1000)),
+            samples=samples,
+            sample_ms=int(SAMPLE_S * 1000),
+            partitions=rows[:MOST_PARTITIONS],
+            partitions_left_out=max(len(rows) - MOST_PARTITIONS, 0),
+        )
+
+
+def console_of(config: Config, bootstrap: Callable[[], Sequence[Address]]) -> ClusterConsole:
+    """Return the console of the cluster that serves these addresses. Must be called on a running loop."""
+    past = None if config.log_dirs == IN_MEMORY else Past(Path(config.log_dirs), Path(config.history_path))
+    return ClusterConsole(config, lambda: [_from_here(each) for each in bootstrap()], past)
+
+
+def _from_here(address: Address) -> Address:
+    """Return the address at which this machine reaches one that is listened on."""
+    return Address(LOOPBACK.get(address.host, address.host), address.port)
+
+
+def _unknown(story: Story, ribbon: Ribbon | None) -> list[str]:
+    found = []
+    state = story.state
+    if ribbon is None and state is not None and state.member_count and state.protocol_type == "consumer":
+        found.append("The owners of the partitions are known from the next rebalance on.")
+    if state is not None and state.member_count > len(state.members):
+        found.append(f"Only {len(state.members)} of {state.member_count} members are shown.")
+    return found
+
+
+def _unreachable(error: Exception) -> str:
+    return f"the coordinator cannot be asked ({error or type(error).__name__}); what is shown may be old"
+
+
+class Shared(Generic[T]):
+    """An answer that is asked for again when it is older than `for_s`, once for all who wait for it."""
+
+    def __init__(self, for_s: float, ask: Callable[[], Awaitable[T]]) -> None:
+        self._for_s = for_s
+        self._ask = ask
+        self._asking: asyncio.Task[T] | None = None
+        self._asked_at = 0.0
+
+    async def get(self) -> T:
+        """Return the answer. Raises what asking raises, in all who wait for it."""
+        asking = self._asking
+        if asking is None or (asking.done() and time.monotonic() - self._asked_at >= self._for_s):
+            asking = self._asking = asyncio.ensure_future(self._answer())
+        return await asyncio.shield(asking)
+
+    async def _answer(self) -> T:
+        try:
+            return await self._ask()
+        finally:
+            self._asked_at = time.monotonic()
+
+
+class Answers(Generic[T]):
+    """Shared answers by group, the last MOST_ANSWERS of them."""
+
+    def __init__(self, for_s: float) -> None:
+        self._for_s = for_s
+        self._answers: OrderedDict[str, Shared[T]] = OrderedDict()
+
+    async def get(self, group: str, ask: Callable[[], Awaitable[T]]) -> T:
+        """Return the answer for a group, by `ask` if it must be asked for."""
+        answer = self._answers.get(group)
+        if answer is None:
+            answer = self._answers[group] = Shared(self._for_s, ask)
+            if len(self._answers) > MOST_ANSWERS:
+                self._answers.popitem(last=False)
+        else:
+            self._answers.move_to_end(group)
+        return await answer.get()
