@@ -64,8 +64,7 @@ def ribbon(
                 topic=topic,
                 partition=partition,
                 spans=[
-                    (max(start, from_ms), end, UNOWNED if key is None else positions[key])
-                    for start, end, key in spans
+                    (max(start, from_ms), end, UNOWNED if key is None else positions[key]) for start, end, key in spans
                 ],
             )
             for (topic, partition), spans in rows.items()

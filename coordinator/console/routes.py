@@ -23,6 +23,7 @@ from aiohttp import web
 
 from coordinator.config.values import is_loopback
 from coordinator.console.model import Problem
+from coordinator.console.questions import group_question, kick_question, list_question
 from coordinator.console.source import ConsoleError, ConsoleSource
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ GROUP_S: Final = 0.5
 LIST_S: Final = 2.0
 ALIVE_S: Final = 10.0
 RETRY_MS: Final = 2_000  # after which a browser connects again
-LONGEST_ID: Final = 32_767  # characters, as in Kafka
 MOST_BODY: Final = 64 << 10
 SECURITY: Final = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
@@ -43,14 +43,6 @@ SECURITY: Final = {
 KINDS: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 
 Answer = Callable[[], Awaitable[Any]]
-
-
-class KickRequest(msgspec.Struct):
-    """The body of `POST /api/kick`."""
-
-    group: str
-    member_id: str
-    reason: str = ""
 
 
 def console_routes(app: web.Application, source: ConsoleSource, config: Config) -> None:
@@ -136,24 +128,11 @@ class _Api:
         return _json(await self._listed(request)())
 
     async def _group(self, request: web.Request) -> web.StreamResponse:
-        at = request.query.get("at")
-        at_ms = None if at is None else _number("at", at, 0, 2**53)
-        return _json(await self._source.group(_group_id(request), at_ms))
+        return _json(await self._source.group(*group_question(request.query)))
 
     def _listed(self, request: web.Request) -> Callable[[], Coroutine[Any, Any, Any]]:
-        query = request.query
-
-        def ask() -> Coroutine[Any, Any, Any]:
-            return self._source.groups(
-                search=query.get("search", "")[:LONGEST_ID],
-                state=query.get("state", ""),
-                sort=query.get("sort", "group"),
-                reverse=query.get("reverse", "0") in ("1", "true"),
-                offset=_number("offset", query.get("offset", "0"), 0, 2**31),
-                limit=_number("limit", query.get("limit", "50"), 1, 2**31),
-            )
-
-        return ask
+        question = list_question(request.query)
+        return lambda: self._source.groups(**question._asdict())
 
     async def kick(self, request: web.Request) -> web.StreamResponse:
         if not self._token:
@@ -162,17 +141,14 @@ class _Api:
         if not compare_digest(given, f"Bearer {self._token}".encode()):
             raise ConsoleError("the token is wrong: send the header `Authorization: Bearer TOKEN` with "
                                "http.admin.token", 401)  # fmt: skip
-        try:
-            wanted = msgspec.json.decode(await _body(request), type=KickRequest)
-        except msgspec.DecodeError as error:
-            raise ConsoleError(f'send JSON such as {{"group": "orders", "member_id": "…"}}: {error}') from None
+        wanted = kick_question(await _body(request))
         return _json(await self._source.kick(wanted.group, wanted.member_id, wanted.reason))
 
     async def _stream_groups(self, request: web.Request) -> web.StreamResponse:
         return await self.streams.run(request, "groups", LIST_S, self._listed(request))
 
     async def _stream_group(self, request: web.Request) -> web.StreamResponse:
-        group = _group_id(request)
+        group, _ = group_question(request.query)
         return await self.streams.run(request, "group", GROUP_S, lambda: self._source.group(group))
 
 
@@ -243,19 +219,6 @@ async def _body(request: web.Request) -> bytes:
     if len(body) > MOST_BODY:
         raise ConsoleError(f"a body has at most {MOST_BODY} bytes", 413)
     return body
-
-
-def _group_id(request: web.Request) -> str:
-    group = request.query.get("id")
-    if group is None or len(group) > LONGEST_ID:
-        raise ConsoleError("name the group: ?id=GROUP")
-    return group
-
-
-def _number(name: str, text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
-        raise ConsoleError(f"{name}={text[:40]}: give a number from {least} to {most}")
-    return int(text)
 
 
 def _is_this_machine(host: str) -> bool:

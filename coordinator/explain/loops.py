@@ -16,6 +16,7 @@ from coordinator.core.events.model import (
     Story,
 )
 from coordinator.core.events.words import duration
+from coordinator.explain.clues import ADVICE, Likely, clue, likely
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import (
     Key,
@@ -62,6 +63,8 @@ def poll_interval(story: Story) -> GroupVerdict | None:
 def _may_be_a_poll_timeout(visit: Visit) -> bool:
     if visit.how is ChangeKind.DROPPED:  # its session went on, but it did not rejoin
         return not visit.sent_no_sync
+    if visit.silent_ms >= 0:
+        return likely(visit) is Likely.POLL_TIMEOUT
     return visit.how is ChangeKind.LEFT and (not visit.reason or POLL_TIMEOUT in visit.reason)
 
 
@@ -72,6 +75,8 @@ def _is_plausible(visit: Visit) -> bool:
 
 def _is_at_limit(visit: Visit) -> bool:
     """Return whether it left just when max.poll.interval.ms, counted from its assignment, was over."""
+    if likely(visit) is Likely.POLL_TIMEOUT:
+        return True
     limit_ms = visit.poll_interval_ms
     return visit.how is ChangeKind.LEFT and 0 < limit_ms * 0.99 <= visit.owned_for_ms <= limit_ms * 1.05
 
@@ -181,6 +186,26 @@ def restart_loop(story: Story) -> GroupVerdict | None:
     return None
 
 
+def comes_and_goes(story: Story) -> GroupVerdict | None:
+    """Recognise a client that goes and comes again and again, where it is not known how it goes."""
+    for key, its, departures in _departures(story, lambda visit: visit.how in (ChangeKind.GONE, ChangeKind.LEFT)):
+        if len(departures) < 2 or not loops(its, departures):
+            continue
+        unclear = [visit for visit in departures if visit.how is ChangeKind.GONE]
+        if not unclear:
+            continue
+        seems = {likely(visit) for visit in unclear}
+        looks = clue(unclear[-1]) if len(seems) == 1 else ""
+        advice = ADVICE[likely(unclear[-1]) if len(seems) == 1 else Likely.NOT_KNOWN]
+        return _verdict(
+            Finding.COMES_AND_GOES,
+            f"{_repeatedly(story, key, departures)}{looks}{_whereabouts(story, key, its)}",
+            advice.format(name=departures[-1].member.name),
+            departures,
+        )
+    return None
+
+
 def subscription_flapping(story: Story) -> GroupVerdict | None:
     return _self_caused(
         story,
@@ -193,18 +218,27 @@ def subscription_flapping(story: Story) -> GroupVerdict | None:
 
 
 def leader_rejoins(story: Story) -> GroupVerdict | None:
-    return _self_caused(
-        story,
-        Finding.LEADER_REJOINS,
-        lambda event: event.trigger.cause is Cause.LEADER_REJOINED,
-        "asked for a new assignment as the leader",
+    advice = (
         "It does so when its metadata changes: topics that are created or get partitions, brokers whose metadata "
-        "differ, or a program that calls enforceRebalance().",
+        "differ, or a program that calls enforceRebalance()."
     )
+    did = "asked for a new assignment as the leader"
+    known = _self_caused(
+        story, Finding.LEADER_REJOINS, lambda event: event.trigger.cause is Cause.LEADER_REJOINED, did, advice
+    )
+    probably = "with the same members and subscriptions, probably because"
+    return known or _self_caused(story, Finding.LEADER_REJOINS, _is_by_leader, did, advice, probably)
+
+
+def _is_by_leader(event: Rebalance) -> bool:
+    """Return whether the leader rejoined. If the log does not tell, nothing else that begins a rebalance is left."""
+    cause = event.trigger.cause
+    is_only_suspect = cause is Cause.UNKNOWN and not event.changes and event.trigger.member.is_known
+    return cause is Cause.LEADER_REJOINED or is_only_suspect
 
 
 def _self_caused(
-    story: Story, code: Finding, counts: Callable[[Rebalance], bool], did: str, advice: str
+    story: Story, code: Finding, counts: Callable[[Rebalance], bool], did: str, advice: str, because: str = "because"
 ) -> GroupVerdict | None:
     """Recognise a member that causes rebalances by its own requests."""
     by_key: dict[Key, list[tuple[int, Rebalance]]] = {}
@@ -217,7 +251,7 @@ def _self_caused(
     member, first = most[-1][1].trigger.member, most[0][1]
     return GroupVerdict(
         code=code,
-        sentence=f"Rebalanced {times(len(most))} {since(first.at_ms, story)} because {member.full_name} {did}",
+        sentence=f"Rebalanced {times(len(most))} {since(first.at_ms, story)} {because} {member.full_name} {did}",
         advice=advice,
         culprit=member,
         evidence=[position for position, _ in most],
@@ -250,14 +284,15 @@ def rolling_deploy(story: Story) -> GroupVerdict | None:
         for position, event in rebalances(story)
         if event.at_ms + event.took_ms >= begin_ms and event.outcome is not RebalanceOutcome.RUNNING
     ]
-    took = duration(sum(event.took_ms for _, event in events))
+    is_timed = all(event.join_ms >= 0 or event.sync_ms >= 0 for _, event in events)
+    took = f" took {duration(sum(event.took_ms for _, event in events))} together" if is_timed else ""
     versions = f", {_named(before - after)} by {_named(after - before)}" if before - after and after - before else ""
     last = max(come, key=lambda each: each.joined_ms)
     return GroupVerdict(
         code=Finding.ROLLING_DEPLOY,
         sentence=(
             f"Rolling restart {since(begin_ms, story)}: replaced so far: {count(len(come), 'client')}, each once"
-            f"{versions}; {count(len(events), 'rebalance')} took {took} together"
+            f"{versions}; {count(len(events), 'rebalance')}{took}"
         ),
         advice=(
             "This ends with the deployment. Static members (group.instance.id, and a session.timeout.ms longer than a "
@@ -317,14 +352,16 @@ def _repeatedly(story: Story, key: Key, departures: list[Visit]) -> str:
     """Return who caused how many rebalances since when, by leaving when."""
     first, last = departures[0], departures[-1]
     held = _held(departures)
+    left = "went" if any(visit.how is ChangeKind.GONE for visit in departures) else "left"
     if len(departures) == 1:
-        return f"{last.member.full_name} left at {clock_time(last.ended_ms, story.at_ms)}{held}"
+        return f"{last.member.full_name} {left} at {clock_time(last.ended_ms, story.at_ms)}{held}"
     events = [event for _, event in rebalances(story) if event.at_ms >= first.ended_ms]
     caused = sum(key_of(event.trigger.member) == key for event in events)
     share = "each time" if caused == len(events) else f"{times(caused)} of them"
+    name = last.member.full_name
     return (
-        f"Rebalanced {times(len(events))} {since(first.ended_ms, story)}, {share} because {last.member.full_name} left "
-        f"or came back; it left {times(len(departures))}{held and ','}{held}, every {duration(_period_ms(departures))}"
+        f"Rebalanced {times(len(events))} {since(first.ended_ms, story)}, {share} because {name} {left} or came back; "
+        f"it {left} {times(len(departures))}{held and ','}{held}, every {duration(_period_ms(departures))}"
     )
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from coordinator.core.events.model import NOBODY, ChangeKind, ClientInfo, Rebalance, Story
 from coordinator.core.events.words import duration
+from coordinator.explain.clues import ADVICE, clue, likely
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import Visit, is_present, key_of, rebalances, visits
 from coordinator.explain.waiting import RECENT_MS, SLOW_MS
@@ -15,11 +16,12 @@ from coordinator.explain.words import and_more, clock_time, count
 PAST_MS: Final = 1_800_000  # a slow rebalance is told for so long
 AFTER_RESTART_MS: Final = 60_000
 SETTLED_MS: Final = 5_000  # a second rebalance of cooperative assignors has begun by then
-VANISHED: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED})
+VANISHED: Final = frozenset({ChangeKind.LEFT, ChangeKind.EXPIRED, ChangeKind.GONE})
 HOW_IT_WENT: Final = {
     ChangeKind.LEFT: "left",
     ChangeKind.EXPIRED: "fell silent for its session timeout",
     ChangeKind.DROPPED: "did not rejoin in time",
+    ChangeKind.GONE: "left or lost its session",
 }
 
 
@@ -52,6 +54,8 @@ def member_lost(story: Story) -> GroupVerdict | None:
             f"{last.member.name} did not leave in good order: it was killed, is frozen, or has lost its network. Look "
             "at its process and its log; the others have its partitions."
         )
+    elif last.how is ChangeKind.GONE:
+        advice = ADVICE[likely(last)].format(name=last.member.name)
     else:
         limit = f" ({duration(last.poll_interval_ms)})" if last.poll_interval_ms else ""
         advice = (
@@ -61,8 +65,8 @@ def member_lost(story: Story) -> GroupVerdict | None:
     return GroupVerdict(
         code=Finding.MEMBER_LOST,
         sentence=(
-            f"Stable for {_stable_for(story)} without {last.member.full_name}, which {how} at "
-            f"{clock_time(last.ended_ms, story.at_ms)} and has not come back"
+            f"Stable for {stable_for(story)} without {last.member.full_name}, which {how} at "
+            f"{clock_time(last.ended_ms, story.at_ms)} and has not come back{clue(last)}"
         ),
         advice=advice,
         culprit=last.member,
@@ -82,7 +86,7 @@ def past_slow_joiner(story: Story) -> GroupVerdict | None:
     return GroupVerdict(
         code=Finding.PAST_SLOW_JOINER,
         sentence=(
-            f"Stable for {_stable_for(story)}; the rebalance at {clock_time(event.at_ms, story.at_ms)} took "
+            f"Stable for {stable_for(story)}; the rebalance at {clock_time(event.at_ms, story.at_ms)} took "
             f"{duration(event.took_ms)}, because {culprit.full_name} {why}"
         ),
         advice=(
@@ -113,7 +117,7 @@ def past_slow_leader(story: Story) -> GroupVerdict | None:
     return GroupVerdict(
         code=Finding.PAST_SLOW_LEADER,
         sentence=(
-            f"Stable for {_stable_for(story)}; the rebalance at {clock_time(event.at_ms, story.at_ms)} took "
+            f"Stable for {stable_for(story)}; the rebalance at {clock_time(event.at_ms, story.at_ms)} took "
             f"{duration(event.took_ms)}, because its leader, {event.leader.full_name}, took "
             f"{duration(event.plan_ms)} to send the assignments"
         ),
@@ -168,7 +172,7 @@ def idle_members(story: Story) -> GroupVerdict | None:
     return GroupVerdict(
         code=Finding.IDLE_MEMBERS,
         sentence=(
-            f"Stable for {_stable_for(story)}, but {len(idle)} of {state.member_count} members {have} nothing to do: "
+            f"Stable for {stable_for(story)}, but {len(idle)} of {state.member_count} members {have} nothing to do: "
             f"there {are} only {count(state.partitions, 'partition')} "
             f"({and_more(idle[0].full_name, len(idle) - 1)})"
         ),
@@ -218,12 +222,12 @@ def healthy(story: Story) -> GroupVerdict | None:
     has = f", {count(state.partitions, 'partition')}" if state.partitions >= 0 else ""
     return GroupVerdict(
         code=Finding.HEALTHY,
-        sentence=f"Healthy for {_stable_for(story)}: {count(state.member_count, 'member')}{has}",
+        sentence=f"Healthy for {stable_for(story)}: {count(state.member_count, 'member')}{has}",
         advice="Nothing to do.",
         since_ms=state.since_ms,
     )
 
 
-def _stable_for(story: Story) -> str:
+def stable_for(story: Story) -> str:
     state = story.state
     return duration(story.at_ms - state.since_ms) if state is not None and state.since_ms >= 0 else "an unknown time"

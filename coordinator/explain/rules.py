@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from coordinator.core.events.model import Story
-from coordinator.explain import loops, past, refusals, waiting
+from coordinator.explain import loops, observed, past, refusals, waiting
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.explain.visits import Key, key_of
 
@@ -21,14 +21,18 @@ class Rule(NamedTuple):
 # By priority; within one priority the order of the table decides. The last rule has a verdict for every group.
 RULES: Final = (
     Rule(1, past.no_such_group),
+    Rule(1, observed.not_explained),
     Rule(1, waiting.disk),
     Rule(1, refusals.shared_instance_id),
     Rule(1, waiting.slow_joiner),
     Rule(1, waiting.slow_leader),
+    Rule(1, observed.slow_revocation),
+    Rule(1, observed.slow_rebalance),
     Rule(2, loops.poll_interval),
     Rule(2, loops.session_too_short),
     Rule(2, loops.crash_loop),
     Rule(2, loops.restart_loop),
+    Rule(2, loops.comes_and_goes),
     Rule(2, refusals.static_restarts),
     Rule(2, loops.subscription_flapping),
     Rule(2, loops.leader_rejoins),
@@ -39,10 +43,13 @@ RULES: Final = (
     Rule(3, loops.rolling_deploy),
     Rule(3, waiting.initial_delay),
     Rule(3, waiting.rebalancing),
+    Rule(3, observed.rebalancing),
     Rule(3, refusals.stale_commits),
     Rule(3, past.member_lost),
     Rule(3, past.past_slow_joiner),
     Rule(3, past.past_slow_leader),
+    Rule(3, observed.past_slow_revocation),
+    Rule(3, observed.past_slow_rebalance),
     Rule(4, past.just_restarted),
     Rule(4, past.idle_members),
     Rule(4, past.empty),
@@ -59,6 +66,7 @@ COMES_AND_GOES: Final = frozenset(
         Finding.SESSION_TOO_SHORT,
         Finding.CRASH_LOOP,
         Finding.RESTART_LOOP,
+        Finding.COMES_AND_GOES,
         Finding.ROLLING_DEPLOY,
         Finding.MEMBER_LOST,
     }

@@ -31,6 +31,12 @@ class Finding(Enum):
     SILENT_MEMBER = "silent_member"
     INITIAL_DELAY = "initial_delay"
     REBALANCING = "rebalancing"
+    COMES_AND_GOES = "comes_and_goes"  # observed: it is not known whether it leaves or loses its session
+    SLOW_REVOCATION = "slow_revocation"  # KIP-848
+    SLOW_REBALANCE = "slow_rebalance"  # observed: it is not known which member it waits for
+    PAST_SLOW_REVOCATION = "past_slow_revocation"
+    PAST_SLOW_REBALANCE = "past_slow_rebalance"
+    NOT_EXPLAINED = "not_explained"  # observed: a share or streams group
     MEMBER_LOST = "member_lost"
     PAST_SLOW_JOINER = "past_slow_joiner"
     PAST_SLOW_LEADER = "past_slow_leader"

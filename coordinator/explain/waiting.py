@@ -64,15 +64,17 @@ def _waits_for_disk_ms(state: LiveGroup) -> int:
 
 
 def slow_joiner(story: Story) -> GroupVerdict | None:
-    state, rebalance = story.state, _current(story)
+    state, rebalance = story.state, current(story)
     if state is None or rebalance is None or state.waits is not Wait.JOINS or not state.waits_for:
         return None
+    if story.unknown:
+        return None  # `observed.slow_rebalance` knows less of the member
     waited_ms = state.at_ms - rebalance.at_ms
     if waited_ms < SLOW_MS:
         return None
     member, live = _longest_silent(state)
     who = and_more(member.full_name, state.waits_for_count - 1)
-    sentence = f"Waiting {duration(waited_ms)} for {who}{_at_most(state.waits_at_most_ms)}"
+    sentence = f"Waiting {duration(waited_ms)} for {who}{at_most(state.waits_at_most_ms)}"
     code = Finding.SLOW_JOINER
     if live is None:
         advice = (
@@ -131,7 +133,7 @@ def is_silent(live: LiveMember) -> bool:
 
 
 def slow_leader(story: Story) -> GroupVerdict | None:
-    state, rebalance = story.state, _current(story)
+    state, rebalance = story.state, current(story)
     if state is None or rebalance is None or state.waits is not Wait.PLAN or not state.waits_for:
         return None
     waited_ms = state.at_ms - rebalance.at_ms - rebalance.join_ms
@@ -142,7 +144,7 @@ def slow_leader(story: Story) -> GroupVerdict | None:
         code=Finding.SLOW_LEADER,
         sentence=(
             f"Waiting {duration(waited_ms)} for the assignments of the leader, {leader.full_name}"
-            f"{_at_most(state.waits_at_most_ms)}"
+            f"{at_most(state.waits_at_most_ms)}"
         ),
         advice=(
             f"All members have joined; {leader.name} has to compute who gets what. It is busy or stopped, or its "
@@ -156,7 +158,7 @@ def slow_leader(story: Story) -> GroupVerdict | None:
 
 
 def initial_delay(story: Story) -> GroupVerdict | None:
-    state, rebalance = story.state, _current(story)
+    state, rebalance = story.state, current(story)
     if state is None or rebalance is None or state.waits is not Wait.FIRST_MEMBERS:
         return None
     waited_ms = state.at_ms - rebalance.at_ms
@@ -164,7 +166,7 @@ def initial_delay(story: Story) -> GroupVerdict | None:
         code=Finding.INITIAL_DELAY,
         sentence=(
             f"Starting: {count(state.member_count, 'member')} joined an empty group {duration(waited_ms)} ago, which "
-            f"waits for more of them{_at_most(state.waits_at_most_ms)}"
+            f"waits for more of them{at_most(state.waits_at_most_ms)}"
         ),
         advice=(
             "This is normal: group.initial.rebalance.delay.ms lets members that start together share one rebalance. "
@@ -178,8 +180,8 @@ def initial_delay(story: Story) -> GroupVerdict | None:
 
 
 def rebalancing(story: Story) -> GroupVerdict | None:
-    state, rebalance = story.state, _current(story)
-    if state is None or rebalance is None:
+    state, rebalance = story.state, current(story)
+    if state is None or rebalance is None or story.unknown:
         return None
     who = f" ({rebalance.trigger.member.full_name})" if rebalance.trigger.member.is_known else ""
     joined = state.member_count - state.waits_for_count if state.waits is Wait.JOINS else state.member_count
@@ -223,9 +225,9 @@ def silent_member(story: Story) -> GroupVerdict | None:
     )
 
 
-def _current(story: Story) -> Rebalance | None:
+def current(story: Story) -> Rebalance | None:
     return story.state.rebalance if story.state is not None else None
 
 
-def _at_most(ms: int) -> str:
+def at_most(ms: int) -> str:
     return f", at most {duration(ms)} more" if ms >= 0 else ""

@@ -7,12 +7,13 @@ waited, is not in the log; answers to DescribeGroups bound it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from coordinator.core.events.model import (
     NAMED_AT_MOST,
+    NOBODY,
     SHOWN_AT_MOST,
     AnyEvent,
     Change,
@@ -23,15 +24,17 @@ from coordinator.core.events.model import (
     Rebalance,
     RebalanceOutcome,
     Trigger,
+    Wait,
     shortened,
 )
 from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
 from coordinator.observe.described import SETTLED, Polls, description
 from coordinator.observe.generation_changes import LastCommits, changes_between, replacements, trigger_between
-from coordinator.observe.generations import NO_PARTITIONS, Generation, generation_of
+from coordinator.observe.generations import NO_PARTITIONS, Generation, GenerationMemberSeen, generation_of
 from coordinator.observe.moves import Owners, Partitions, count_of, moves
 from protocol.offsets_records import GroupValue
 
+PREPARING: Final = "PreparingRebalance"
 NEVER: Final = Generation(-1, -1, 0, "", "", "", {})
 
 
@@ -69,6 +72,7 @@ class ClassicGroup:
         clients = {each.key: each.client for each in (*before.members.values(), *after.members.values())}
         moved = moves(before.owners, owners, clients)
         began_ms = self.polls.began_ms
+        stayed = _only_one(before, after.members) if began_ms >= 0 else None
         return Rebalance(
             group=shortened(self.group),
             at_ms=began_ms if began_ms >= 0 else after.at_ms,
@@ -82,6 +86,7 @@ class ClassicGroup:
             changes=named,
             counts=counts,
             leader=after.leader,
+            last_to_join=stayed or NOBODY,
             rebalance_timeout_ms=after.rebalance_timeout_ms or before.rebalance_timeout_ms,
             protocol=after.protocol,
             partitions=len(owners) if after.has_known_owners else -1,
@@ -154,34 +159,55 @@ class ClassicGroup:
         ]
         return [*gone, *came]
 
+    def _waits_for(self, generation: Generation) -> ClientInfo | None:
+        """Return the member that the others wait for, if it is the only one of the generation that has not gone."""
+        last = self.polls.last
+        return _only_one(generation, last.members) if last is not None and last.state == PREPARING else None
+
     def live(self, now_ms: int) -> LiveGroup | None:
         """Return the present state; None: there is no such group."""
-        generation = self.generation
-        if generation is None:
-            return None
         described = self.polls.state_at(now_ms)
         running = self.running(now_ms) if described and described not in SETTLED else None
+        generation = self.generation or (NEVER if running is not None else None)
+        if generation is None:
+            return None
+        waits_for = self._waits_for(generation) if running is not None else None
+        members = [_live_member(each, generation) for each in generation.members.values()]
+        if running is not None and self.polls.last is not None:
+            present = self.polls.last.members
+            members = [each for each in members if each.member.member_id in present]
+            members += [LiveMember(member=present[each]) for each in present if each not in generation.members]
         return LiveGroup(
             group=shortened(self.group),
             at_ms=now_ms,
-            state=described if running is not None else "Stable" if generation.members else "Empty",
+            state=described if running is not None else "Stable" if members else "Empty",
             since_ms=running.at_ms if running is not None else max(generation.since_ms, generation.at_ms),
             generation=generation.number,
             protocol_type=generation.protocol_type,
             protocol=generation.protocol,
             partitions=len(generation.owners) if generation.has_known_owners else -1,
-            member_count=len(generation.members),
-            members=[
-                LiveMember(
-                    member=each.client,
-                    partitions=count_of(each.partitions) if each.partitions is not None else -1,
-                    is_leader=each.client == generation.leader,
-                    session_timeout_ms=each.session_timeout_ms,
-                    rebalance_timeout_ms=each.rebalance_timeout_ms,
-                    protocols=[generation.protocol] if generation.protocol else [],
-                    topics=sorted(each.topics)[:NAMED_AT_MOST],
-                )
-                for each in list(generation.members.values())[:SHOWN_AT_MOST]
-            ],
+            member_count=len(members),
+            waits=Wait.JOINS if waits_for is not None else Wait.NOTHING,
+            waits_for=[waits_for] if waits_for is not None else [],
+            waits_for_count=0 if waits_for is None else 1,
+            members=members[:SHOWN_AT_MOST],
             rebalance=running,
         )
+
+
+def _live_member(member: GenerationMemberSeen, generation: Generation) -> LiveMember:
+    return LiveMember(
+        member=member.client,
+        partitions=count_of(member.partitions) if member.partitions is not None else -1,
+        is_leader=member.client == generation.leader,
+        session_timeout_ms=member.session_timeout_ms,
+        rebalance_timeout_ms=member.rebalance_timeout_ms,
+        protocols=[generation.protocol] if generation.protocol else [],
+        topics=sorted(member.topics)[:NAMED_AT_MOST],
+    )
+
+
+def _only_one(before: Generation, members: Collection[str]) -> ClientInfo | None:
+    """Return the only former member among these ids, if the others are new: those have joined by coming."""
+    stayed = [member.client for member_id, member in before.members.items() if member_id in members]
+    return stayed[0] if len(stayed) == 1 < len(members) else None

@@ -1,8 +1,8 @@
 """A KIP-848 group: its members and epochs, the rebalances that its records tell, and its present state.
 
 A rebalance begins when the group epoch grows, and ends when each member has reached the target assignment of that
-epoch. All records of one heartbeat have one timestamp; whether a rebalance is over is decided when a later record comes
-or when the state is asked for (`settle`), because between two of these records a group can look settled.
+epoch. All records of one heartbeat have one timestamp, and between two of them a group can look settled; so a rebalance
+is ended by the first record of a later time (`_settle`). Until then `over` shows it to those who ask.
 
 Further changes before the target assignment is computed belong to the same rebalance; later ones interrupt it.
 """
@@ -36,6 +36,7 @@ from coordinator.core.events.model import (
 from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
 from coordinator.observe.consumer_members import AWAY, NO_PARTITIONS, ConsumerMember, MemberState
 from coordinator.observe.departures import as_dropped, as_expired, took_whole_timeout, went
+from coordinator.observe.generations import Generation
 from coordinator.observe.moves import Owners, Partitions, count_of, key_of_member, moves, owners_of
 from coordinator.observe.offsets import LastCommit
 from protocol.group_records import RecordKind, Value
@@ -49,6 +50,7 @@ from protocol.messages.consumer_group_records import (
 LastCommits = Callable[[Partitions, int], LastCommit]
 CONSUMER: Final = "consumer"
 FIRST_EPOCH: Final = 2  # of a new group, in every release
+OVER: Final = {"Stable": RebalanceOutcome.STABLE, "Empty": RebalanceOutcome.EMPTY}
 
 
 @dataclass(slots=True)
@@ -89,6 +91,14 @@ class ConsumerGroup:
     _topics_changed: bool = False
     _gone_owners: Owners = field(default_factory=dict)  # of this moment: partitions of members that went
 
+    def convert(self, generation: Generation | None) -> None:
+        """Take over the members of the classic group that this group was until now (an online upgrade)."""
+        if generation is None or not generation.members:
+            return
+        self.epoch = generation.number
+        for member_id, member in generation.members.items():
+            self.members[member_id] = ConsumerMember(member.client, is_described=True, topics=member.topics)
+
     @property
     def state(self) -> str:
         """The state by Kafka's names."""
@@ -106,7 +116,7 @@ class ConsumerGroup:
         self, at_ms: int, kind: RecordKind, member_id: str, value: Value | None, last_commits: LastCommits
     ) -> list[AnyEvent]:
         """Take a record and return the events that end before it."""
-        events = self.settle(at_ms)
+        events = self._settle(at_ms)
         self._last_ms = max(self._last_ms, at_ms)
         if isinstance(value, ConsumerGroupMetadataValue):
             events += self._new_epoch(at_ms, value)
@@ -126,17 +136,24 @@ class ConsumerGroup:
             self.assignment_epoch = -1
         return events
 
-    def settle(self, now_ms: int) -> list[AnyEvent]:
-        """Return the rebalance if it was over before `now_ms`."""
-        if now_ms <= self._last_ms:
+    def _settle(self, at_ms: int) -> list[AnyEvent]:
+        """Return the rebalance if it was over before `at_ms`."""
+        if at_ms <= self._last_ms:
             return []
         self._departed.clear()
         self._gone_owners = {}
         self._pending = []  # a change and its epoch have one timestamp
-        running = self.running
-        if running is None or not (not self.members or self.state == "Stable"):
+        event = self.over()
+        if event is None:
             return []
-        return [self._end(RebalanceOutcome.STABLE if self.members else RebalanceOutcome.EMPTY, self._last_ms)]
+        self._ended()
+        return [event]
+
+    def over(self) -> Rebalance | None:
+        """Return the rebalance if it is over and no event yet."""
+        if self.running is None or self.state not in OVER:
+            return None
+        return self.event(OVER[self.state], self._last_ms)
 
     # -- records -----------------------------------------------------------------------------------------------
 
@@ -152,7 +169,9 @@ class ConsumerGroup:
         if running is not None and running.assigned_ms < 0:
             running.changes += [_at(each, at_ms - running.at_ms) for each in pending][: 2 * NAMED_AT_MOST]
             return []
-        events: list[AnyEvent] = [self._end(RebalanceOutcome.INTERRUPTED, at_ms)] if running is not None else []
+        events: list[AnyEvent] = []
+        if running is not None:
+            events.append(self.event(RebalanceOutcome.INTERRUPTED, at_ms))
         if pending:
             trigger = trigger_of_change(pending[0])
         elif is_other_hash or topics_changed:
@@ -249,8 +268,11 @@ class ConsumerGroup:
         ):
             change = as_dropped(change)
         self._change(change)
-        if self.running is not None:
-            _note_free(self.running, at_ms, member.owned, NO_PARTITIONS)
+        running = self.running
+        if running is not None:
+            if member.state is MemberState.UNREVOKED_PARTITIONS:
+                running.last_to_revoke, running.last_revoke_ms = member.client, at_ms - running.at_ms
+            _note_free(running, at_ms, member.owned, NO_PARTITIONS)
 
     def _change(self, change: Change) -> None:
         if len(self._pending) < 2 * NAMED_AT_MOST:
@@ -261,12 +283,9 @@ class ConsumerGroup:
     def _owners(self) -> Owners:
         return owners_of((each.key, each.owned) for each in self.members.values())
 
-    def _end(self, outcome: RebalanceOutcome, at_ms: int) -> Rebalance:
-        event = self.event(outcome, at_ms)
+    def _ended(self) -> None:
         self.running = None
-        if outcome is not RebalanceOutcome.INTERRUPTED:
-            self.stable_since_ms = at_ms
-        return event
+        self.stable_since_ms = self._last_ms
 
     def event(self, outcome: RebalanceOutcome, now_ms: int) -> Rebalance:
         """Return the record of the rebalance as it is now; one must run."""
@@ -324,12 +343,13 @@ class ConsumerGroup:
             return None
         waits, waited_for, at_most_ms = self._waits(now_ms)
         shown = sorted(self.members.values(), key=lambda each: each not in waited_for)[:SHOWN_AT_MOST]
-        running = self.running
+        running = self.running if self.state not in OVER else None
+        since_ms = self.stable_since_ms if self.running is None else self._last_ms
         return LiveGroup(
             group=shortened(self.group),
             at_ms=now_ms,
             state=self.state,
-            since_ms=running.at_ms if running is not None else self.stable_since_ms,
+            since_ms=running.at_ms if running is not None else since_ms,
             generation=max(self.epoch, 0),
             protocol_type=CONSUMER,
             protocol=self._assignor,

@@ -31,6 +31,7 @@ DELETED: Final = -1
 _COMMITS: Final = (0, 1)  # key versions of commits
 _OFFSET_END: Final = 10  # a commit's value begins with its version and the offset, in every version
 _COMMIT_MARKER: Final = int(ControlType.COMMIT)
+_MARKERS: Final = (int(ControlType.ABORT), _COMMIT_MARKER)  # other control records end no transaction
 
 
 class ObservedState(Protocol):
@@ -166,9 +167,10 @@ class Decoder:
         for row, offset, log_offset, at_ms, number, producer, is_transactional, is_control in columns:
             key = _bytes(records, records.key_at, records.key_len, row)
             if is_control:
-                is_commit = len(key) >= 4 and int.from_bytes(key[2:4], "big") == _COMMIT_MARKER
-                found.update(transactions.end(number, producer, is_commit=is_commit))
-            elif is_transactional:
+                marker = int.from_bytes(key[2:4], "big") if len(key) >= 4 else -1
+                if marker in _MARKERS:
+                    found.update(transactions.end(number, producer, is_commit=marker == _COMMIT_MARKER))
+            elif is_transactional and offset != DELETED:  # a deletion counts at once, as in Kafka
                 transactions.add(number, producer, key, log_offset, (offset, at_ms))
             else:
                 transactions.supersede(key)

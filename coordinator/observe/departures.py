@@ -48,9 +48,9 @@ def took_whole_timeout(waited_ms: int, timeout_ms: int) -> bool:
     return timeout_ms > 0 and timeout_ms - TICK_MS <= waited_ms <= timeout_ms + 2 * TICK_MS
 
 
-def as_dropped(change: Change) -> Change:
+def as_dropped(change: Change, after_ms: int = 0) -> Change:
     """Return the departure of a member that did not rejoin, or give up its partitions, within the rebalance timeout."""
-    return msgspec.structs.replace(change, kind=ChangeKind.DROPPED)
+    return msgspec.structs.replace(change, kind=ChangeKind.DROPPED, after_ms=after_ms)
 
 
 def as_expired(change: Change) -> Change:

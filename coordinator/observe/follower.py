@@ -37,7 +37,7 @@ from protocol.messages.fetch import FetchResponse
 
 LOG: Final = logging.getLogger("coordinator.observe")
 
-MAX_BYTES: Final = 8 << 20  # of one answer; at most this much of each node waits to be written
+MAX_BYTES: Final = 4 << 20  # of one answer; at most this much of each node waits to be written
 MAX_BYTES_OF_ALL: Final = 64 << 20
 PARTITION_MAX_BYTES: Final = 1 << 20
 # Pause after an answer that was not full: fewer and larger answers cost less.

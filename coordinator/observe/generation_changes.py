@@ -106,8 +106,9 @@ def _departure(
         polls.began_ms >= 0
         and took_whole_timeout(after.at_ms - polls.began_ms, before.rebalance_timeout_ms)
         and polls.was_member_at_end(member_id, after.at_ms)
+        and not member.client.instance_id  # a static member is not dropped
     ):
-        return as_dropped(change)
+        return as_dropped(change, after.at_ms - polls.began_ms)
     return change
 
 
@@ -154,7 +155,8 @@ def _trigger_without_changes(before: Generation, after: Generation, last_owner: 
     """Return the trigger of a rebalance after which the members and their topics are the same.
 
     A cooperative assignor first takes partitions away, and the members that lost them rejoin. A leader rejoins when its
-    topics get partitions. A member without other metadata does not begin a rebalance unless it is the leader.
+    topics get partitions. Otherwise the leader is a suspect: of members that rejoin with the metadata that they had,
+    only the leader begins a rebalance. Other metadata than the topics may have changed, as sticky assignors have it.
     """
     owned = before.owners
     losers = {key for place, key in last_owner.items() if place not in owned}
@@ -162,17 +164,6 @@ def _trigger_without_changes(before: Generation, after: Generation, last_owner: 
     rejoined = [members[key] for key in losers if key in members]
     if before.is_cooperative and rejoined:
         return Trigger(Cause.PROTOCOLS_CHANGED, rejoined[0].client if len(rejoined) == 1 else ClientInfo())
-    changed = (
-        [
-            each
-            for member_id, each in after.members.items()
-            if not after.is_cooperative and each.user_data != before.members[member_id].user_data
-        ]
-        if after.members.keys() <= before.members.keys()
-        else []
-    )
-    if len(changed) == 1:
-        return Trigger(Cause.PROTOCOLS_CHANGED, changed[0].client)
     if last_owner and after.owners.keys() - last_owner.keys():
         return Trigger(Cause.LEADER_REJOINED, before.leader)
     return unknown_trigger(before.leader)

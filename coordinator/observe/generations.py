@@ -9,7 +9,7 @@ from typing import Final
 
 from coordinator.core.events.model import NOBODY, ClientInfo, shortened
 from coordinator.observe.moves import Owners, Partitions, key_of_member, owners_of
-from protocol.consumer import decode_assignment, decode_subscription
+from protocol.consumer import decode_assignment, subscribed_topics
 from protocol.errors import DecodeError
 from protocol.offsets_records import GroupValue, MemberValue
 
@@ -26,7 +26,6 @@ class GenerationMemberSeen:
     session_timeout_ms: int
     rebalance_timeout_ms: int
     topics: frozenset[str]
-    user_data: bytes
     partitions: Partitions | None  # None: not known
 
     @property
@@ -84,7 +83,6 @@ def generation_of(at_ms: int, value: GroupValue) -> Generation:
 
 
 def _member(value: MemberValue, *, is_consumer: bool) -> GenerationMemberSeen:
-    topics, user_data = _subscription(value.subscription) if is_consumer else (frozenset[str](), value.subscription)
     return GenerationMemberSeen(
         client=ClientInfo(
             shortened(value.member_id),
@@ -96,18 +94,16 @@ def _member(value: MemberValue, *, is_consumer: bool) -> GenerationMemberSeen:
         rebalance_timeout_ms=value.rebalance_timeout_ms
         if value.rebalance_timeout_ms >= 0
         else value.session_timeout_ms,
-        topics=topics,
-        user_data=user_data,
+        topics=_topics(value.subscription) if is_consumer else frozenset(),
         partitions=_assignment(value.assignment) if is_consumer else None,
     )
 
 
-def _subscription(data: bytes) -> tuple[frozenset[str], bytes]:
+def _topics(data: bytes) -> frozenset[str]:
     try:
-        found = decode_subscription(data)
+        return frozenset(subscribed_topics(data))
     except DecodeError:
-        return frozenset(), data
-    return frozenset(found.topics), found.user_data or b""
+        return frozenset()
 
 
 def _assignment(data: bytes) -> Partitions | None:

@@ -187,6 +187,8 @@ async def _why_not(error: BaseException, address: Address, settings: ClientSetti
         return ClusterProblem(
             f"{address} speaks TLS; set security.protocol to SSL or SASL_SSL in --command-config", may_pass=False
         )
+    if was_cut and settings.uses_tls and not isinstance(error, TimeoutError):
+        return ClusterProblem(str(_no_tls(error, address, settings)))  # or the broker has just been stopped
     if isinstance(error, TimeoutError):
         return ClusterProblem(
             f"{address} did not answer in time; check the address, and that no firewall is between, and that it serves "

@@ -75,6 +75,7 @@ class Pipeline:
         OSError: the disk refused a part; it has been cut back, or will be by `repair`. ClusterProblem: bytes arrived
         damaged. LogRecreatedError as `Mirror.take`. What came before is kept; the rest is fetched again.
         """
+        self._progress.heard_ms = wall_ms()
         for part in parts:
             own = self._of(part.partition)
             own.high_watermark = part.high_watermark

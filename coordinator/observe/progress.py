@@ -38,6 +38,7 @@ class Progress:
     restarts: int = 0  # times that the observed topic turned out to be another one, and the mirror began anew
     problem: str = ""  # the last problem, one sentence; empty while all is well
     problem_ms: int = 0  # when it was noted
+    heard_ms: int = 0  # when the cluster last answered a Fetch; 0: never
     last_record_ms: int = -1  # timestamp of the newest record that was followed
     caught_up: bool = False  # all partitions were read to the end that they had at the start
     is_replaying: bool = False

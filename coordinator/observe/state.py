@@ -21,7 +21,7 @@ from coordinator.core.events.recorder import FlightRecorder
 from coordinator.observe import unknown
 from coordinator.observe.classic import ClassicGroup
 from coordinator.observe.consumer_groups import ConsumerGroup
-from coordinator.observe.described import RECENT_MS
+from coordinator.observe.described import RECENT_MS, SETTLED
 from coordinator.observe.limits import ObserverLimits
 from coordinator.observe.moves import Partitions
 from coordinator.observe.offsets import Committed, CommittedOffsets, LastCommit, TopicPartition
@@ -56,15 +56,16 @@ class ObservedGroups:
 
     def __init__(
         self,
-        topic_names: Mapping[bytes, str],
+        topic_names: dict[bytes, str] | None = None,
         limits: ObserverLimits = DEFAULT_LIMITS,
         *,
         consumer_session_timeout_ms: int = 0,
     ) -> None:
         self.limits = limits
-        self.topics = TopicNames(topic_names)
+        self.topic_names = {} if topic_names is None else topic_names  # by topic id; the caller keeps it current
+        self.topics = TopicNames(self.topic_names)
         self.recorder = FlightRecorder(limits.events_per_group, limits.events, limits.groups)
-        self.consumer_session_timeout_ms = consumer_session_timeout_ms  # of KIP-848 groups; 0: not known
+        self._session_timeout_ms = consumer_session_timeout_ms  # of KIP-848 groups; 0: not known
         self.is_caught_up = False
         self.undecodable = 0  # records that could not be read
         self.unknown_kinds: Counter[int] = Counter()  # by key version
@@ -73,6 +74,7 @@ class ObservedGroups:
         self._last_ms: dict[str, int] = {}  # the newest record or commit of each group
         self._offsets = CommittedOffsets()
         self._owners = OwnershipLog(limits.owner_changes_per_group, limits.owner_changes)
+        self._removed: tuple[int, ClassicGroup | None] = (-1, None)  # the last one; it may become a KIP-848 group
 
     def __repr__(self) -> str:
         return f"<ObservedGroups {len(self._groups)} groups, {self._offsets.kept} offsets>"
@@ -107,10 +109,17 @@ class ObservedGroups:
         found = self._groups.get(group)
         if isinstance(found, ClassicGroup):
             found.described(now_ms, state, members)
-        elif found is None and members and state not in ("", "Dead"):
+        elif found is None and members and state not in SETTLED:
             classic = self._groups[group] = ClassicGroup(group)
             classic.described(now_ms, state, members)
             self._touched(group, now_ms)
+
+    def consumer_session_timeout(self, timeout_ms: int) -> None:
+        """Take the session timeout of KIP-848 groups (group.consumer.session.timeout.ms), which the log lacks."""
+        self._session_timeout_ms = timeout_ms
+        for found in self._groups.values():
+            if isinstance(found, ConsumerGroup):
+                found.session_timeout_ms = timeout_ms
 
     def caught_up(self) -> None:
         """Note that every partition has been read to the end that it had at the start."""
@@ -134,23 +143,28 @@ class ObservedGroups:
         found = self._groups.get(group)
         if isinstance(found, NamedGroup):
             return LiveGroup(group=shortened(group), at_ms=now_ms, state="", protocol_type=found.type, type=found.type)
-        if isinstance(found, ConsumerGroup):
-            self._record(found.settle(now_ms))
         state = found.live(now_ms) if found is not None else None
         if state is None and self._offsets.of(group):
             state = LiveGroup(group=shortened(group), at_ms=now_ms, state="Empty", partitions=0)
         if state is not None:
             record = self.recorder.groups.get(shortened(group))
-            state.rebalances = record.rebalances if record is not None else 0
+            over = isinstance(found, ConsumerGroup) and found.over() is not None
+            state.rebalances = (record.rebalances if record is not None else 0) + over
         return state
 
     def story(self, group: str, now_ms: int) -> Story | None:
         """Return all that is known of a group; None: nothing is."""
         state = self.live(group, now_ms)
-        events = self.recorder.events(shortened(group))
+        events = self.events(group)
         if state is None and not events:
             return None
-        return Story(at_ms=now_ms, state=state, events=events, unknown=self._unknown(group, state, now_ms))
+        return Story(at_ms=now_ms, state=state, events=events, unknown=self._unknown(group, events, now_ms))
+
+    def events(self, group: str) -> list[AnyEvent]:
+        """Return the events of a group that are kept, oldest first."""
+        found = self._groups.get(group)
+        over = found.over() if isinstance(found, ConsumerGroup) else None
+        return self.recorder.events(shortened(group)) + ([over] if over is not None else [])
 
     def ownership(self, group: str) -> list[OwnerChange]:
         """Return what each member owned since when, oldest first."""
@@ -196,6 +210,7 @@ class ObservedGroups:
             if isinstance(found, ClassicGroup):
                 self._own_all(group, at_ms, found.owned(), {})
                 self._remove(group)
+                self._removed = (at_ms, found)
             return
         value = decode_group_value(data)
         if not isinstance(found, ClassicGroup):
@@ -212,10 +227,13 @@ class ObservedGroups:
             if value is None:
                 return
             found = self._groups[key.group] = ConsumerGroup(
-                key.group, self.consumer_session_timeout_ms, self.limits.members_per_group
+                key.group, self._session_timeout_ms, self.limits.members_per_group
             )
+            removed_ms, classic = self._removed
+            if classic is not None and (removed_ms, classic.group) == (at_ms, key.group):
+                found.convert(classic.generation)
         if value is None and key.kind is RecordKind.CONSUMER_GROUP:
-            self._record(found.settle(at_ms))
+            self._record(found.apply(at_ms, key.kind, "", None, self._last_commits(key.group)))
             self._remove(key.group)
             return
         before = found.members.get(key.second)
@@ -253,9 +271,8 @@ class ObservedGroups:
     def _named(self, group: str, partitions: Partitions) -> Partitions:
         return self.topics.named(partitions) if self.type_of(group) != CLASSIC else partitions
 
-    def _unknown(self, group: str, state: LiveGroup | None, now_ms: int) -> list[str]:
+    def _unknown(self, group: str, events: Sequence[AnyEvent], now_ms: int) -> list[str]:
         found = self._groups.get(group)
-        events = self.recorder.events(shortened(group))
         sentences = [] if self.is_caught_up else [unknown.NOT_CAUGHT_UP]
         if isinstance(found, NamedGroup):
             return sentences + unknown.of_other_group(found.type)

@@ -21,8 +21,8 @@ from coordinator.console.model import (
     UNOWNED,
     ClusterView,
     GroupList,
-    GroupRow,
     GroupPage,
+    GroupRow,
     Kicked,
     Lag,
     PartitionLag,
@@ -47,7 +47,6 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
-    from coordinator.core.cluster import ClusterNode
 
 SAMPLE_S: Final = 15.0
 SAMPLES: Final = 60
@@ -210,9 +209,13 @@ class ClusterConsole:
             owned = await client.ask(node, DescribeOwnersRequest(group_id=group), 0)
             story = decode_story(explained.story)
             ribbon = None if owned.owners is None else ribbon_of(story, owners_json.decode(owned.owners))
-            lag = await self._lags.get(group, lambda: self._ask_lag(group, node, ribbon))
+            lag = await self._lags.get(group, lambda: self._ask_lag(group))
         except TROUBLE as error:
             raise ConsoleError(_unreachable(error), 503) from None
+        if lag is not None and ribbon is not None:
+            owners = {(row.topic, row.partition): row.spans[-1][2] for row in ribbon.rows}
+            for each in lag.partitions:
+                each.owner = owners.get((each.topic, each.partition), UNOWNED)
         return GroupPage(
             group=group,
             at_ms=story.at_ms,
@@ -224,7 +227,8 @@ class ClusterConsole:
             unknown=_unknown(story, ribbon),
         )
 
-    async def _ask_lag(self, group: str, node: ClusterNode, ribbon: Ribbon | None) -> Lag | None:
+    async def _ask_lag(self, group: str) -> Lag | None:
+        node = await self._client.coordinator(group)
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
         answer = await self._client.ask(node, request, OFFSET_FETCH_VERSION)
         committed = {
@@ -240,7 +244,6 @@ class ClusterConsole:
         for topic, partition in committed:
             wanted.setdefault(topic, []).append(partition)
         ends = await self._client.ends(wanted)
-        owners = {(row.topic, row.partition): row.spans[-1][2] for row in ribbon.rows} if ribbon is not None else {}
         rows = [
             PartitionLag(
                 topic=topic,
@@ -248,7 +251,6 @@ class ClusterConsole:
                 committed=offset,
                 end=ends.get((topic, partition), -1),
                 lag=max(ends[topic, partition] - offset, 0) if (topic, partition) in ends else UNKNOWN,
-                owner=owners.get((topic, partition), UNOWNED),
             )
             for (topic, partition), offset in committed.items()
         ]

@@ -44,6 +44,7 @@ class Scenario:
         self.name = name
         self.members: dict[str, Member] = {}
         self.marks: list[dict[str, Any]] = []
+        self.ended_ms = 0
 
     def start(self, client: str, topics: str = "orders", **extra: object) -> None:
         """Start a consumer. Names of settings have underscores here."""
@@ -55,7 +56,7 @@ class Scenario:
             "auto.commit.interval.ms": 1000,
             "topic.metadata.refresh.interval.ms": 2000,
         }
-        if self.name.startswith("consumer-"):
+        if self.name.startswith("consumer-") or "group_protocol" in extra:
             settings["group.protocol"] = "consumer"
         else:
             settings |= {"session.timeout.ms": 6000, "heartbeat.interval.ms": 500}
@@ -188,7 +189,7 @@ def crash_loop(play: Scenario) -> None:
 
 
 def partitions(play: Scenario) -> None:
-    from confluent_kafka.admin import AdminClient, NewPartitions
+    from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
     topic = "growing-too" if play.name.startswith("consumer-") else "growing"
     two(play, topic)
@@ -224,6 +225,20 @@ def dropped(play: Scenario) -> None:
     play.wait(22)
 
 
+def emptied(play: Scenario) -> None:
+    play.start("web-1")
+    play.wait(5)
+    play.close("web-1")
+    play.wait(4)
+
+
+def upgraded(play: Scenario) -> None:
+    """A member of the new protocol joins a classic group, which becomes a KIP-848 group."""
+    two(play)
+    play.start("web-3", group_protocol="consumer")
+    play.wait(8)
+
+
 def interrupted(play: Scenario) -> None:
     """A member joins while another one holds up the rebalance."""
     play.start("web-1", max_poll_interval_ms=60_000)
@@ -253,6 +268,8 @@ CLASSIC: dict[str, Callable[[Scenario], None]] = {
     "slow-rejoin": slow_revocation,
     "dropped": dropped,
     "interrupted": interrupted,
+    "emptied": emptied,
+    "upgraded": upgraded,
 }
 CONSUMER: dict[str, Callable[[Scenario], None]] = {
     "join": join,
@@ -268,6 +285,7 @@ CONSUMER: dict[str, Callable[[Scenario], None]] = {
     "slow-revocation": slow_revocation,
     "dropped": dropped,
     "interrupted": interrupted,
+    "emptied": emptied,
 }
 SCENARIOS = {f"classic-{name}": play for name, play in CLASSIC.items()} | {
     f"consumer-{name}": play for name, play in CONSUMER.items()
@@ -276,15 +294,13 @@ SCENARIOS = {f"classic-{name}": play for name, play in CLASSIC.items()} | {
 
 def describe(kafka: Kafka, groups: list[str], found: dict[str, list[dict[str, Any]]], ended: threading.Event) -> None:
     """Ask for the classic groups each 500 ms, and keep the answers that differ from the last one."""
-    last: dict[str, Any] = {}
     while not ended.wait(0.5):
         for each in call(kafka.port, DescribeGroupsRequest(groups=groups), 5).groups:
-            answer = {
+            answer: dict[str, Any] = {
                 "state": each.group_state,
                 "members": [[m.member_id, m.group_instance_id or "", m.client_id, m.client_host] for m in each.members],
             }
             found.setdefault(each.group_id, []).append({"at_ms": int(time.time() * 1000), **answer})
-            last[each.group_id] = answer
 
 
 def produce(kafka: Kafka, ended: threading.Event) -> None:
@@ -304,6 +320,7 @@ def produce(kafka: Kafka, ended: threading.Event) -> None:
 
 
 def read_log(kafka: Kafka) -> list[tuple[int, bytes, bytes | None]]:
+    """Return the time, key and value of all records of the offsets log."""
     from confluent_kafka import Consumer, TopicPartition
 
     consumer = Consumer(
@@ -317,8 +334,8 @@ def read_log(kafka: Kafka) -> list[tuple[int, bytes, bytes | None]]:
         message = consumer.poll(5)
         if message is None:
             break
-        records.append((message.timestamp()[1], message.key(), message.value()))
-        if message.offset() + 1 >= end:
+        records.append((message.timestamp()[1], message.key() or b"", message.value()))
+        if (message.offset() or 0) + 1 >= end:
             break
     consumer.close()
     return records
@@ -370,14 +387,13 @@ def write(
             for at_ms, key, value in log
             if key[2 : 2 + len(prefix)] == prefix
         ]
-        end_ms = getattr(play, "ended_ms", 0) or lines[-1]["at_ms"]
         lines += described.get(play.name, [])
         lines += play.marks
-        lines = [line for line in lines if line["at_ms"] <= end_ms]
+        lines = [line for line in lines if line["at_ms"] <= play.ended_ms]
         lines.sort(key=lambda line: line["at_ms"])
         lines = _without_repeats(lines)
         path = RECORDED / f"{play.name}.jsonl"
-        head = {"topics": ids, "ended_ms": end_ms}
+        head = {"topics": ids, "ended_ms": play.ended_ms}
         path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in [head, *lines]))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from coordinator.core.events.model import AnyEvent, ClientInfo, Incident, Rebalance, Story
 from coordinator.explain.rules import explain
@@ -36,16 +36,20 @@ class Replay:
         for line in self.lines:
             if until_ms is not None and line["at_ms"] > until_ms:
                 break
-            self._hand_in(line)
+            self.hand_in(line)
         self.state.caught_up()
         return self
 
-    def _hand_in(self, line: dict[str, Any]) -> None:
+    def hand_in(self, line: dict[str, Any]) -> None:
+        """Hand in one line."""
         if "did" in line:
             return
         if "state" in line:
             if self.is_polled:
-                clients = [ClientInfo(*member[:3], member[3].lstrip("/")) for member in line["members"]]
+                clients = [
+                    ClientInfo(member_id, instance_id, client_id, host.lstrip("/"))
+                    for member_id, instance_id, client_id, host in line["members"]
+                ]
                 self.state.described(line["at_ms"], self.group, line["state"], clients)
             return
         key, value = bytes.fromhex(line["key"]), line["value"] and bytes.fromhex(line["value"])
@@ -83,12 +87,6 @@ def told(event: AnyEvent) -> tuple[str, str]:
     if isinstance(event, Rebalance):
         return event.trigger.cause.value, event.trigger.member.client_id
     return event.what.value, event.member.client_id
-
-
-class Told(NamedTuple):
-    """What a recording tells."""
-
-    causes: list[tuple[str, str]]
 
 
 def recordings() -> Iterator[str]:

@@ -109,9 +109,11 @@ export async function get(what, params, signal) {
  */
 export function follow(what, params, onData, onProblem) {
   let source, timer, isOver = false, hasData = false;
+  let problem = ""; // the last sentence of the stream since its last data
   const take = (view) => {
     if (isOver) return;
     hasData = true;
+    problem = "";
     onData(view);
   };
   /** One plain request: it tells the sentence of an error, and helps where streams do not pass. */
@@ -127,10 +129,13 @@ export function follow(what, params, onData, onProblem) {
     if (isOver || document.hidden) return;
     source = new EventSource(address(`stream/${what}`, params));
     source.addEventListener(what, (event) => take(fill(JSON.parse(event.data), TEMPLATES[what])));
-    source.addEventListener("problem", (event) => onProblem(JSON.parse(event.data).error));
+    source.addEventListener("problem", (event) => {
+      problem = JSON.parse(event.data).error;
+      onProblem(problem);
+    });
     source.onerror = () => {
       if (source.readyState !== EventSource.CLOSED) {
-        onProblem("The stream of updates is disconnected; the browser connects again by itself.");
+        onProblem(problem || "The stream of updates is disconnected; the browser connects again by itself.");
         return;
       }
       once("The stream of updates was refused; the page asks again every 5 s.");

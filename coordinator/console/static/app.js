@@ -1,8 +1,8 @@
 /** Routing, the head of the page, problems, and the tick of each second. */
 
 import { get } from "./api.js";
-import { h, patch, id } from "./dom.js";
-import { clock, duration, time, zone } from "./format.js";
+import { h, id, patch, visible } from "./dom.js";
+import { asSentence, clock, duration, time, zone } from "./format.js";
 import { groupPage } from "./group.js";
 import { listPage } from "./list.js";
 import { address, parse } from "./route.js";
@@ -54,7 +54,7 @@ function onRoute() {
   }
   page?.close();
   problems.clear();
-  for (const source of ["cluster"]) if (context.cluster?.problem) problems.set(source, context.cluster.problem);
+  if (context.cluster?.problem) problems.set("cluster", context.cluster.problem);
   context.shows("waiting");
   page = (route.id == null ? listPage : groupPage)(element("main"), context, route);
   if (!isFirst) {
@@ -76,9 +76,9 @@ function drawHead() {
     live: "Live", waiting: "Connecting", old: `Old, of ${time(at_ms)}`, past: "In the past",
   }[state];
   element("live").dataset.state = state;
-  patch(element("live"), state === "old" && !at_ms ? "Not connected" : text);
+  patch(element("live"), state === "old" && !at_ms ? "Not live" : text);
   document.body.classList.toggle("is-old", state === "old");
-  patch(element("problems"), [...problems].map(([source, sentence]) => h("p", { key: source }, sentence)));
+  patch(element("problems"), [...problems].map(([source, sentence]) => h("p", { key: source }, visible(asSentence(sentence)))));
 }
 
 async function loadCluster() {

@@ -1,30 +1,46 @@
 /** The looks of members: ten colours that colour-blind people can tell apart, and patterns over them beyond that. */
 
 const TILE = 8;
-const SHADES = [[], ["--surface", 0.42], ["--ink", 0.4], ["--surface", 0.68]]; // of the first ten colours, the next ten, …
+// Of the first ten members, the next ten, and so on: what the colour is mixed with, how much, and the pattern.
+const SHADES = [["--ink", 0, 0], ["--surface", 0.42, 0], ["--ink", 0.4, 0], ["--ink", 0, 3]];
 const hues = new Map(); // by family: the number of its colour
 const runs = new Map(); // by key: {family, run}
+const colours = new Map(); // by name, in the present colour scheme
 const looks = new Map(); // by hue and run, in the present colour scheme
 
-/** A property of the style sheet, such as "--ink". */
-export const themed = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** A colour of the style sheet, such as "--ink", in the present scheme. The sheet has it as `light-dark(#…, #…)`. */
+export function themed(name) {
+  if (!colours.has(name)) {
+    const pair = getComputedStyle(document.documentElement).getPropertyValue(name).match(/#\w{6}/g);
+    colours.set(name, pair.at(isDark() ? 1 : 0));
+  }
+  return colours.get(name);
+}
+
+function isDark() {
+  const { theme } = document.documentElement.dataset;
+  return theme === "dark" || (theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+}
 
 /** Forget the looks, because the colour scheme has changed. */
-export const forget = () => looks.clear();
+export function forget() {
+  looks.clear();
+  colours.clear();
+}
 
 /**
- * Give each member a look, which it keeps for as long as it is among them. The runs of one client, which have the same
- * name, have one colour; a later run has another pattern. `members`: {key, name, is_member}.
+ * Give each member a look, which it keeps for as long as it is among them. The runs of one client id have one colour, if it is
+ * not that of several members at once; a later run has another pattern. `members`: {key, name, client_id, is_member}.
  */
 export function assign(members) {
   const wanted = new Set(members.map(({ key }) => key));
   for (const key of runs.keys()) if (!wanted.has(key)) runs.delete(key);
-  const present = new Map(); // how many members have a name at the same time
-  for (const { name, is_member } of members) if (is_member) present.set(name, (present.get(name) ?? 0) + 1);
-  const inOrder = [...members].sort(byName);
-  for (const { key, name } of inOrder) {
+  const present = new Map(); // how many members have a client id at the same time
+  for (const each of members) if (each.is_member) present.set(each.client_id, (present.get(each.client_id) ?? 0) + 1);
+  const inOrder = [...members.filter((each) => each.is_member).sort(byName), ...members.filter((each) => !each.is_member).reverse()];
+  for (const { key, client_id } of inOrder) {
     if (runs.has(key)) continue;
-    const family = present.get(name) > 1 ? `key ${key}` : `name ${name}`;
+    const family = !client_id || present.get(client_id) > 1 ? `key ${key}` : `client ${client_id}`;
     let run = 0;
     for (const other of runs.values()) if (other.family === family) run = Math.max(run, other.run + 1);
     runs.set(key, { family, run });
@@ -54,8 +70,9 @@ export function look(key) {
   return looks.get(name);
 }
 
-function make(hue, [towards, part], pattern) {
-  const back = towards ? mixed(themed(`--m${hue}`), themed(towards), part) : themed(`--m${hue}`);
+function make(hue, [towards, part, ofShade], ofRun) {
+  const pattern = ofRun || ofShade;
+  const back = mixed(themed(`--m${hue}`), themed(towards), part);
   const canvas = tile(back, mixed(back, themed("--surface"), 0.55), pattern);
   const fill = pattern ? canvas.getContext("2d").createPattern(canvas, "repeat") : back;
   return { fill, back, image: `url(${canvas.toDataURL()})`, text: brightness(back) > 0.2 ? "#10151b" : "#fff" };

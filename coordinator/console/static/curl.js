@@ -2,7 +2,7 @@
 
 import { address, ask } from "./api.js";
 import { h } from "./dom.js";
-import { number } from "./format.js";
+import { asSentence, number } from "./format.js";
 
 const MOST_CHARS = 200_000;
 const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
@@ -24,7 +24,7 @@ export function curlPanel() {
         ? `The first ${number(MOST_CHARS)} of ${number(json.length)} characters are shown. The command gives all.` : "";
     } catch (error) {
       json = "";
-      note = error.message;
+      note = asSentence(error.message);
     }
     if (shown === path) show(json.slice(0, MOST_CHARS));
   }
@@ -52,8 +52,8 @@ export function curlPanel() {
         h("div", { class: "command" }, h("code", { tabindex: "0" }, command),
           h("button", { type: "button", onclick: () => copy(command) }, "Copy"),
           h("button", { type: "button", onclick: () => load(path) }, "Load again")),
-        h("p", { role: "status", class: "note", ref: (node) => (status = node) }),
-        h("pre", { tabindex: "0", "aria-label": "JSON", ref: (node) => (pre = node) }));
+        h("p", { role: "status", class: "note", own: true, ref: (node) => (status = node) }),
+        h("pre", { tabindex: "0", "aria-label": "JSON", own: true, ref: (node) => (pre = node) }));
     },
   };
 }

@@ -74,6 +74,9 @@ export function fullName(client) {
 export const isSomebody = (client) => Boolean(client.member_id || client.client_id || client.instance_id);
 export const keyOf = (client) => client.instance_id || client.member_id;
 
+/** A sentence of the server, with a capital and a full stop. */
+export const asSentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?]$/.test(text) ? "" : ".");
+
 /** Codes such as "member_joined" as words. */
 export const words = (code) => code.replaceAll("_", " ");
 

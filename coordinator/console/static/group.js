@@ -78,7 +78,7 @@ export function groupPage(root, context, first) {
   }
 
   const kick = (client) => context.cluster?.can_kick && !view.is_past && client.member_id && kickButton(client, {
-    group: view.group,
+    group: view.group, label: label(client),
     onDone(sentence) {
       notice = sentence;
       draw();
@@ -99,17 +99,20 @@ export function groupPage(root, context, first) {
       h("p", { class: "state-line" }, facts.filter(Boolean).map((fact, i) => [i > 0 && h("span", { class: "dot", "aria-hidden": "true" }, " · "), h("span", null, fact)])),
       main && h("div", { class: "main" }, h("p", { class: "sentence" }, visible(main.sentence)),
         main.advice && h("p", { class: "advice" }, visible(main.advice)), evidence(main)),
-      others.length > 0 && h("div", { class: "also" }, h("ul", null, others.slice(0, 2).map(also)),
-        others.length > 2 && h("details", null, h("summary", null, count(others.length - 2, "more verdict")), h("ul", null, others.slice(2).map(also)))));
+      others.length > 0 && h("ul", { class: "also" }, others.map(also)));
   }
 
-  const also = (verdict) => h("li", null, h("p", null, h("b", null, "Also: "), visible(verdict.sentence)),
-    verdict.advice && h("p", { class: "advice" }, visible(verdict.advice)), evidence(verdict));
+  function also(verdict) {
+    const sentence = [h("b", null, "Also: "), visible(verdict.sentence)];
+    return h("li", null, verdict.advice
+      ? h("details", null, h("summary", null, sentence), h("p", null, visible(verdict.advice)), evidence(verdict))
+      : h("p", null, sentence));
+  }
 
   /** The rebalances that prove a verdict, as buttons. */
   function evidence(verdict) {
     const found = rebalances(view.story).filter(({ position }) => verdict.evidence.includes(position)).slice(0, 5);
-    return found.length > 0 && h("p", { class: "evidence" }, found.length === 1 ? "Its rebalance: " : "Its rebalances: ",
+    return found.length > 0 && h("p", { class: "evidence" }, found.length === 1 ? "Seen in the rebalance of " : "Seen in the rebalances of ",
       found.reverse().map(({ event }) => h("button", { type: "button", class: "link", key: event.at_ms, onclick: () => select(event.at_ms, true) }, time(event.at_ms))));
   }
 
@@ -120,14 +123,18 @@ export function groupPage(root, context, first) {
     const most = state.waits_at_most_ms - (now() - view.story.at_ms);
     const more = state.waits_for_count - state.waits_for.length;
     return h("section", { class: "waiting", key: "waiting", "aria-labelledby": "h-waiting" },
-      h("h2", { id: "h-waiting" }, `Waiting for ${WAITS[state.waits] ?? words(state.waits)}`),
+      h("h2", { id: "h-waiting" }, state.waits === "joins" && state.waits_for_count > 0
+        ? `Waiting for ${count(state.waits_for_count, "member")} to join` : `Waiting for ${WAITS[state.waits] ?? words(state.waits)}`),
       h("p", null, since > 0 ? `It has waited for ${duration(now() - since)}, since ${time(since)}. ` : "The start is not known. ",
         state.waits_at_most_ms >= 0 ? `It waits at most ${duration(Math.max(most, 0))} more.` : "How long it still waits is not known."),
       state.waits_for.length > 0 && h("ul", null, state.waits_for.map((client) => h("li", { key: client.member_id },
         swatchOf(client), id(fullName(client)), " ", kick(client))), more > 0 && h("li", { key: " more" }, `${number(more)} more`)));
   }
 
-  const swatchOf = (client) => view.ribbon?.members.some((member) => member.key === keyOf(client)) && swatch(keyOf(client));
+  const inRibbon = (client) => view.ribbon?.members.find((member) => member.key === keyOf(client));
+  const swatchOf = (client) => inRibbon(client) && swatch(keyOf(client));
+  /** The name that the ribbon has of a client, which tells it apart from others with the same client id. */
+  const label = (client) => inRibbon(client)?.name ?? name(client);
 
   function members() {
     const { state } = view.story;
@@ -140,7 +147,7 @@ export function groupPage(root, context, first) {
     const columns = [
       {
         label: "Member",
-        cell: (m) => [swatchOf(m.member), id(name(m.member), { title: visible(m.member.member_id) }),
+        cell: (m) => [swatchOf(m.member), id(label(m.member), { title: visible(m.member.member_id) }),
           m.is_leader && h("span", { class: "tag" }, "leader"),
           isRebalancing && h("span", { class: "tag" }, m.has_synced ? "synced" : m.has_joined ? "joined" : "not joined")],
       },
@@ -216,7 +223,7 @@ export function groupPage(root, context, first) {
   function draw() {
     document.title = `${visible(route.id)} – Consumer groups`;
     ribbon.update(view?.ribbon ?? null, isLive(), view?.story.state?.members.map(
-      ({ member }) => ({ key: keyOf(member), name: name(member), is_member: true })) ?? []);
+      ({ member }) => ({ key: keyOf(member), name: name(member), client_id: member.client_id, is_member: true })) ?? []);
     ribbon.options(route.params.range, selected);
     const { params } = { params: question() };
     patch(root,

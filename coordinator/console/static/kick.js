@@ -1,8 +1,8 @@
 /** The dialog that removes a member. The admin token is kept in the session storage of the browser tab. */
 
 import { ask } from "./api.js";
-import { h, id, patch } from "./dom.js";
-import { fullName, name } from "./format.js";
+import { h, id, patch, visible } from "./dom.js";
+import { asSentence, fullName } from "./format.js";
 
 let kept = ""; // where the session storage is not available
 
@@ -23,14 +23,17 @@ const token = {
   },
 };
 
-/** The button beside a member. `settings`: {group, onDone(sentence)}. */
+/** A header takes bytes only, so each one of UTF-8 becomes a character. */
+const bytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
+
+/** The button beside a member. `settings`: {group, label, onDone(sentence)}. */
 export function kickButton(client, settings) {
   return h("button", {
-    type: "button", class: "danger", "aria-label": `Remove member ${name(client)}`, onclick: () => open(client, settings),
+    type: "button", class: "danger", "aria-label": `Remove member ${visible(settings.label)}`, onclick: () => open(client, settings),
   }, "Remove…");
 }
 
-function open(client, { group, onDone }) {
+function open(client, { group, label, onDone }) {
   const dialog = document.createElement("dialog");
   dialog.setAttribute("aria-labelledby", "kick-title");
   let sentence = "";
@@ -45,14 +48,14 @@ function open(client, { group, onDone }) {
     try {
       await ask("/api/kick", {
         method: "POST",
-        headers: { "Content-Type": "application/json", Authorization: `Bearer ${encodeURI(token.get())}` },
+        headers: { "Content-Type": "application/json", Authorization: `Bearer ${bytes(token.get())}` },
         body: JSON.stringify({ group, member_id: client.member_id, reason: form.get("reason") }),
       });
-      onDone(`Member ${name(client)} was removed.`);
+      onDone(`Member ${visible(label)} was removed.`);
       dialog.close();
       return;
     } catch (error) {
-      sentence = error.message;
+      sentence = asSentence(error.message);
       if (error.status === 401 || error.status === 403) token.set("");
     }
     isBusy = false;

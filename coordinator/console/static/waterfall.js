@@ -132,8 +132,8 @@ export function waterfalls(story, settings) {
   const shown = settings.showsAll ? all : all.filter((entry, i) => i < FIRST || entry.event.at_ms === settings.selected);
   const parts = new Map(shown.map((entry) => [entry, phases(entry, settings.now)]));
   const to = scale([...parts.values()].map(ending));
-  let last = -100;
-  const ticks = TICKS.filter((ms) => ms < to.longest && to.at(ms) > 8 && to.at(ms) < 92 && to.at(ms) - last > 11 && ((last = to.at(ms)), true));
+  let last = 0;
+  const ticks = TICKS.filter((ms) => ms < to.longest && to.at(ms) < 92 && to.at(ms) - last > 13 && ((last = to.at(ms)), true));
   return h("div", { class: "waterfalls" },
     h("div", { class: "scale" },
       h("p", { class: "note" }, PHASES.map(([name, label]) => h("span", { class: "phase" }, h("i", { class: name }), label)),

@@ -60,7 +60,7 @@ BECAUSE: Final = {
     Cause.APPEND_FAILED: "the assignments could not be written to the log",
     Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
     Cause.FORCED: "it was asked for",
-    Cause.MEMBER_GONE: "a member left, or its session ended; the log does not tell which",
+    Cause.MEMBER_GONE: "a member left or its session ended, which the log does not tell apart",
     Cause.TOPICS_CHANGED: "its topics changed: they were created or deleted, or got partitions",
     Cause.UNKNOWN: "of something that the log does not tell",
 }
@@ -247,7 +247,7 @@ class Rebalance(Event, kw_only=True, omit_defaults=True, tag="rebalance"):
         return f"{text}waits for its leader's assignments."
 
     def _without_join_phase(self) -> str:
-        """Return the end of the text if the join phase did not end, or is not known, as in a cluster that is observed."""
+        """Return the end of the text if the join phase did not end, or is not known (of an observed cluster)."""
         if self.outcome is RebalanceOutcome.STABLE:
             members = "1 member" if self.members_after == 1 else f"{self.members_after} members"
             return f"; generation {self.generation} has {members}."

@@ -52,7 +52,7 @@ def rebalance(name: str = "web-1") -> Rebalance:
     return Rebalance(
         group=name,
         at_ms=1_700_000_000_000,
-        trigger=Trigger(Cause.MEMBER_LEFT, client(name), name, 45_000, 300_000, True),
+        trigger=Trigger(Cause.MEMBER_LEFT, client(name), name, 45_000, 300_000, True, 7),
         outcome=RebalanceOutcome.STABLE,
         previous_generation=6,
         generation=7,
@@ -61,7 +61,7 @@ def rebalance(name: str = "web-1") -> Rebalance:
         join_ms=100,
         plan_ms=20,
         sync_ms=30,
-        changes=[Change(kind, client(name), 5, name, 45_000, 300_000) for kind in ChangeKind],
+        changes=[Change(kind, client(name), 5, name, 45_000, 300_000, 7) for kind in ChangeKind],
         counts={kind.value: 12 for kind in ChangeKind},
         leader=client(name),
         last_to_join=client(name),
@@ -74,6 +74,8 @@ def rebalance(name: str = "web-1") -> Rebalance:
         unowned_partition_ms=900,
         records_read_twice=17,
         shares=[Share(client(name), 4, 1)],
+        last_to_revoke=client(name),
+        last_revoke_ms=25,
     )
 
 
@@ -110,6 +112,7 @@ def story(name: str = "web-1") -> Story:
         rebalance_timeout_ms=4,
         protocols=[name],
         topics=[name],
+        revoking=1,
     )
     state = LiveGroup(
         group=name,
@@ -131,8 +134,9 @@ def story(name: str = "web-1") -> Story:
         rebalances=8,
         commits_refused=9,
         fencings=10,
+        type="consumer",
     )
-    return Story(at_ms=1, state=state, events=[rebalance(name), incident(name=name)])
+    return Story(at_ms=1, state=state, events=[rebalance(name), incident(name=name)], unknown=[name])
 
 
 EVENTS: list[AnyEvent] = [rebalance(), *(incident(what) for what in IncidentKind)]

@@ -40,5 +40,5 @@ TARGETS: Final[dict[str, Target]] = {
     "marks": Target(("coordinator.storage.history_marks",), 512),
     "events": Target(("coordinator.core.events.model",)),
     "config": Target(("coordinator.config",), 256),
-    "http": Target(("coordinator.metrics.http_handler", "coordinator.testing.http"), 512),
+    "http": Target(("coordinator.console.questions", "coordinator.testing.http"), 512),
 }
