@@ -241,6 +241,7 @@ def new_state(name: str) -> Any:
 
 async def run_follower(args: argparse.Namespace) -> None:
     from coordinator.observe.observer import Observer, ObserverSettings
+    from coordinator.server.gc_policy import GcPolicy
 
     state = new_state(args.state)
     observer = Observer(ObserverSettings(f"127.0.0.1:{args.port}", args.directory, housekeeping_s=0), state)
@@ -255,6 +256,14 @@ async def run_follower(args: argparse.Namespace) -> None:
             late = time.perf_counter() - before - 0.005
             slow = max(slow, min(late, time.process_time() - cpu_before))
 
+    async def collect_garbage() -> None:
+        while True:  # as the command does
+            await asyncio.sleep(1)
+            policy.second()
+
+    policy = GcPolicy(lambda what, seconds: None)
+    policy.start()
+    collector = asyncio.create_task(collect_garbage())
     await observer.start()
     await asyncio.sleep(args.warmup)
     watcher = asyncio.create_task(watch_loop())
@@ -279,6 +288,7 @@ async def run_follower(args: argparse.Namespace) -> None:
         "problem": observer.progress.problem,
     }
     watcher.cancel()
+    collector.cancel()
     await observer.stop()
     print(json.dumps(facts), flush=True)
 

@@ -60,6 +60,12 @@ PURE = (
     "coordinator.cli.reset.plan",
     "coordinator.cli.reset.targets",
     *(f"coordinator.history.{name}" for name in ("commits", "questions", "rebalances", "reset_csv", "resets", "times")),
+    *(f"coordinator.observe.{name}" for name in ("changes", "classic", "consumer_groups", "consumer_members")),
+    *(f"coordinator.observe.{name}" for name in ("departures", "described", "generation_changes", "generations")),
+    *(
+        f"coordinator.observe.{name}"
+        for name in ("limits", "moves", "offsets", "owners", "state", "topic_names", "unknown")
+    ),
 )
 IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors", "socket"})
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}

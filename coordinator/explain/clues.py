@@ -1,4 +1,4 @@
-"""What the silence of a member suggests, of which an observed log does not tell how it went.
+"""Suggestions by the silence of a member, of which an observed log does not tell how it went.
 
 A client commits every few seconds, and usually once more when it closes. So a short silence before its end suggests
 that it left, one as long as its session timeout that it died, and one as long as its max.poll.interval.ms that it did
@@ -20,7 +20,7 @@ SHORT: Final = 0.5  # of the shorter timeout
 
 
 class Likely(Enum):
-    """How a member seems to have gone."""
+    """A way in which a member seems to have gone."""
 
     LEFT = "left"
     EXPIRED = "expired"

@@ -12,7 +12,7 @@ CAUSED_BY: Final = {
     ChangeKind.LEFT: Cause.MEMBER_LEFT,
     ChangeKind.EXPIRED: Cause.SESSION_EXPIRED,
     ChangeKind.GONE: Cause.MEMBER_GONE,
-    ChangeKind.DROPPED: Cause.MEMBER_GONE,
+    ChangeKind.DROPPED: Cause.NOT_REVOKED,  # of a classic group it is the end of a rebalance, and no trigger
     ChangeKind.REPLACED: Cause.STATIC_MEMBER_REPLACED,
     ChangeKind.RESUBSCRIBED: Cause.PROTOCOLS_CHANGED,
 }

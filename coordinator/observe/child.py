@@ -1,6 +1,6 @@
 """The observer's child process: `python -m coordinator.observe.child extract|compact`.
 
-`extract` turns closed segments of the mirror into Parquet and removes what is too old. `compact` carries out a plan of
+`extract` turns closed segments of the mirror into Parquet, thins older days and removes what is too old. `compact` carries out a plan of
 compaction and checks its result against the inputs. In the observer's own process both would hold the event loop. The
 child runs at a low priority, takes one order from stdin, writes one answer to stdout, and ends when the observer does.
 """
@@ -23,6 +23,7 @@ from coordinator.history.extract import ExtractError, extract
 from coordinator.history.segments import SegmentsError
 from coordinator.history.source import HistorySource
 from coordinator.observe.retention import Limits, forget_old
+from coordinator.observe.thinning import Thinned, thin
 from coordinator.processes import child_entry, frames
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.history_marks import MarksError
@@ -42,10 +43,11 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def extract_and_forget(order: Order) -> Answer:
-    """Extract closed segments, then apply the retention. The answer counts both."""
+    """Extract closed segments, then thin and remove what is old. The answer counts all of it."""
     try:
         source = HistorySource.of(Path(order["data_dir"]))
         done = extract(source, skip_corrupt=True)
+        thinned = thin(source, wall_ms(), RealFileSystem()) if order["thins"] else Thinned()
         limits = Limits(order["days"], order["max_bytes"])
         removed = forget_old(source, limits, wall_ms(), RealFileSystem())
     except (ExtractError, SegmentsError, MarksError, CorruptBatchError) as error:
@@ -58,6 +60,7 @@ def extract_and_forget(order: Order) -> Answer:
         "bytes_read": sum(each.bytes_read for each in done),
         "bytes_written": sum(each.bytes_written for each in done),
         "removed": asdict(removed),
+        "thinned": asdict(thinned),
     }
 
 

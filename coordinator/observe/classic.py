@@ -30,12 +30,12 @@ from coordinator.core.events.model import (
 from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
 from coordinator.observe.described import SETTLED, Polls, description
 from coordinator.observe.generation_changes import LastCommits, changes_between, replacements, trigger_between
-from coordinator.observe.generations import NO_PARTITIONS, Generation, GenerationMemberSeen, generation_of
+from coordinator.observe.generations import NO_PARTITIONS, SeenGeneration, SeenMember, generation_of
 from coordinator.observe.moves import Owners, Partitions, count_of, moves
 from protocol.offsets_records import GroupValue
 
 PREPARING: Final = "PreparingRebalance"
-NEVER: Final = Generation(-1, -1, 0, "", "", "", {})
+NEVER: Final = SeenGeneration(-1, -1, 0, "", "", "", {})
 
 
 @dataclass(slots=True)
@@ -43,7 +43,7 @@ class ClassicGroup:
     """The last record of a group, and what was described since."""
 
     group: str
-    generation: Generation | None = None
+    generation: SeenGeneration | None = None
     polls: Polls = field(default_factory=Polls)
     _last_owner: Owners = field(default_factory=dict)  # of each partition, also of one that has no owner now
 
@@ -65,7 +65,7 @@ class ClassicGroup:
         self.polls = Polls()
         return events
 
-    def _rebalance(self, before: Generation, after: Generation, last_commits: LastCommits) -> Rebalance:
+    def _rebalance(self, before: SeenGeneration, after: SeenGeneration, last_commits: LastCommits) -> Rebalance:
         changes = changes_between(before, after, self.polls, last_commits)
         named, counts = counted(changes)
         owners = after.owners
@@ -100,7 +100,7 @@ class ClassicGroup:
         last = self._last_owner
         return sum(last.get(place, key) != key for place, key in owners.items())
 
-    def _owners_after(self, before: Generation | None, after: Generation) -> Owners:
+    def _owners_after(self, before: SeenGeneration | None, after: SeenGeneration) -> Owners:
         """Return the last owners. A partition that has none keeps its last one for one generation."""
         if before is None or not after.members:
             return after.owners
@@ -141,7 +141,7 @@ class ClassicGroup:
             unowned_partition_ms=-1,
         )
 
-    def _trigger_so_far(self, before: Generation) -> Trigger:
+    def _trigger_so_far(self, before: SeenGeneration) -> Trigger:
         first = self.polls.first_change
         if first is None:
             return unknown_trigger()
@@ -150,7 +150,7 @@ class ClassicGroup:
             first if member is None else Change(first.kind, member.client, 0, "", member.session_timeout_ms)
         )
 
-    def _changes_so_far(self, before: Generation) -> list[Change]:
+    def _changes_so_far(self, before: SeenGeneration) -> list[Change]:
         last = self.polls.last
         present = last.members if last is not None else {}
         came = [Change(ChangeKind.JOINED, client) for each, client in present.items() if each not in before.members]
@@ -159,15 +159,26 @@ class ClassicGroup:
         ]
         return [*gone, *came]
 
-    def _waits_for(self, generation: Generation) -> ClientInfo | None:
+    def _waits_for(self, generation: SeenGeneration) -> ClientInfo | None:
         """Return the member that the others wait for, if it is the only one of the generation that has not gone."""
         last = self.polls.last
         return _only_one(generation, last.members) if last is not None and last.state == PREPARING else None
 
+    def is_running(self, now_ms: int) -> bool:
+        """Return whether DescribeGroups told lately that a rebalance runs."""
+        described = self.polls.state_at(now_ms)
+        return bool(described) and described not in SETTLED
+
+    def state(self, now_ms: int) -> str:
+        """Return the state by Kafka's names."""
+        if self.is_running(now_ms):
+            return self.polls.state_at(now_ms)
+        return "Stable" if self.generation is not None and self.generation.members else "Empty"
+
     def live(self, now_ms: int) -> LiveGroup | None:
         """Return the present state; None: there is no such group."""
-        described = self.polls.state_at(now_ms)
-        running = self.running(now_ms) if described and described not in SETTLED else None
+        is_running = self.is_running(now_ms)
+        running = self.running(now_ms) if is_running else None
         generation = self.generation or (NEVER if running is not None else None)
         if generation is None:
             return None
@@ -180,7 +191,7 @@ class ClassicGroup:
         return LiveGroup(
             group=shortened(self.group),
             at_ms=now_ms,
-            state=described if running is not None else "Stable" if members else "Empty",
+            state=self.state(now_ms),
             since_ms=running.at_ms if running is not None else max(generation.since_ms, generation.at_ms),
             generation=generation.number,
             protocol_type=generation.protocol_type,
@@ -195,7 +206,7 @@ class ClassicGroup:
         )
 
 
-def _live_member(member: GenerationMemberSeen, generation: Generation) -> LiveMember:
+def _live_member(member: SeenMember, generation: SeenGeneration) -> LiveMember:
     return LiveMember(
         member=member.client,
         partitions=count_of(member.partitions) if member.partitions is not None else -1,
@@ -207,7 +218,7 @@ def _live_member(member: GenerationMemberSeen, generation: Generation) -> LiveMe
     )
 
 
-def _only_one(before: Generation, members: Collection[str]) -> ClientInfo | None:
+def _only_one(before: SeenGeneration, members: Collection[str]) -> ClientInfo | None:
     """Return the only former member among these ids, if the others are new: those have joined by coming."""
     stayed = [member.client for member_id, member in before.members.items() if member_id in members]
     return stayed[0] if len(stayed) == 1 < len(members) else None

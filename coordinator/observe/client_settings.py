@@ -54,7 +54,7 @@ class TokenSource:
 
 @dataclass(frozen=True, slots=True)
 class ClientSettings:
-    """How to connect. `ssl_context` is None where the protocol has no TLS."""
+    """The settings of connections. `ssl_context` is None where the protocol has no TLS."""
 
     security_protocol: str = "PLAINTEXT"
     sasl_mechanism: str = ""

@@ -41,7 +41,7 @@ def parse_bootstrap(text: str) -> tuple[Address, ...]:
     return addresses
 
 
-class Cluster:
+class ObservedCluster:
     """Links to the nodes of one cluster. Every method raises ClusterProblem."""
 
     def __init__(self, bootstrap: tuple[Address, ...], settings: ClientSettings) -> None:
@@ -71,6 +71,11 @@ class Cluster:
             )
             for topic in answer.topics
         }
+
+    async def topic_names(self) -> dict[bytes, str]:
+        """Return the name of each topic that this user may describe, by its id, as KIP-848 records have it."""
+        answer = await self._ask_any(MetadataRequest(topics=None, allow_auto_topic_creation=False))
+        return {topic.topic_id: topic.name for topic in answer.topics if topic.name and topic.topic_id}
 
     async def _ask_any(self, request: MetadataRequest) -> MetadataResponse:
         """Ask the first node that answers."""

@@ -36,7 +36,7 @@ from coordinator.core.events.model import (
 from coordinator.observe.changes import counted, trigger_of_change, unknown_trigger
 from coordinator.observe.consumer_members import AWAY, NO_PARTITIONS, ConsumerMember, MemberState
 from coordinator.observe.departures import as_dropped, as_expired, took_whole_timeout, went
-from coordinator.observe.generations import Generation
+from coordinator.observe.generations import SeenGeneration
 from coordinator.observe.moves import Owners, Partitions, count_of, key_of_member, moves, owners_of
 from coordinator.observe.offsets import LastCommit
 from protocol.group_records import RecordKind, Value
@@ -91,7 +91,7 @@ class ConsumerGroup:
     _topics_changed: bool = False
     _gone_owners: Owners = field(default_factory=dict)  # of this moment: partitions of members that went
 
-    def convert(self, generation: Generation | None) -> None:
+    def convert(self, generation: SeenGeneration | None) -> None:
         """Take over the members of the classic group that this group was until now (an online upgrade)."""
         if generation is None or not generation.members:
             return

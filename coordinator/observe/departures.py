@@ -1,4 +1,4 @@
-"""How a member went, as far as the log tells.
+"""Departures of members, as far as the log tells how they went.
 
 A member of the classic protocol cannot lose its session while less than its session timeout has passed since its last
 sign of life, and a commit is one. So a member whose partitions were committed lately left by itself. After a longer

@@ -1,4 +1,4 @@
-"""What DescribeGroups answers between two records of a classic group: its state, and the ids of its members.
+"""Answers to DescribeGroups between two records of a classic group: its state, and the ids of its members.
 
 The log has no record of a rebalance that runs. The answers tell that it runs, since when at least, and whether its
 first visible change was a new member or a missing one. They do not tell which member has not rejoined yet.

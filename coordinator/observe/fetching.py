@@ -20,7 +20,7 @@ READ_UNCOMMITTED: Final = 0
 
 
 class Advice(Enum):
-    """What to do about the error of one partition."""
+    """The reaction to the error of one partition."""
 
     FIND_LEADER = auto()  # ask for metadata again
     FIND_RANGE = auto()  # the offset is outside of the log

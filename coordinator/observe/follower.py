@@ -18,7 +18,7 @@ from typing import Final, Protocol
 
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.observe.backoff import LAST_S, Backoff
-from coordinator.observe.cluster import Cluster, TopicLayout
+from coordinator.observe.cluster import ObservedCluster, TopicLayout
 from coordinator.observe.errors import ClusterProblem, LogRecreatedError
 from coordinator.observe.fetching import (
     MAX_FETCH_VERSION,
@@ -31,7 +31,7 @@ from coordinator.observe.fetching import (
     sentence_for,
 )
 from coordinator.observe.log_ends import EARLIEST, LATEST, offsets_at
-from coordinator.observe.progress import Progress
+from coordinator.observe.progress import FollowProgress
 from coordinator.processes.wall_clock import wall_ms
 from protocol.messages.fetch import FetchResponse
 
@@ -70,8 +70,8 @@ class Follower:
 
     def __init__(
         self,
-        cluster: Cluster,
-        progress: Progress,
+        cluster: ObservedCluster,
+        progress: FollowProgress,
         *,
         on_layout: Callable[[TopicLayout], Awaitable[Sink]],
         pace_s: float = PACE_S,

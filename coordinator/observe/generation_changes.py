@@ -1,4 +1,4 @@
-"""Who came, who went and who changed between two generations, and which of that began the rebalance."""
+"""The members that came, went or changed between two generations, and which of that began the rebalance."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from coordinator.core.events.model import (
 from coordinator.observe.changes import trigger_of_change, unknown_trigger
 from coordinator.observe.departures import as_dropped, took_whole_timeout, went
 from coordinator.observe.described import Polls
-from coordinator.observe.generations import NO_PARTITIONS, Generation, GenerationMemberSeen
+from coordinator.observe.generations import NO_PARTITIONS, SeenGeneration, SeenMember
 from coordinator.observe.moves import Owners, Partitions
 from coordinator.observe.offsets import LastCommit
 
@@ -28,7 +28,7 @@ LastCommits: TypeAlias = Callable[[Partitions, int], LastCommit]
 MEMBERSHIP: Final = frozenset({ChangeKind.JOINED, ChangeKind.LEFT, ChangeKind.GONE, ChangeKind.DROPPED})
 
 
-def replacements(group: str, before: Generation, after: Generation) -> list[Incident]:
+def replacements(group: str, before: SeenGeneration, after: SeenGeneration) -> list[Incident]:
     """Return the static members that were replaced by their next run."""
     return [
         Incident(
@@ -43,7 +43,9 @@ def replacements(group: str, before: Generation, after: Generation) -> list[Inci
     ]
 
 
-def changes_between(before: Generation, after: Generation, polls: Polls, last_commits: LastCommits) -> list[Change]:
+def changes_between(
+    before: SeenGeneration, after: SeenGeneration, polls: Polls, last_commits: LastCommits
+) -> list[Change]:
     """Return the changes of the members: replaced ones, those that went, and those that came or changed."""
     same_instances = list(_same_instances(before, after))
     former_ids = {former.client.member_id for former, _ in same_instances}
@@ -62,9 +64,7 @@ def changes_between(before: Generation, after: Generation, polls: Polls, last_co
     return found
 
 
-def _same_instances(
-    before: Generation, after: Generation
-) -> Iterator[tuple[GenerationMemberSeen, GenerationMemberSeen]]:
+def _same_instances(before: SeenGeneration, after: SeenGeneration) -> Iterator[tuple[SeenMember, SeenMember]]:
     """Yield the former and the new run of each static member that has another member id now."""
     instances = {each.client.instance_id: each for each in after.members.values() if each.client.instance_id}
     for former in before.members.values():
@@ -73,7 +73,7 @@ def _same_instances(
             yield former, new
 
 
-def _change(kind: ChangeKind, member: GenerationMemberSeen) -> Change:
+def _change(kind: ChangeKind, member: SeenMember) -> Change:
     return Change(
         kind,
         member.client,
@@ -83,10 +83,10 @@ def _change(kind: ChangeKind, member: GenerationMemberSeen) -> Change:
 
 
 def _departure(
-    before: Generation,
-    after: Generation,
+    before: SeenGeneration,
+    after: SeenGeneration,
     member_id: str,
-    member: GenerationMemberSeen,
+    member: SeenMember,
     polls: Polls,
     last_commits: LastCommits,
 ) -> Change:
@@ -113,7 +113,7 @@ def _departure(
 
 
 def trigger_between(
-    before: Generation, after: Generation, changes: Sequence[Change], polls: Polls, last_owner: Owners
+    before: SeenGeneration, after: SeenGeneration, changes: Sequence[Change], polls: Polls, last_owner: Owners
 ) -> Trigger:
     """Return what began the rebalance, or that it is not known."""
     if not before.members:
@@ -136,7 +136,7 @@ def trigger_between(
     return unknown_trigger(causes[0].member if is_one_client else None)
 
 
-def _trigger_of_first_members(after: Generation, changes: Sequence[Change]) -> Trigger:
+def _trigger_of_first_members(after: SeenGeneration, changes: Sequence[Change]) -> Trigger:
     """Return the trigger for a group that was empty: Kafka makes the member its leader that joined first."""
     joined = {each.member.member_id: each for each in changes if each.kind is ChangeKind.JOINED}
     first = joined.get(after.leader.member_id) or next(iter(joined.values()), None)
@@ -151,7 +151,7 @@ def _left_and_came_back(causes: Sequence[Change]) -> Change | None:
     return back[0] if len(back) == len(causes) - len(came) == 1 else None
 
 
-def _trigger_without_changes(before: Generation, after: Generation, last_owner: Owners) -> Trigger:
+def _trigger_without_changes(before: SeenGeneration, after: SeenGeneration, last_owner: Owners) -> Trigger:
     """Return the trigger of a rebalance after which the members and their topics are the same.
 
     A cooperative assignor first takes partitions away, and the members that lost them rejoin. A leader rejoins when its

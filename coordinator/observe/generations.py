@@ -19,7 +19,7 @@ NO_PARTITIONS: Final[Partitions] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
-class GenerationMemberSeen:
+class SeenMember:
     """A member of a generation."""
 
     client: ClientInfo
@@ -34,7 +34,7 @@ class GenerationMemberSeen:
 
 
 @dataclass(frozen=True, slots=True)
-class Generation:
+class SeenGeneration:
     """One record of a group."""
 
     at_ms: int
@@ -43,7 +43,7 @@ class Generation:
     protocol_type: str
     protocol: str
     leader_id: str
-    members: Mapping[str, GenerationMemberSeen]  # by member id
+    members: Mapping[str, SeenMember]  # by member id
 
     @property
     def leader(self) -> ClientInfo:
@@ -68,10 +68,10 @@ class Generation:
         return COOPERATIVE in self.protocol
 
 
-def generation_of(at_ms: int, value: GroupValue) -> Generation:
+def generation_of(at_ms: int, value: GroupValue) -> SeenGeneration:
     """Return the generation in a record. A subscription or assignment that cannot be read is left out."""
     is_consumer = value.protocol_type == CONSUMER
-    return Generation(
+    return SeenGeneration(
         at_ms=at_ms,
         since_ms=value.current_state_timestamp_ms,
         number=value.generation,
@@ -82,8 +82,8 @@ def generation_of(at_ms: int, value: GroupValue) -> Generation:
     )
 
 
-def _member(value: MemberValue, *, is_consumer: bool) -> GenerationMemberSeen:
-    return GenerationMemberSeen(
+def _member(value: MemberValue, *, is_consumer: bool) -> SeenMember:
+    return SeenMember(
         client=ClientInfo(
             shortened(value.member_id),
             shortened(value.group_instance_id or ""),

@@ -13,6 +13,7 @@ import asyncio
 import logging
 import secrets
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -24,7 +25,7 @@ from coordinator.compaction.swap_protocol import conclude, read_result, settle, 
 from coordinator.compaction.validate import RefusedError
 from coordinator.observe.mirror import SEGMENT_BYTES
 from coordinator.observe.pipeline import Pipeline
-from coordinator.observe.progress import Progress
+from coordinator.observe.progress import FollowProgress
 from coordinator.observe.retention import Limits
 from coordinator.processes import frames
 from coordinator.processes.child_process import ChildError, Children
@@ -51,7 +52,7 @@ class Housekeeper:
     def __init__(
         self,
         pipeline: Pipeline,
-        progress: Progress,
+        progress: FollowProgress,
         fs: FileSystem,
         limits: Limits,
         *,
@@ -77,7 +78,10 @@ class Housekeeper:
         """Run rounds until cancelled; one that fails is logged, and tried again at the next."""
         await asyncio.sleep(first_s)
         while True:
-            await self.round()
+            try:
+                await self.round()
+            except Exception:  # a defect: following must not end for it
+                LOG.exception("housekeeping failed in a way that is not foreseen; trying again")
             await asyncio.sleep(interval_s)
 
     async def round(self) -> None:
@@ -107,7 +111,7 @@ class Housekeeper:
             await self._pipeline.on_writer(lambda: self._pipeline.mirror.roll(due))
 
     async def _extract(self) -> None:
-        order = {"data_dir": str(self._data_dir), "days": self._limits.days, "max_bytes": self._limits.max_bytes}
+        order = {"data_dir": str(self._data_dir), **asdict(self._limits)}
         answer = await self._ask_child("extract", order)
         progress, removed = self._progress, answer["removed"]
         progress.extracted_segments += answer["segments"]

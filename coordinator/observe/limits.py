@@ -1,4 +1,4 @@
-"""How much of the groups of an observed cluster is kept."""
+"""Bounds of what is kept of the groups of an observed cluster."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class ObserverLimits(NamedTuple):
-    """Bounds of the memory. Beyond `groups` and `offsets`, the groups that wrote least lately are forgotten."""
+    """Numbers of what is kept. Beyond `groups` and `offsets`, the groups that wrote least lately are forgotten."""
 
     groups: int = 20_000
     offsets: int = 2_000_000  # committed offsets, of all groups

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
-from coordinator.observe.cluster import Cluster
+from coordinator.observe.cluster import ObservedCluster
 from coordinator.observe.errors import ClusterProblem
 from protocol.error_codes import ErrorCode
 from protocol.messages.list_offsets import (
@@ -35,7 +35,7 @@ TopicPartition: TypeAlias = tuple[str, int]
 
 
 async def offsets_at(
-    cluster: Cluster, leaders: Mapping[TopicPartition, int], timestamp: int
+    cluster: ObservedCluster, leaders: Mapping[TopicPartition, int], timestamp: int
 ) -> dict[TopicPartition, int]:
     """Return the offset of each partition at LATEST or EARLIEST, as far as its leader answers.
 
@@ -62,7 +62,7 @@ async def offsets_at(
 
 
 async def _ask(
-    cluster: Cluster, node: int, keys: Sequence[TopicPartition], timestamp: int
+    cluster: ObservedCluster, node: int, keys: Sequence[TopicPartition], timestamp: int
 ) -> dict[TopicPartition, int]:
     """Ask one node, in requests of limited size."""
     link = await cluster.node(node)
@@ -87,7 +87,7 @@ async def _ask(
 class LogEnds:
     """Asks for the ends of logs, at most every few seconds. It has links of its own to the nodes."""
 
-    def __init__(self, cluster: Cluster, *, kept_s: float = KEPT_S) -> None:
+    def __init__(self, cluster: ObservedCluster, *, kept_s: float = KEPT_S) -> None:
         self.problem = ""  # the last one, a sentence
         self._cluster = cluster
         self._kept_s = kept_s
@@ -139,6 +139,10 @@ class LogEnds:
         if len(self._leaders) > MOST_PARTITIONS:
             self._leaders.clear()
             self._leaders_until.clear()
+
+    async def topic_names(self) -> dict[bytes, str]:
+        """Return the name of each topic that this user may describe, by its id. ClusterProblem: none can be asked."""
+        return await self._cluster.topic_names()
 
     def close(self) -> None:
         self._cluster.close()

@@ -36,7 +36,7 @@ SYNC_HELPERS: Final = 3  # threads that flush several logs at once
 
 @dataclass(frozen=True, slots=True)
 class TakenPart:
-    """What was appended to one partition."""
+    """The batches that were appended to one partition."""
 
     partition: int
     next_offset: int
@@ -186,7 +186,9 @@ class Mirror:
             start, end = log.log_start_offset, log.log_end_offset
             try:
                 for part in read_range(log.directory, start, end, Reading(skip_corrupt=True)):
-                    yield decoder.decode_records(partition, part.batches, part.records)
+                    decoded = decoder.decode_records(partition, part.batches, part.records)
+                    decoded.undecodable += len(part.damages)
+                    yield decoded
             except OSError as error:
                 raise ObserveError(f"{log.directory} cannot be read ({error.strerror or error}); mend it") from None
             self._decoded_to[partition] = end

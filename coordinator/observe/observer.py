@@ -20,7 +20,7 @@ from typing import Any, Final
 from coordinator.compaction.swap_protocol import recover
 from coordinator.core.topics.names import OFFSETS_TOPIC
 from coordinator.observe.client_settings import ClientSettings
-from coordinator.observe.cluster import Cluster, TopicLayout, parse_bootstrap
+from coordinator.observe.cluster import ObservedCluster, TopicLayout, parse_bootstrap
 from coordinator.observe.decode import ObservedState
 from coordinator.observe.directory import ObservedDirectory, ObservedLog
 from coordinator.observe.errors import ClusterProblem, LogRecreatedError, ObserveError
@@ -29,7 +29,7 @@ from coordinator.observe.housekeeping import INTERVAL_S, Housekeeper
 from coordinator.observe.log_ends import LogEnds
 from coordinator.observe.mirror import Mirror
 from coordinator.observe.pipeline import Pipeline
-from coordinator.observe.progress import Progress
+from coordinator.observe.progress import FollowProgress
 from coordinator.observe.retention import Limits
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.errors import CorruptLogError
@@ -47,6 +47,7 @@ class ObserverSettings:
     client: ClientSettings = field(default_factory=ClientSettings)
     retention_days: int = 30
     history_max_bytes: int = 8 << 30
+    history_thins: bool = True  # after a day, one commit a minute of each group and partition is kept
     housekeeping_s: float = INTERVAL_S
 
 
@@ -64,11 +65,11 @@ class Observer:
         addresses = parse_bootstrap(settings.bootstrap)
         self.settings = settings
         self.state = state  # replaced by `fresh_state` if the observed log was created again
-        self.progress = Progress()
-        self.log_ends = LogEnds(Cluster(addresses, settings.client))
+        self.progress = FollowProgress()
+        self.log_ends = LogEnds(ObservedCluster(addresses, settings.client))
         self._fresh_state = fresh_state
         self._fs = fs or RealFileSystem()
-        self._cluster = Cluster(addresses, settings.client)
+        self._cluster = ObservedCluster(addresses, settings.client)
         self._epoch = secrets.token_hex(16)  # names this run in plans of compaction
         self._directory: ObservedDirectory | None = None
         self._pipeline: Pipeline | None = None
@@ -203,7 +204,9 @@ class Observer:
         await pipeline.replay()
         work: list[Coroutine[Any, Any, None]] = [pipeline.sync_forever()]
         if self.settings.housekeeping_s:
-            limits = Limits(self.settings.retention_days, self.settings.history_max_bytes)
+            limits = Limits(
+                self.settings.retention_days, self.settings.history_max_bytes, self.settings.history_thins
+            )
             self._housekeeper = Housekeeper(pipeline, self.progress, self._fs, limits, epoch=self._epoch)
             work.append(self._housekeeper.run(self.settings.housekeeping_s))
         self._tasks = [asyncio.create_task(each) for each in work]

@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 from coordinator.observe.decode import Decoded, Decoder, ObservedState
 from coordinator.observe.fetching import FetchedPart
 from coordinator.observe.mirror import Mirror, Taken
-from coordinator.observe.progress import PartitionProgress, Progress
+from coordinator.observe.progress import PartitionProgress, FollowProgress
 from coordinator.processes.wall_clock import wall_ms
 
 LOG: Final = logging.getLogger("coordinator.observe")
@@ -36,11 +36,12 @@ T = TypeVar("T")
 class Pipeline:
     """The mirror, the decoder and the state, with the thread that writes. Methods run on the event loop."""
 
-    def __init__(self, mirror: Mirror, state: ObservedState, progress: Progress) -> None:
+    def __init__(self, mirror: Mirror, state: ObservedState, progress: FollowProgress) -> None:
         self.mirror = mirror
         self._state = state
         self._progress = progress
         self._decoder = Decoder()
+        self._is_unflushed = False  # the last flush failed
         self._writer = ThreadPoolExecutor(1, "observe-writer")
         for partition in mirror.logs:
             self._of(partition)
@@ -76,27 +77,29 @@ class Pipeline:
         damaged. LogRecreatedError as `Mirror.take`. What came before is kept; the rest is fetched again.
         """
         self._progress.heard_ms = wall_ms()
-        for part in parts:
-            own = self._of(part.partition)
-            own.high_watermark = part.high_watermark
-            if own.start_high_watermark < 0:
-                own.start_high_watermark = part.high_watermark
-        if any(part.data for part in parts):
-            taken, decoded = await self.on_writer(lambda: self._take(parts))
-            self._count(taken)
-            await self._apply(decoded)
-            if taken.error is not None:
-                raise taken.error
-            if taken.problem is not None:
-                raise taken.problem
-        self._note_caught_up()
+        if not any(part.data for part in parts):
+            self._count(Taken(), parts)
+            return
+        taken, decoded = await self.on_writer(lambda: self._take(parts))
+        await self._apply(decoded)
+        self._count(taken, parts)
+        if taken.error is not None:
+            raise taken.error
+        if taken.problem is not None:
+            raise taken.problem
 
     def _take(self, parts: Sequence[FetchedPart]) -> tuple[Taken, Decoded]:
         taken = self.mirror.take(parts)
         return taken, self._decoder.decode(taken.to_decode)
 
-    def _count(self, taken: Taken) -> None:
+    def _count(self, taken: Taken, parts: Sequence[FetchedPart]) -> None:
+        """Note the new positions, and the high watermarks that belong to them."""
         progress = self._progress
+        for each in parts:
+            own = self._of(each.partition)
+            own.high_watermark = each.high_watermark
+            if own.start_high_watermark < 0:
+                own.start_high_watermark = each.high_watermark
         for part in taken.parts:
             own = self._of(part.partition)
             own.next_offset = part.next_offset
@@ -104,6 +107,7 @@ class Pipeline:
             progress.records += part.records
             progress.bytes += part.size_bytes
             progress.last_record_ms = max(progress.last_record_ms, part.newest_ms)
+        self._note_caught_up()
 
     def _of(self, partition: int) -> PartitionProgress:
         own = self._progress.partitions.get(partition)
@@ -165,7 +169,9 @@ class Pipeline:
                 if loop.time() >= checkpoint_at:
                     checkpoint_at = loop.time() + CHECKPOINT_S
                     await self.on_writer(self.mirror.save_checkpoints)
+                self._mended()
             except OSError as error:
+                self._is_unflushed = True
                 self.note(
                     f"the mirror in {self.mirror.path} cannot be flushed ({error.strerror or error}); trying again"
                 )
@@ -173,6 +179,11 @@ class Pipeline:
                     await self.repair()
                 except OSError:
                     continue
+
+    def _mended(self) -> None:
+        if self._is_unflushed:
+            self._is_unflushed = False
+            self._progress.clear_problem()
 
     def note(self, sentence: str) -> None:
         """Note a problem, and log it once."""

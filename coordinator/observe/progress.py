@@ -24,7 +24,7 @@ class PartitionProgress:
 
 
 @dataclass(slots=True)
-class Progress:
+class FollowProgress:
     """The counters of one observation, from its start on."""
 
     records: int = 0  # from the network

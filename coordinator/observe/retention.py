@@ -27,10 +27,11 @@ DAY_MS: Final = 86_400_000
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What is kept of a history."""
+    """The limits of a history."""
 
     days: int
     max_bytes: int
+    thins: bool = True  # older days are made small (`thinning.py`)
 
     def oldest_ms(self, now_ms: int) -> int:
         """Return the time before which nothing is kept: the beginning of a UTC day."""
@@ -38,7 +39,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class RemovedHistory:
     """The outcome of a run."""
 
     segments: int = 0
@@ -46,12 +47,12 @@ class Removed:
     left_bytes: int = 0
 
 
-def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> Removed:
+def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:
     """Remove what the limits do not allow. Errors as `coordinator.history.extract.extract`."""
     with locked(source, fs):
         marks = read_marks(source.history_dir, fs)
         if marks is None:
-            return Removed()
+            return RemovedHistory()
         lists = {each: file_list.read(source.history_dir, each, fs) for each in marks.partitions}
         sizes = _sizes(source.history_dir, lists)
         kept = _kept(lists, sizes, limits, now_ms)
@@ -67,7 +68,7 @@ def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSyste
                 write_atomically(fs, file_list.list_path(source.history_dir, partition), text.encode())
             removed_bytes += _sweep(source.history_dir, partition, marks.of(partition), lines, fs)
         left = sum(sizes.get(line, 0) for lines in kept.values() for line in lines)
-        return Removed(sum(map(len, lists.values())) - sum(map(len, kept.values())), removed_bytes, left)
+        return RemovedHistory(sum(map(len, lists.values())) - sum(map(len, kept.values())), removed_bytes, left)
 
 
 def _sizes(history_dir: Path, lists: Mapping[int, Sequence[ExtractedSegment]]) -> dict[ExtractedSegment, int]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
+from coordinator.console.model import GroupRow
 from coordinator.console.ribbon import OwnerChange
 from coordinator.core.events.model import AnyEvent, ClientInfo, LiveGroup, Rebalance, Story, shortened
 from coordinator.core.events.recorder import FlightRecorder
@@ -29,6 +30,7 @@ from coordinator.observe.owners import OwnershipLog
 from coordinator.observe.topic_names import TopicNames
 from protocol.errors import DecodeError
 from protocol.group_records import RecordKey, RecordKind, Value, decode_record_key, decode_record_value
+from protocol.messages.consumer_group_records import ConsumerGroupCurrentMemberAssignmentValue
 from protocol.offsets_records import decode_group_value
 
 DEFAULT_LIMITS: Final = ObserverLimits()
@@ -189,6 +191,28 @@ class ObservedGroups:
         """Return the committed offsets of a group, and when each was committed."""
         return self._offsets.of(group)
 
+    def row(self, group: str, now_ms: int) -> GroupRow:
+        """Return the row of a group in a list, without its lag."""
+        found = self._groups.get(group)
+        record = self.recorder.groups.get(shortened(group))
+        row = GroupRow(group=group, state="Empty", type=self.type_of(group), members=0)
+        if record is not None:
+            row.rebalances = record.rebalances
+            last = next((event for event in reversed(record.events) if isinstance(event, Rebalance)), None)
+            row.last_rebalance_ms = last.at_ms if last is not None else -1
+        if isinstance(found, NamedGroup):
+            row.state, row.members, row.protocol_type = "", -1, found.type
+        elif isinstance(found, ConsumerGroup):
+            row.state, row.members, row.protocol_type = found.state, len(found.members), "consumer"
+            row.generation = found.epoch
+            if found.running is not None:
+                row.rebalances += found.over() is not None
+                row.last_rebalance_ms = found.running.at_ms
+        elif found is not None and found.generation is not None:
+            row.state, row.members = found.state(now_ms), len(found.generation.members)
+            row.protocol_type, row.generation = found.generation.protocol_type, found.generation.number
+        return row
+
     # -- records -----------------------------------------------------------------------------------------------
 
     def _apply(self, at_ms: int, key: RecordKey, data: bytes | None) -> None:
@@ -236,6 +260,8 @@ class ObservedGroups:
             self._record(found.apply(at_ms, key.kind, "", None, self._last_commits(key.group)))
             self._remove(key.group)
             return
+        if isinstance(value, ConsumerGroupCurrentMemberAssignmentValue):
+            self.topics.note(each.topic_id for each in value.assigned_partitions)
         before = found.members.get(key.second)
         self._record(found.apply(at_ms, key.kind, key.second, value, self._last_commits(key.group)))
         member = found.members.get(key.second) or before

@@ -66,7 +66,7 @@ class ClassicProtocol:
 
 @struct
 class ClassicMemberMetadata:
-    """What a member has that uses the classic protocol within a consumer group."""
+    """The part of a member that uses the classic protocol within a consumer group."""
 
     session_timeout_ms: int = field(INT32)
     supported_protocols: list[ClassicProtocol] = field(array(ClassicProtocol))

@@ -6,19 +6,16 @@ there.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import shutil
 import subprocess
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.clients.conftest import Crew
-from tests.support.machine_tools import not_run, require_tool
+from tests.support.npm_packages import installed
 from tests.support.questions import committed_offsets
 
 pytestmark = pytest.mark.integration
@@ -26,33 +23,10 @@ pytestmark = pytest.mark.integration
 SOURCE = Path(__file__).parent / "kafkajs"
 
 
-def installed() -> Path:
-    """The folder where kafkajs is installed, named by the lock file's content."""
-    lock = (SOURCE / "package-lock.json").read_bytes()
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kafka-group-coordinator"
-    folder = cache / f"kafkajs-{hashlib.sha256(lock).hexdigest()[:12]}"
-    if folder.is_dir():
-        return folder
-    cache.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=cache) as name:  # beside it first: another run may do the same
-        fresh = Path(name) / "kafkajs"
-        fresh.mkdir()
-        for each in ("package.json", "package-lock.json"):
-            shutil.copy(SOURCE / each, fresh)
-        done = subprocess.run(
-            ["npm", "ci", "--no-audit", "--no-fund"], cwd=fresh, capture_output=True, text=True, timeout=180
-        )
-        if done.returncode != 0:
-            not_run(f"let npm reach its registry (npm ci said: {done.stderr.strip()[-300:]})")
-        if not folder.is_dir():
-            fresh.rename(folder)
-    return folder
-
-
 def consume(crew: Crew, topic: str, count: int, *values: str) -> dict[str, Any]:
     done = subprocess.run(
         ["node", str(SOURCE / "consume.js"), crew.daemon.address, crew.group, topic, str(count), *values],
-        env={**os.environ, "NODE_PATH": str(installed() / "node_modules")},
+        env={**os.environ, "NODE_PATH": str(installed(SOURCE) / "node_modules")},
         capture_output=True,
         text=True,
         timeout=90,
@@ -63,8 +37,6 @@ def consume(crew: Crew, topic: str, count: int, *values: str) -> dict[str, Any]:
 
 
 def test_kafkajs_joins_consumes_commits_and_resumes(crew: Crew) -> None:
-    require_tool("node", "nodejs")
-    require_tool("npm")
     topic = crew.topic(2)
     first = consume(crew, topic, 10, *(f"value-{n}" for n in range(10)))
     assert sorted(each["value"] for each in first["received"]) == sorted(f"value-{n}" for n in range(10))

@@ -13,7 +13,7 @@ import pytest
 
 from coordinator.config.config import Config
 from coordinator.config.values import parse_address
-from coordinator.console.model import ClusterView, GroupList, GroupRow, GroupPage, Kicked
+from coordinator.console.model import ClusterView, GroupList, GroupPage, GroupRow, Kicked
 from coordinator.console.source import ConsoleError
 from coordinator.core.events.model import Story
 from coordinator.explain.verdict import Finding, GroupVerdict

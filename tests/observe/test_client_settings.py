@@ -87,5 +87,5 @@ def test_a_mistake_is_one_sentence(text: str, sentence: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ObserveError, match="--command-config .* cannot be read \\(No such file"):
+    with pytest.raises(ObserveError, match=r"--command-config .* cannot be read \(No such file"):
         ClientSettings.read(tmp_path / "missing.properties")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_decoding_in_portions_agrees_with_a_record_by_record_reader(seed: int) -
     rng = random.Random(seed)
     cuts = sorted({0, len(data), *rng.sample(edges, min(len(edges), 5))})
     state, decoder = RememberingState(), Decoder()
-    for first, behind in zip(cuts, cuts[1:], strict=False):
+    for first, behind in pairwise(cuts):
         decoded_into(state, decoder, (3, data[first:behind]))
 
     found = effects(segments)

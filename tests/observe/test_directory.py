@@ -1,4 +1,4 @@
-"""Whose log a directory mirrors: locks, refused clusters, topics that were created again."""
+"""The owner of a directory: locks, refused clusters, topics that were created again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The follower at a cluster in memory: leaders that change, nodes that die, ranges that moved, rights that are missing."""
+"""The follower at a cluster in memory: leaders that change, nodes that die, ranges that moved, missing rights."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from coordinator.observe.fetching import NO_RIGHTS
 from coordinator.observe.follower import Follower
 from coordinator.observe.mirror import Mirror
 from coordinator.observe.pipeline import Pipeline
-from coordinator.observe.progress import Progress
+from coordinator.observe.progress import FollowProgress
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.log.fs import RealFileSystem
 from protocol.error_codes import ErrorCode
 from tests.observe.fake_cluster import FakeCluster
 from tests.observe.world import RememberingState, commits_from, log_bytes
+from tests.support.eventually import eventually_async
 
 
 class World:
@@ -29,7 +30,7 @@ class World:
     def __init__(self, path: Path, cluster: FakeCluster) -> None:
         self.path = path
         self.cluster = cluster
-        self.progress = Progress()
+        self.progress = FollowProgress()
         self.state = RememberingState()
         self.mirror = Mirror.open(path, len(cluster.leaders), RealFileSystem())
         self.pipeline = Pipeline(self.mirror, self.state, self.progress)
@@ -40,9 +41,7 @@ class World:
         self.follower = Follower(cluster, self.progress, on_layout=on_layout, pace_s=0.001)  # type: ignore[arg-type]
 
     async def until(self, condition: Callable[[], bool], within_s: float = 10.0) -> None:
-        async with asyncio.timeout(within_s):
-            while not condition():
-                await asyncio.sleep(0.005)
+        await eventually_async(condition, "it happens", within_s=within_s)
 
     async def until_caught_up(self) -> None:
         await self.until(

@@ -16,7 +16,7 @@ from coordinator.observe.directory import ObservedDirectory, ObservedLog
 from coordinator.observe.housekeeping import Housekeeper
 from coordinator.observe.mirror import Mirror
 from coordinator.observe.pipeline import Pipeline
-from coordinator.observe.progress import Progress
+from coordinator.observe.progress import FollowProgress
 from coordinator.observe.retention import DAY_MS, Limits, forget_old
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import read_marks
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.integration
 
 FS = RealFileSystem()
 SMALL = LogConfig(segment_bytes=4_000)
-FOREVER = Limits(days=36_500, max_bytes=1 << 40)
+FOREVER = Limits(days=36_500, max_bytes=1 << 40, thins=False)
 
 
 class World:
@@ -38,7 +38,7 @@ class World:
         self.path = path
         self.directory = ObservedDirectory.open(path, FS)
         self.directory.belongs_to(ObservedLog("foreign", b"\1" * 16, 1))
-        self.state, self.progress = RememberingState(), Progress()
+        self.state, self.progress = RememberingState(), FollowProgress()
         self.mirror = Mirror.open(path, 1, FS, SMALL)
         self.pipeline = Pipeline(self.mirror, self.state, self.progress)
         self.keeper = Housekeeper(self.pipeline, self.progress, FS, limits, roll_bytes=1)

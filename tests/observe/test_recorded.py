@@ -49,7 +49,7 @@ TOLD = {
     "consumer-static-gone": [FIRST, SECOND, ("member_gone", "web-2")],
     "consumer-partitions": [FIRST, SECOND, ("topics_changed", "")],
     "consumer-slow-revocation": [FIRST, SECOND],
-    "consumer-dropped": [FIRST, SECOND, ("member_gone", "web-1"), FIRST],
+    "consumer-dropped": [FIRST, SECOND, ("not_revoked", "web-1"), FIRST],
     "consumer-interrupted": [FIRST, SECOND, ("member_joined", "web-3")],
     "consumer-emptied": [FIRST, ("member_left", "web-1")],
     "consumer-crash-loop": [FIRST, SECOND, *[SECOND, ("member_gone", "web-2")] * 3],

@@ -53,6 +53,7 @@ function onRoute() {
     return;
   }
   page?.close();
+  if (page) element("main").replaceChildren(); // elements belong to the page that made them
   problems.clear();
   if (context.cluster?.problem) problems.set("cluster", context.cluster.problem);
   context.shows("waiting");

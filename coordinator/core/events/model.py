@@ -44,6 +44,7 @@ class Cause(Enum):
     FORCED = "forced"
     # Of a cluster that is observed: what its log tells.
     MEMBER_GONE = "member_gone"
+    NOT_REVOKED = "not_revoked"  # KIP-848
     TOPICS_CHANGED = "topics_changed"
     UNKNOWN = "unknown"
 
@@ -61,6 +62,7 @@ BECAUSE: Final = {
     Cause.OVER_FULL: "the group was loaded with more members than group.max.size",
     Cause.FORCED: "it was asked for",
     Cause.MEMBER_GONE: "a member left or its session ended, which the log does not tell apart",
+    Cause.NOT_REVOKED: "a member did not give up its partitions within its rebalance timeout",
     Cause.TOPICS_CHANGED: "its topics changed: they were created or deleted, or got partitions",
     Cause.UNKNOWN: "of something that the log does not tell",
 }
