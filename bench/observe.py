@@ -244,7 +244,9 @@ async def run_follower(args: argparse.Namespace) -> None:
     from coordinator.server.gc_policy import GcPolicy
 
     state = new_state(args.state)
-    observer = Observer(ObserverSettings(f"127.0.0.1:{args.port}", args.directory, housekeeping_s=0), state)
+    observer = Observer(
+        ObserverSettings(f"127.0.0.1:{args.port}", args.directory, housekeeping_s=args.housekeeping), state
+    )
     slow = 0.0
 
     async def watch_loop() -> None:
@@ -267,6 +269,7 @@ async def run_follower(args: argparse.Namespace) -> None:
     await observer.start()
     await asyncio.sleep(args.warmup)
     watcher = asyncio.create_task(watch_loop())
+    children = children_cpu_s()
     before, began, cpu = observer.progress.records, time.perf_counter(), cpu_s()
     lags = []
     while time.perf_counter() - began < args.seconds:
@@ -285,12 +288,22 @@ async def run_follower(args: argparse.Namespace) -> None:
         "bytes_per_record": round(observer.progress.bytes / max(observer.progress.records, 1)),
         "fetches": observer.progress.fetches,
         "rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "problem": observer.progress.problem,
+        "children_cpu_share": round((children_cpu_s() - children) / seconds, 3),
+        "log_mb": observer.log_bytes >> 20,
+        "history_mb": observer.progress.history_bytes >> 20,
+        "extracted_segments": observer.progress.extracted_segments,
+        "compactions": observer.progress.compactions,
+        "problem": observer.progress.problem or observer.progress.housekeeping_problem,
     }
     watcher.cancel()
     collector.cancel()
     await observer.stop()
     print(json.dumps(facts), flush=True)
+
+
+def children_cpu_s() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def cpu_s() -> float:
@@ -313,7 +326,7 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             port = broker.stdout.readline().strip()
             command = ["taskset", "-c", str(args.cores[1]), *me, "--as", "follower", *common, "--port", port]
             command += ["--directory", name, "--seconds", str(args.seconds), "--warmup", str(args.warmup)]
-            command += ["--state", args.state]
+            command += ["--state", args.state, "--housekeeping", str(args.housekeeping)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=args.seconds + args.warmup + 120)
             if done.returncode:
                 raise SystemExit(done.stderr)
@@ -334,6 +347,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--warmup", type=float, default=5.0)
     parser.add_argument("--state", choices=("plain", "real"), default="plain")
+    parser.add_argument("--housekeeping", type=float, default=0, help="seconds between rounds; 0: none")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--directory", type=Path)
     parser.add_argument("--scratch", default=None, help="directory for the mirror")

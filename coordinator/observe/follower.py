@@ -110,9 +110,12 @@ class Follower:
                 self._progress.connects = self._cluster.connects
                 self._mended("metadata")
                 self._assign(layout.leaders)
-                if any(leader < 0 for leader in layout.leaders.values()):
-                    await self._pause(backoff)  # an election is under way
+                without = [partition for partition, leader in sorted(layout.leaders.items()) if leader < 0]
+                if without:
+                    self._tell("leaders", _no_leader(without))
+                    await self._pause(backoff)
                     continue
+                self._mended("leaders")
                 backoff.succeeded()
                 await self._wait(REFRESH_S)
                 await spacing.pause()  # many partitions may ask for it at once
@@ -290,6 +293,11 @@ class Follower:
 
 def _recreated(partition: int, position: int, end: int) -> LogRecreatedError:
     return LogRecreatedError(f"partition {partition} ends at {end}, before the mirror, which ends at {position}")
+
+
+def _no_leader(partitions: Sequence[int]) -> str:
+    some = ", ".join(map(str, partitions[:5])) + (" and others" if partitions[5:] else "")
+    return f"{OFFSETS_TOPIC} has no leader for partition {some}, so its groups are not followed; trying again"
 
 
 def _why_no_topic(layout: TopicLayout) -> str:

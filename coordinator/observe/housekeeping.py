@@ -23,7 +23,6 @@ from coordinator.compaction.plan import JobDir, Plan
 from coordinator.compaction.planning import Planned, PlanningError, PlanOptions, make_plan
 from coordinator.compaction.swap_protocol import conclude, read_result, settle, stage, swap
 from coordinator.compaction.validate import RefusedError
-from coordinator.observe.mirror import SEGMENT_BYTES
 from coordinator.observe.pipeline import Pipeline
 from coordinator.observe.progress import FollowProgress
 from coordinator.observe.retention import Limits
@@ -39,7 +38,7 @@ LOG: Final = logging.getLogger("coordinator.observe")
 
 INTERVAL_S: Final = 600.0
 FIRST_S: Final = 60.0
-ROLL_BYTES: Final = 4 << 20  # a newest segment of this size is closed by the next round
+ROLL_PART: Final = 8  # a newest segment with this part of its greatest size is closed by the next round
 ROLL_AGE_S: Final = 86_400.0  # and any other with records after this time
 CHILD_TIMEOUT_S: Final = 3600.0
 PLAN_MAX_BYTES: Final = 512 << 20  # of one plan; the next one takes the rest
@@ -58,7 +57,7 @@ class Housekeeper:
         *,
         epoch: str | None = None,
         lags: Lags | None = None,
-        roll_bytes: int = ROLL_BYTES,
+        roll_bytes: int | None = None,
     ) -> None:
         self.epoch = epoch or secrets.token_hex(16)
         self._pipeline = pipeline
@@ -66,7 +65,8 @@ class Housekeeper:
         self._fs = fs
         self._limits = limits
         self._lags = lags or Lags()
-        self._roll_bytes = roll_bytes
+        self._segment_bytes = pipeline.mirror.config.segment_bytes
+        self._roll_bytes = self._segment_bytes // ROLL_PART if roll_bytes is None else roll_bytes
         self._children = Children()
         self._rolled_at: dict[int, float] = {}
 
@@ -74,9 +74,9 @@ class Housekeeper:
     def _data_dir(self) -> Path:
         return self._pipeline.mirror.path
 
-    async def run(self, interval_s: float = INTERVAL_S, first_s: float = FIRST_S) -> None:
+    async def run(self, interval_s: float = INTERVAL_S) -> None:
         """Run rounds until cancelled; one that fails is logged, and tried again at the next."""
-        await asyncio.sleep(first_s)
+        await asyncio.sleep(min(FIRST_S, interval_s))
         while True:
             try:
                 await self.round()
@@ -134,7 +134,7 @@ class Housekeeper:
         views = [facts_of(partition, log) for partition, log in sorted(logs.items())]
         marks = {partition: mark_of(self._data_dir / HISTORY_DIR, partition) for partition in logs}
         options = PlanOptions(
-            lags=self._lags, segment_bytes=SEGMENT_BYTES, max_dirty_bytes=PLAN_MAX_BYTES, not_beyond=marks
+            lags=self._lags, segment_bytes=self._segment_bytes, max_dirty_bytes=PLAN_MAX_BYTES, not_beyond=marks
         )
         return await asyncio.to_thread(
             lambda: make_plan(self._fs, self._data_dir, views, epoch=self.epoch, now_ms=wall_ms(), options=options)

@@ -62,7 +62,7 @@ class Mirror:
         self.path = path
         self.logs = logs
         self._fs = fs
-        self._config = config
+        self.config = config
         self._decoded_to = dict.fromkeys(logs, 0)  # records below were given to the state
         self._helpers = HelperPool(SYNC_HELPERS, "observe-sync")
 
@@ -85,7 +85,7 @@ class Mirror:
                 continue
             directory = offsets_log_dir(self.path, partition)
             try:
-                self.logs[partition] = MirrorLog.open(directory, self._config, self._fs)
+                self.logs[partition] = MirrorLog.open(directory, self.config, self._fs)
             except CorruptLogError as error:
                 raise ObserveError(
                     f"the mirror is damaged: {error}; restore the file from a copy, or remove {directory} to fetch "

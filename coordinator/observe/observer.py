@@ -27,13 +27,14 @@ from coordinator.observe.errors import ClusterProblem, LogRecreatedError, Observ
 from coordinator.observe.follower import Follower
 from coordinator.observe.housekeeping import INTERVAL_S, Housekeeper
 from coordinator.observe.log_ends import LogEnds
-from coordinator.observe.mirror import Mirror
+from coordinator.observe.mirror import SEGMENT_BYTES, SEGMENT_MS, Mirror
 from coordinator.observe.pipeline import Pipeline
 from coordinator.observe.progress import FollowProgress
 from coordinator.observe.retention import Limits
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.storage.log.errors import CorruptLogError
 from coordinator.storage.log.fs import FileSystem, RealFileSystem
+from coordinator.storage.log.log import LogConfig
 
 LOG: Final = logging.getLogger("coordinator.observe")
 
@@ -49,6 +50,7 @@ class ObserverSettings:
     history_max_bytes: int = 8 << 30
     history_thins: bool = True  # after a day, one commit a minute of each group and partition is kept
     housekeeping_s: float = INTERVAL_S
+    segment_bytes: int = SEGMENT_BYTES  # of the raw log
 
 
 class Observer:
@@ -191,7 +193,8 @@ class Observer:
                     LOG.info("%s", message)
             except (CorruptLogError, OSError) as error:
                 raise ObserveError(f"the mirror in {path} cannot be opened: {error}") from None
-            return Mirror.open(path, log.partitions, self._fs)
+            config = LogConfig(self.settings.segment_bytes, SEGMENT_MS)
+            return Mirror.open(path, log.partitions, self._fs, config)
 
         mirror = await asyncio.to_thread(opened)
         for message in mirror.recovery_messages():

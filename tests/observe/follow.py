@@ -1,6 +1,6 @@
 """An observer in a process of its own, to be killed: `python -m tests.observe.follow BOOTSTRAP DIR [CONFIG]`.
 
-It prints a JSON line whenever its position has changed, and one with `failed` if an error ends it.
+With OBSERVE_SMALL=1 in its environment its segments are small, and housekeeping goes on all the time. It prints a JSON line whenever its position has changed, and one with `failed` if an error ends it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,6 +93,8 @@ class Following:
 async def follow(bootstrap: str, directory: Path, config: Path | None) -> None:
     state = RememberingState()
     settings = ObserverSettings(bootstrap, directory, ClientSettings.read(config), housekeeping_s=0)
+    if os.environ.get("OBSERVE_SMALL"):
+        settings = replace(settings, housekeeping_s=0.1, segment_bytes=8_000)
     observer = Observer(settings, state)
     stopping = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stopping.set)
@@ -115,6 +118,8 @@ async def follow(bootstrap: str, directory: Path, config: Path | None) -> None:
                 "reconnects": progress.reconnects,
                 "restarts": progress.restarts,
                 "gaps": progress.gaps,
+                "compactions": progress.compactions,
+                "housekeeping": progress.housekeeping_problem,
             }
         )
         if line != last:

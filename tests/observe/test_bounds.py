@@ -106,6 +106,10 @@ def test_records_of_unknown_kinds_are_counted_by_kind() -> None:
     for kind in (24, 99, 99, -3):
         state.record(1, kind.to_bytes(2, "big", signed=True) + b"\0\1g", b"\0\0")
     assert state.unknown_kinds == {24: 1, 99: 2, -3: 1} and not state.undecodable
+
+
+def test_a_key_without_a_kind_is_counted() -> None:
+    state = ObservedGroups()
     state.record(1, b"\0", b"")
     assert state.undecodable == 1
 

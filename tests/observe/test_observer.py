@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 import time
 from pathlib import Path
 
 import pytest
 
+from coordinator.cli.main import main
 from coordinator.observe.errors import ObserveError
 from coordinator.observe.observer import Observer, ObserverSettings
 from tests.observe.fake_cluster import FakeCluster
@@ -177,6 +179,37 @@ def test_an_observer_of_our_own_daemon_survives_kills_of_both(tmp_path: Path) ->
             name = f"__consumer_offsets-{number}"
             theirs = log_bytes(list((daemon.data_dir / name).glob("*.log")))
             assert log_bytes(list((mirror / name).glob("*.log"))) == theirs, name
+
+
+@pytest.mark.integration
+def test_kills_during_extraction_and_compaction_lose_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("OBSERVE_SMALL", "1")
+    mirror, number = tmp_path / "mirror", 0
+    daemon = Daemon(tmp_path / "daemon", overrides=["offsets.topic.num.partitions=2"], topics=["orders:2"])
+    with daemon, Following(daemon.address, mirror) as following:
+        compactions = 0
+        for round_ in range(8):
+            until = time.monotonic() + 1.0 + 0.13 * round_
+            while time.monotonic() < until:
+                number += 1
+                for group in ("one", "two", "three"):
+                    commit_offsets(daemon.port, group, {("orders", 0): number})
+                time.sleep(0.005)
+            compactions += following.said["compactions"]
+            following.kill()
+            following.start()
+        wanted = {f"{group}|orders|0": number for group in ("one", "two", "three")}
+        eventually(lambda: wanted.items() <= following.said.get("offsets", {}).items(), "all commits arrived")
+        assert following.said["housekeeping"] == ""
+        assert following.stop() == 0
+    assert compactions >= 3
+    for group in ("one", "two", "three"):
+        capsys.readouterr()
+        words = ["history", "commits", group, "--data-dir", str(mirror), "--json", "--limit", "100000"]
+        assert main(words) == 0, capsys.readouterr().err
+        assert [each["offset"] for each in json.loads(capsys.readouterr().out)] == list(range(1, number + 1))
 
 
 @pytest.mark.integration

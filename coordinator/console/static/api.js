@@ -6,56 +6,136 @@ const CLIENT = { member_id: "", instance_id: "", client_id: "", host: "", softwa
 const CHANGE = { member: CLIENT, after_ms: 0, reason: "", session_timeout_ms: 0, rebalance_timeout_ms: 0 };
 const REBALANCE = {
   trigger: {
-    cause: "", member: CLIENT, reason: "", session_timeout_ms: 0, rebalance_timeout_ms: 0, subscription_changed: false,
+    cause: "",
+    member: CLIENT,
+    reason: "",
+    session_timeout_ms: 0,
+    rebalance_timeout_ms: 0,
+    subscription_changed: false,
   },
-  members_before: 0, members_after: 0, join_ms: -1, plan_ms: -1, sync_ms: -1, changes: [CHANGE], counts: {},
-  leader: CLIENT, last_to_join: CLIENT, last_join_ms: -1, previous_join_ms: -1, rebalance_timeout_ms: 0, protocol: "",
-  partitions: -1, partitions_moved: 0, unowned_partition_ms: 0, records_read_twice: -1,
+  members_before: 0,
+  members_after: 0,
+  join_ms: -1,
+  plan_ms: -1,
+  sync_ms: -1,
+  changes: [CHANGE],
+  counts: {},
+  leader: CLIENT,
+  last_to_join: CLIENT,
+  last_join_ms: -1,
+  previous_join_ms: -1,
+  rebalance_timeout_ms: 0,
+  protocol: "",
+  partitions: -1,
+  partitions_moved: 0,
+  unowned_partition_ms: 0,
+  records_read_twice: -1,
   shares: [{ member: CLIENT, lost: 0, gained: 0 }],
 };
 const INCIDENT = {
-  member: CLIENT, other: CLIENT, error: "", api: "", reason: "", generation: -1, more: 0, waited_ms: -1,
-  at_most_ms: -1, offered: [], times: 1, others: 0, last_ms: 0,
+  member: CLIENT,
+  other: CLIENT,
+  error: "",
+  api: "",
+  reason: "",
+  generation: -1,
+  more: 0,
+  waited_ms: -1,
+  at_most_ms: -1,
+  offered: [],
+  times: 1,
+  others: 0,
+  last_ms: 0,
 };
 const LIVE_MEMBER = {
-  member: CLIENT, partitions: -1, has_joined: false, has_synced: false, is_leader: false, silent_ms: -1,
-  session_timeout_ms: 0, rebalance_timeout_ms: 0, protocols: [], topics: [],
+  member: CLIENT,
+  partitions: -1,
+  has_joined: false,
+  has_synced: false,
+  is_leader: false,
+  silent_ms: -1,
+  session_timeout_ms: 0,
+  rebalance_timeout_ms: 0,
+  protocols: [],
+  topics: [],
 };
 const LIVE_GROUP = {
-  since_ms: -1, loaded_at_ms: -1, generation: 0, protocol_type: "", protocol: "", partitions: -1, member_count: 0,
-  waits: "nothing", waits_for: [CLIENT], waits_for_count: 0, waits_at_most_ms: -1, members: [LIVE_MEMBER],
-  rebalance: maybe(REBALANCE), rebalances: 0, commits_refused: 0, fencings: 0,
+  since_ms: -1,
+  loaded_at_ms: -1,
+  generation: 0,
+  protocol_type: "",
+  protocol: "",
+  partitions: -1,
+  member_count: 0,
+  waits: "nothing",
+  waits_for: [CLIENT],
+  waits_for_count: 0,
+  waits_at_most_ms: -1,
+  members: [LIVE_MEMBER],
+  rebalance: maybe(REBALANCE),
+  rebalances: 0,
+  commits_refused: 0,
+  fencings: 0,
 };
 const GROUP = {
   verdicts: [{ advice: "", culprit: CLIENT, evidence: [], since_ms: -1, at_most_ms: -1 }],
   story: {
-    state: maybe(LIVE_GROUP), events: [(event) => (event.kind === "rebalance" ? REBALANCE : INCIDENT)],
+    state: maybe(LIVE_GROUP),
+    events: [(event) => (event.kind === "rebalance" ? REBALANCE : INCIDENT)],
   },
-  type: "classic", is_past: false, facts: [{ age_ms: -1, evictions: 0, departures: 0 }],
+  type: "classic",
+  is_past: false,
+  facts: [{ age_ms: -1, evictions: 0, departures: 0 }],
   ribbon: maybe({
-    members: [{ client_id: "", host: "", is_member: false }], rows: [], rows_left_out: 0,
+    members: [{ client_id: "", host: "", is_member: false }],
+    rows: [],
+    rows_left_out: 0,
     seams: [{ cause: "", culprit: "", outcome: "", event: -1 }],
   }),
   lag: maybe({
-    total: -1, per_s: null, samples: [], sample_ms: 0, partitions_left_out: 0,
+    total: -1,
+    per_s: null,
+    samples: [],
+    sample_ms: 0,
+    partitions_left_out: 0,
     partitions: [{ end: -1, lag: -1, committed_ms: -1, owner: -1 }],
   }),
-  unknown: [], problem: "",
+  unknown: [],
+  problem: "",
 };
 const GROUPS = {
-  groups: [{
-    type: "classic", protocol_type: "", members: -1, generation: -1, lag: -1, unknown_partitions: 0, lags: [],
-    rebalances: 0, last_rebalance_ms: -1,
-  }],
-  states: {}, problem: "",
+  groups: [
+    {
+      type: "classic",
+      protocol_type: "",
+      members: -1,
+      generation: -1,
+      lag: -1,
+      unknown_partitions: 0,
+      lags: [],
+      rebalances: 0,
+      last_rebalance_ms: -1,
+    },
+  ],
+  states: {},
+  problem: "",
 };
-const CLUSTER = { nodes: [], can_kick: false, history: "", history_from_ms: -1, behind_ms: -1, problem: "", version: "" };
+const CLUSTER = {
+  nodes: [],
+  can_kick: false,
+  history: "",
+  history_from_ms: -1,
+  behind_ms: -1,
+  problem: "",
+  version: "",
+};
 const TEMPLATES = { cluster: CLUSTER, groups: GROUPS, group: GROUP };
 
 /** The value with the defaults of the template where it has nothing. */
 function fill(value, template) {
   if (typeof template === "function") return fill(value, template(value));
-  if (Array.isArray(template)) return template.length ? (value ?? []).map((each) => fill(each, template[0])) : value ?? [];
+  if (Array.isArray(template))
+    return template.length ? (value ?? []).map((each) => fill(each, template[0])) : (value ?? []);
   if (template === null || typeof template !== "object") return value ?? template;
   if (template.maybe) return value == null ? null : fill(value, template.maybe);
   const filled = { ...value };
@@ -95,7 +175,9 @@ export async function ask(path, options) {
   let sentence;
   try {
     sentence = JSON.parse(text).error;
-  } catch { /* The body is not of this API. */ }
+  } catch {
+    /* The body is not of this API. */
+  }
   throw new Refused(sentence || `The server answered with status ${answer.status}.`, answer.status);
 }
 
@@ -108,7 +190,10 @@ export async function get(what, params, signal) {
  * function that ends it. EventSource connects again by itself after a lost connection, but not after an error status.
  */
 export function follow(what, params, onData, onProblem) {
-  let source, timer, isOver = false, hasData = false;
+  let source,
+    timer,
+    isOver = false,
+    hasData = false;
   let problem = ""; // the last sentence of the stream since its last data
   const take = (view) => {
     if (isOver) return;

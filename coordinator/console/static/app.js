@@ -40,7 +40,8 @@ const context = {
 };
 
 function onRoute() {
-  if (location.hash === "#main") { // the skip link
+  if (location.hash === "#main") {
+    // the skip link
     history.replaceState(null, "", address(route.id, route.params));
     element("main").focus();
     return;
@@ -67,19 +68,34 @@ function onRoute() {
 
 function drawHead() {
   const { cluster, state, at_ms } = context;
-  patch(element("cluster"), cluster && [
-    h("span", null, "Cluster ", id(cluster.cluster_id)), " ",
-    h("span", null, cluster.kind === "observed" ? "observed at " : "at ", id(cluster.bootstrap_servers)), " ",
-    h("span", { title: cluster.nodes.join(", ") }, `${cluster.nodes.length} node${cluster.nodes.length === 1 ? "" : "s"}`),
-    cluster.behind_ms > 1000 && h("span", null, ` ${duration(cluster.behind_ms)} behind the offsets log`),
-  ]);
+  patch(
+    element("cluster"),
+    cluster && [
+      h("span", null, "Cluster ", id(cluster.cluster_id)),
+      " ",
+      h("span", null, cluster.kind === "observed" ? "observed at " : "at ", id(cluster.bootstrap_servers)),
+      " ",
+      h(
+        "span",
+        { title: cluster.nodes.join(", ") },
+        `${cluster.nodes.length} node${cluster.nodes.length === 1 ? "" : "s"}`,
+      ),
+      cluster.behind_ms > 1000 && h("span", null, ` ${duration(cluster.behind_ms)} behind the offsets log`),
+    ],
+  );
   const text = {
-    live: "Live", waiting: "Connecting", old: `Old, of ${time(at_ms)}`, past: "In the past",
+    live: "Live",
+    waiting: "Connecting",
+    old: `Old, of ${time(at_ms)}`,
+    past: "In the past",
   }[state];
   element("live").dataset.state = state;
   patch(element("live"), state === "old" && !at_ms ? "Not live" : text);
   document.body.classList.toggle("is-old", state === "old");
-  patch(element("problems"), [...problems].map(([source, sentence]) => h("p", { key: source }, visible(asSentence(sentence)))));
+  patch(
+    element("problems"),
+    [...problems].map(([source, sentence]) => h("p", { key: source }, visible(asSentence(sentence)))),
+  );
 }
 
 async function loadCluster() {

@@ -2,16 +2,23 @@
 
 const TILE = 8;
 // Of the first ten members, the next ten, and so on: what the colour is mixed with, how much, and the pattern.
-const SHADES = [["--ink", 0, 0], ["--surface", 0.42, 0], ["--ink", 0.4, 0], ["--ink", 0, 3]];
+const SHADES = [
+  ["--ink", 0, 0],
+  ["--surface", 0.42, 0],
+  ["--ink", 0.4, 0],
+  ["--ink", 0, 3],
+];
 const hues = new Map(); // by family: the number of its colour
 const runs = new Map(); // by key: {family, run}
 const colours = new Map(); // by name, in the present colour scheme
 const looks = new Map(); // by hue and run, in the present colour scheme
 
-/** A colour of the style sheet, such as "--ink", in the present scheme. The sheet has it as `light-dark(#…, #…)`. */
+/** A colour of the style sheet, such as "--ink", in the present scheme. The sheet has it as `light-dark(…)`. */
 export function themed(name) {
   if (!colours.has(name)) {
-    const pair = getComputedStyle(document.documentElement).getPropertyValue(name).match(/#\w{6}/g);
+    const pair = getComputedStyle(document.documentElement)
+      .getPropertyValue(name)
+      .match(/#\w{6}/g);
     colours.set(name, pair.at(isDark() ? 1 : 0));
   }
   return colours.get(name);
@@ -29,15 +36,17 @@ export function forget() {
 }
 
 /**
- * Give each member a look, which it keeps for as long as it is among them. The runs of one client id have one colour, if it is
- * not that of several members at once; a later run has another pattern. `members`: {key, name, client_id, is_member}.
+ * Give each member a look, which it keeps for as long as it is among them. The runs of one client id have one colour,
+ * if it is not that of several members at once; a later run has another pattern. `members`: {key, name,
+ * client_id, is_member}.
  */
 export function assign(members) {
   const wanted = new Set(members.map(({ key }) => key));
   for (const key of runs.keys()) if (!wanted.has(key)) runs.delete(key);
   const present = new Map(); // how many members have a client id at the same time
   for (const each of members) if (each.is_member) present.set(each.client_id, (present.get(each.client_id) ?? 0) + 1);
-  const inOrder = [...members.filter((each) => each.is_member).sort(byName), ...members.filter((each) => !each.is_member).reverse()];
+  const former = members.filter((each) => !each.is_member).reverse();
+  const inOrder = [...members.filter((each) => each.is_member).sort(byName), ...former];
   for (const { key, client_id } of inOrder) {
     if (runs.has(key)) continue;
     const family = !client_id || present.get(client_id) > 1 ? `key ${key}` : `client ${client_id}`;
@@ -58,7 +67,8 @@ export function assign(members) {
 }
 
 /** Members now before former ones, each in the order of their names. */
-export const byName = (a, b) => b.is_member - a.is_member || ORDER.compare(a.name, b.name) || ORDER.compare(a.key, b.key);
+export const byName = (a, b) =>
+  b.is_member - a.is_member || ORDER.compare(a.name, b.name) || ORDER.compare(a.key, b.key);
 const ORDER = new Intl.Collator("en", { numeric: true });
 
 /** The look of a member: `fill` for a canvas, `back` and `text` for letters upon it, `image` for a swatch. */
@@ -82,7 +92,13 @@ const parts = (colour) => [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 
 
 function mixed(colour, other, part) {
   const to = parts(other);
-  return `#${parts(colour).map((value, i) => Math.round(value + (to[i] - value) * part).toString(16).padStart(2, "0")).join("")}`;
+  return `#${parts(colour)
+    .map((value, i) =>
+      Math.round(value + (to[i] - value) * part)
+        .toString(16)
+        .padStart(2, "0"),
+    )
+    .join("")}`;
 }
 
 function brightness(colour) {

@@ -20,8 +20,10 @@ export function curlPanel() {
     show("");
     try {
       json = JSON.stringify(JSON.parse(await ask(path)), null, 2);
-      note = json.length > MOST_CHARS
-        ? `The first ${number(MOST_CHARS)} of ${number(json.length)} characters are shown. The command gives all.` : "";
+      note =
+        json.length > MOST_CHARS
+          ? `The first ${number(MOST_CHARS)} of ${number(json.length)} characters are shown. The command gives all.`
+          : "";
     } catch (error) {
       json = "";
       note = asSentence(error.message);
@@ -47,13 +49,20 @@ export function curlPanel() {
     draw(what, params) {
       const path = address(what, params);
       const command = `curl -sS ${quoted(location.origin + path)}`;
-      return h("details", { class: "curl", ontoggle: (event) => event.target.open && shown !== path && load(path) },
+      return h(
+        "details",
+        { class: "curl", ontoggle: (event) => event.target.open && shown !== path && load(path) },
         h("summary", null, "The same as JSON, with curl"),
-        h("div", { class: "command" }, h("code", { tabindex: "0" }, command),
+        h(
+          "div",
+          { class: "command" },
+          h("code", { tabindex: "0" }, command),
           h("button", { type: "button", onclick: () => copy(command) }, "Copy"),
-          h("button", { type: "button", onclick: () => load(path) }, "Load again")),
+          h("button", { type: "button", onclick: () => load(path) }, "Load again"),
+        ),
         h("p", { role: "status", class: "note", own: true, ref: (node) => (status = node) }),
-        h("pre", { tabindex: "0", "aria-label": "JSON", own: true, ref: (node) => (pre = node) }));
+        h("pre", { tabindex: "0", role: "region", "aria-label": "JSON", own: true, ref: (node) => (pre = node) }),
+      );
     },
   };
 }

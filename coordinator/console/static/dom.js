@@ -93,7 +93,7 @@ function set(node, name, value) {
   if (name === "key" || name === "ref" || name === "own") return;
   if (name.startsWith("on")) node[name] = value ?? null;
   else if (name === "value" || name === "checked") {
-    if (node !== document.activeElement) node[name] = value;
+    if (node !== document.activeElement || node.type === "range") node[name] = value;
   } else if (value == null || value === false) node.removeAttribute(name);
   else node.setAttribute(name, value === true ? "" : value);
 }
@@ -105,7 +105,8 @@ export function id(text, attrs) {
 
 /** Control characters as their pictures. */
 export function visible(text) {
-  return String(text).replace(/[\u0000-\u001f\u007f]/g, (c) => (c === "\x7f" ? "␡" : String.fromCharCode(0x2400 + c.charCodeAt(0))));
+  const picture = (c) => (c === "\x7f" ? "␡" : String.fromCharCode(0x2400 + c.charCodeAt(0)));
+  return String(text).replace(/[\u0000-\u001f\u007f]/g, picture);
 }
 
 /** Text for screen readers alone. */
@@ -113,19 +114,49 @@ export const unseen = (...text) => h("span", { class: "unseen" }, ...text);
 
 /**
  * A table, which becomes cards on narrow screens; its roles are given, because `display` would take them away.
- * columns: {label, cell(row), num, tight, minor, head (instead of the label), sort ("ascending", …)}; the first is the
- * row's header.
+ * columns: {label, cell(row), num, tight, minor, head (instead of the label), sort ("ascending", …)}; the first one
+ * heads the row.
  */
 export function table({ caption, columns, rows, key, row = () => ({}), attrs = {}, hideCaption = false }) {
-  return h("table", { role: "table", ...attrs, class: `cards ${attrs.class ?? ""}` },
+  return h(
+    "table",
+    { role: "table", ...attrs, class: `cards ${attrs.class ?? ""}` },
     h("caption", { class: hideCaption ? "unseen" : null }, caption),
-    h("thead", { role: "rowgroup" }, h("tr", { role: "row" }, columns.map((c) =>
-      h("th", { role: "columnheader", scope: "col", class: kind(c), "aria-sort": c.sort }, c.head ?? c.label)))),
-    h("tbody", { role: "rowgroup" }, rows.map((r, i) =>
-      h("tr", { role: "row", key: key ? key(r, i) : undefined, ...row(r) }, columns.map((c, position) =>
-        h(position ? "td" : "th", {
-          role: position ? "cell" : "rowheader", scope: position ? null : "row", class: kind(c), "data-label": c.label,
-        }, c.cell(r, i)))))));
+    h(
+      "thead",
+      { role: "rowgroup" },
+      h(
+        "tr",
+        { role: "row" },
+        columns.map((c) =>
+          h("th", { role: "columnheader", scope: "col", class: kind(c), "aria-sort": c.sort }, c.head ?? c.label),
+        ),
+      ),
+    ),
+    h(
+      "tbody",
+      { role: "rowgroup" },
+      rows.map((r, i) =>
+        h(
+          "tr",
+          { role: "row", key: key ? key(r, i) : undefined, ...row(r) },
+          columns.map((c, position) =>
+            h(
+              position ? "td" : "th",
+              {
+                role: position ? "cell" : "rowheader",
+                scope: position ? null : "row",
+                class: kind(c),
+                "data-label": c.label,
+              },
+              c.cell(r, i),
+            ),
+          ),
+        ),
+      ),
+    ),
+  );
 }
 
-const kind = (column) => [column.num && "num", column.tight && "tight", column.minor && "minor"].filter(Boolean).join(" ") || null;
+const kind = (column) =>
+  [column.num && "num", column.tight && "tight", column.minor && "minor"].filter(Boolean).join(" ") || null;

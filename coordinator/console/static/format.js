@@ -12,8 +12,12 @@ export const clip = (value, low, high) => Math.min(Math.max(value, low), high);
 /** The server's clock, estimated from the last answer. */
 export const clock = {
   ahead: 0,
-  set(at_ms) { this.ahead = at_ms - Date.now(); },
-  now() { return Date.now() + this.ahead; },
+  set(at_ms) {
+    this.ahead = at_ms - Date.now();
+  },
+  now() {
+    return Date.now() + this.ahead;
+  },
 };
 
 /** A duration in its two largest units: "850 ms", "3.4 s", "4 m 22 s", "3 h 12 m", "2 d 5 h". */
@@ -22,7 +26,11 @@ export function duration(ms) {
   if (ms < 1000) return `${Math.max(Math.round(ms), 0)} ms`;
   if (ms < 9950) return `${(ms / 1000).toFixed(1).replace(/\.0$/, "")} s`;
   const seconds = Math.round(ms / 1000);
-  for (const [unit, name, smaller, rest] of [[86400, "d", 3600, "h"], [3600, "h", 60, "m"], [60, "m", 1, "s"]]) {
+  for (const [unit, name, smaller, rest] of [
+    [86400, "d", 3600, "h"],
+    [3600, "h", 60, "m"],
+    [60, "m", 1, "s"],
+  ]) {
     const left = Math.floor((seconds % unit) / smaller);
     if (seconds >= unit) return `${Math.floor(seconds / unit)} ${name}${left ? ` ${left} ${rest}` : ""}`;
   }
@@ -44,7 +52,7 @@ export function time(at_ms, { withSeconds = true, withDay = null } = {}) {
   if (!(at_ms > 0)) return NOT_KNOWN;
   const date = new Date(at_ms);
   const text = `${two(date.getHours())}:${two(date.getMinutes())}${withSeconds ? `:${two(date.getSeconds())}` : ""}`;
-  return withDay ?? day(date) !== day(new Date()) ? `${day(date)} ${text}` : text;
+  return (withDay ?? day(date) !== day(new Date())) ? `${day(date)} ${text}` : text;
 }
 
 /** The value of an input of type datetime-local. */

@@ -4,7 +4,21 @@ import { follow, get } from "./api.js";
 import { curlPanel } from "./curl.js";
 import { h, id, patch, table, unseen, visible } from "./dom.js";
 import {
-  ago, clip, clock, count, duration, fullName, isKnown, isSomebody, keyOf, name, NOT_KNOWN, number, time, WAITS, words,
+  ago,
+  clip,
+  clock,
+  count,
+  duration,
+  fullName,
+  isKnown,
+  isSomebody,
+  keyOf,
+  name,
+  NOT_KNOWN,
+  number,
+  time,
+  WAITS,
+  words,
 } from "./format.js";
 import { kickButton } from "./kick.js";
 import { lagSection } from "./lag.js";
@@ -15,6 +29,7 @@ import { rebalances, waterfalls } from "./waterfall.js";
 import { address } from "./route.js";
 
 const FIRST_MEMBERS = 50;
+const NOTICE_MS = 20_000;
 
 export function groupPage(root, context, first) {
   let route = first;
@@ -26,7 +41,11 @@ export function groupPage(root, context, first) {
   let stop = () => {};
   const shows = { rebalances: false, members: false, partitions: false }; // all of them
   const curl = curlPanel();
-  const ribbon = ribbonView({ onSelect: select, onRange: (range) => context.go({ range }, { replace: true }), redraw: draw });
+  const ribbon = ribbonView({
+    onSelect: select,
+    onRange: (range) => context.go({ range }, { replace: true }),
+    redraw: draw,
+  });
   const past = pastSlider((at) => context.go({ at }), draw);
 
   const at = () => (/^\d+$/.test(route.params.at ?? "") ? Number(route.params.at) : null);
@@ -61,7 +80,10 @@ export function groupPage(root, context, first) {
       const control = new AbortController();
       stop = () => control.abort();
       isLoading = true;
-      get("group", question(), control.signal).then(take, (error) => error.name === "AbortError" || fail(error.message));
+      get("group", question(), control.signal).then(
+        take,
+        (error) => error.name === "AbortError" || fail(error.message),
+      );
     }
     draw();
   }
@@ -73,47 +95,101 @@ export function groupPage(root, context, first) {
     const details = root.querySelector(`details[data-at="${at_ms}"]`);
     if (!details) return;
     details.open = true;
-    details.scrollIntoView({ block: "nearest", behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth" });
+    details.scrollIntoView({
+      block: "nearest",
+      behavior: matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth",
+    });
     if (byKey) details.querySelector("summary").focus({ preventScroll: true });
   }
 
-  const kick = (client) => context.cluster?.can_kick && !view.is_past && client.member_id && kickButton(client, {
-    group: view.group, label: label(client),
-    onDone(sentence) {
-      notice = sentence;
-      draw();
-    },
-  });
+  const kick = (client) =>
+    context.cluster?.can_kick &&
+    !view.is_past &&
+    client.member_id &&
+    kickButton(client, {
+      group: view.group,
+      label: label(client),
+      onDone(sentence) {
+        notice = sentence;
+        setTimeout(() => (notice = ""), NOTICE_MS);
+        draw();
+      },
+    });
 
   // Sections ----------------------------------------------------------------------------------------------------------
 
   function headline() {
     const [main, ...others] = view.verdicts;
     const { state } = view.story;
-    const facts = state ? [
-      stateMark(state.state), `generation ${number(state.generation)}`, state.protocol && `protocol ${state.protocol}`,
-      count(state.member_count, "member"), isKnown(state.partitions) && count(state.partitions, "partition"), view.type !== "classic" && `type ${view.type}`,
-      state.since_ms > 0 && `since ${time(state.since_ms)}`,
-    ] : ["There is no such group at this moment."];
-    return h("section", { class: "headline", key: "headline", "aria-label": "Verdict" },
-      h("p", { class: "state-line" }, facts.filter(Boolean).map((fact, i) => [i > 0 && h("span", { class: "dot", "aria-hidden": "true" }, " · "), h("span", null, fact)])),
-      main && h("div", { class: "main" }, h("p", { class: "sentence" }, visible(main.sentence)),
-        main.advice && h("p", { class: "advice" }, visible(main.advice)), evidence(main)),
-      others.length > 0 && h("ul", { class: "also" }, others.map(also)));
+    const facts = state
+      ? [
+          stateMark(state.state),
+          `${view.type === "classic" ? "generation" : "epoch"} ${number(state.generation)}`,
+          state.protocol && `protocol ${state.protocol}`,
+          count(state.member_count, "member"),
+          isKnown(state.partitions) && count(state.partitions, "partition"),
+          view.type !== "classic" && `type ${view.type}`,
+          state.since_ms > 0 && `since ${time(state.since_ms)}`,
+        ]
+      : ["There is no such group at this moment."];
+    return h(
+      "section",
+      { class: "headline", key: "headline", "aria-label": "Verdict" },
+      h(
+        "p",
+        { class: "state-line" },
+        facts
+          .filter(Boolean)
+          .map((fact, i) => [
+            i > 0 && h("span", { class: "dot", "aria-hidden": "true" }, " · "),
+            h("span", null, fact),
+          ]),
+      ),
+      main &&
+        h(
+          "div",
+          { class: "main" },
+          h("p", { class: "sentence" }, visible(main.sentence)),
+          main.advice && h("p", { class: "advice" }, visible(main.advice)),
+          evidence(main),
+        ),
+      others.length > 0 && h("ul", { class: "also" }, others.map(also)),
+    );
   }
 
   function also(verdict) {
     const sentence = [h("b", null, "Also: "), visible(verdict.sentence)];
-    return h("li", null, verdict.advice
-      ? h("details", null, h("summary", null, sentence), h("p", null, visible(verdict.advice)), evidence(verdict))
-      : h("p", null, sentence));
+    return h(
+      "li",
+      null,
+      verdict.advice
+        ? h("details", null, h("summary", null, sentence), h("p", null, visible(verdict.advice)), evidence(verdict))
+        : h("p", null, sentence),
+    );
   }
 
   /** The rebalances that prove a verdict, as buttons. */
   function evidence(verdict) {
-    const found = rebalances(view.story).filter(({ position }) => verdict.evidence.includes(position)).slice(0, 5);
-    return found.length > 0 && h("p", { class: "evidence" }, found.length === 1 ? "Seen in the rebalance of " : "Seen in the rebalances of ",
-      found.reverse().map(({ event }) => h("button", { type: "button", class: "link", key: event.at_ms, onclick: () => select(event.at_ms, true) }, time(event.at_ms))));
+    const found = rebalances(view.story)
+      .filter(({ position }) => verdict.evidence.includes(position))
+      .slice(0, 5);
+    return (
+      found.length > 0 &&
+      h(
+        "p",
+        { class: "evidence" },
+        found.length === 1 ? "Seen in the rebalance of " : "Seen in the rebalances of ",
+        found
+          .reverse()
+          .map(({ event }) =>
+            h(
+              "button",
+              { type: "button", class: "link", key: event.at_ms, onclick: () => select(event.at_ms, true) },
+              time(event.at_ms),
+            ),
+          ),
+      )
+    );
   }
 
   function waiting() {
@@ -122,13 +198,34 @@ export function groupPage(root, context, first) {
     const since = state.rebalance?.at_ms ?? state.since_ms;
     const most = state.waits_at_most_ms - (now() - view.story.at_ms);
     const more = state.waits_for_count - state.waits_for.length;
-    return h("section", { class: "waiting", key: "waiting", "aria-labelledby": "h-waiting" },
-      h("h2", { id: "h-waiting" }, state.waits === "joins" && state.waits_for_count > 0
-        ? `Waiting for ${count(state.waits_for_count, "member")} to join` : `Waiting for ${WAITS[state.waits] ?? words(state.waits)}`),
-      h("p", null, since > 0 ? `It has waited for ${duration(now() - since)}, since ${time(since)}. ` : "The start is not known. ",
-        state.waits_at_most_ms >= 0 ? `It waits at most ${duration(Math.max(most, 0))} more.` : "How long it still waits is not known."),
-      state.waits_for.length > 0 && h("ul", null, state.waits_for.map((client) => h("li", { key: client.member_id },
-        swatchOf(client), id(fullName(client)), " ", kick(client))), more > 0 && h("li", { key: " more" }, `${number(more)} more`)));
+    return h(
+      "section",
+      { class: "waiting", key: "waiting", "aria-labelledby": "h-waiting" },
+      h(
+        "h2",
+        { id: "h-waiting" },
+        state.waits === "joins" && state.waits_for_count > 0
+          ? `Waiting for ${count(state.waits_for_count, "member")} to join`
+          : `Waiting for ${WAITS[state.waits] ?? words(state.waits)}`,
+      ),
+      h(
+        "p",
+        null,
+        since > 0 ? `It has waited for ${duration(now() - since)}, since ${time(since)}. ` : "The start is not known. ",
+        state.waits_at_most_ms >= 0
+          ? `It waits at most ${duration(Math.max(most, 0))} more.`
+          : "How long it still waits is not known.",
+      ),
+      state.waits_for.length > 0 &&
+        h(
+          "ul",
+          null,
+          state.waits_for.map((client) =>
+            h("li", { key: client.member_id }, swatchOf(client), id(fullName(client)), " ", kick(client)),
+          ),
+          more > 0 && h("li", { key: " more" }, `${number(more)} more`),
+        ),
+    );
   }
 
   const inRibbon = (client) => view.ribbon?.members.find((member) => member.key === keyOf(client));
@@ -147,26 +244,49 @@ export function groupPage(root, context, first) {
     const columns = [
       {
         label: "Member",
-        cell: (m) => [swatchOf(m.member), id(label(m.member), { title: visible(m.member.member_id) }),
+        cell: (m) => [
+          swatchOf(m.member),
+          id(label(m.member), { title: visible(m.member.member_id) }),
           m.is_leader && h("span", { class: "tag" }, "leader"),
-          isRebalancing && h("span", { class: "tag" }, m.has_synced ? "synced" : m.has_joined ? "joined" : "not joined")],
+          isRebalancing &&
+            h("span", { class: "tag" }, m.has_synced ? "synced" : m.has_joined ? "joined" : "not joined"),
+        ],
       },
       { label: "Client id", minor: true, cell: (m) => (m.member.client_id ? id(m.member.client_id) : "none") },
       { label: "Instance id", minor: true, cell: (m) => (m.member.instance_id ? id(m.member.instance_id) : "none") },
       { label: "Host", cell: (m) => (m.member.host ? id(m.member.host) : NOT_KNOWN) },
       { label: "Version", cell: (m) => (m.member.software ? id(m.member.software) : NOT_KNOWN) },
-      { label: "Age", num: true, cell: (m) => duration(isKnown(fact(m).age_ms) && isLive() ? fact(m).age_ms + now() - view.at_ms : fact(m).age_ms) },
+      {
+        label: "Age",
+        num: true,
+        cell: (m) =>
+          duration(isKnown(fact(m).age_ms) && isLive() ? fact(m).age_ms + now() - view.at_ms : fact(m).age_ms),
+      },
       { label: "Evictions", num: true, cell: (m) => number(fact(m).evictions) },
       { label: "Partitions", num: true, cell: (m) => number(m.partitions) },
       { label: "Last heartbeat", cell: silence },
       context.cluster?.can_kick && !view.is_past && { label: "Action", cell: (m) => kick(m.member) },
     ].filter(Boolean);
-    return h("div", null, table({
-      caption: state.member_count > state.members.length ? `${number(state.members.length)} of ${count(state.member_count, "member")}` : "Members",
-      hideCaption: state.member_count <= state.members.length, columns, rows: shown, key: (m) => m.member.member_id,
-      row: (m) => ({ onmouseenter: () => ribbon.highlight(keyOf(m.member)), onmouseleave: () => ribbon.highlight(null) }),
-      attrs: { class: "members" },
-    }), state.members.length > shown.length && all("members", state.members.length));
+    return h(
+      "div",
+      null,
+      table({
+        caption:
+          state.member_count > state.members.length
+            ? `${number(state.members.length)} of ${count(state.member_count, "member")}`
+            : "Members",
+        hideCaption: state.member_count <= state.members.length,
+        columns,
+        rows: shown,
+        key: (m) => m.member.member_id,
+        row: (m) => ({
+          onmouseenter: () => ribbon.highlight(keyOf(m.member)),
+          onmouseleave: () => ribbon.highlight(null),
+        }),
+        attrs: { class: "members" },
+      }),
+      state.members.length > shown.length && all("members", state.members.length),
+    );
   }
 
   /** The time since the last heartbeat, against the session timeout. */
@@ -174,29 +294,45 @@ export function groupPage(root, context, first) {
     const { session_timeout_ms: timeout } = member;
     if (member.silent_ms < 0) return context.cluster?.kind === "observed" ? NOT_KNOWN : "its request waits";
     const part = timeout > 0 ? clip(member.silent_ms / timeout, 0, 1) : 0;
-    return h("span", { class: `gap${part > 0.8 ? " bad" : part > 0.5 ? " busy" : ""}` },
+    return h(
+      "span",
+      { class: `gap${part > 0.8 ? " bad" : part > 0.5 ? " busy" : ""}` },
       timeout > 0 && h("span", { class: "meter", "aria-hidden": "true" }, h("i", { css: { width: `${part * 100}%` } })),
-      h("span", null, `${duration(member.silent_ms)} of ${timeout > 0 ? duration(timeout) : NOT_KNOWN}`));
+      h("span", null, `${duration(member.silent_ms)} of ${timeout > 0 ? duration(timeout) : NOT_KNOWN}`),
+    );
   }
 
-  const all = (what, total) => h("button", {
-    type: "button", onclick: () => {
-      shows[what] = true;
-      draw();
-    },
-  }, `Show all ${number(total)}`);
+  const all = (what, total) =>
+    h(
+      "button",
+      {
+        type: "button",
+        onclick: () => {
+          shows[what] = true;
+          draw();
+        },
+      },
+      `Show all ${number(total)}`,
+    );
 
   function incidents() {
     const found = view.story.events.filter((event) => event.kind === "incident").reverse();
     if (!found.length) return h("p", { class: "note" }, "No incident is kept of this group.");
     return table({
-      caption: "Incidents, newest first", hideCaption: true, rows: found, key: (e, i) => `${e.at_ms} ${e.what} ${e.member.member_id} ${i}`,
+      caption: "Incidents, newest first",
+      hideCaption: true,
+      rows: found,
+      key: (e, i) => `${e.at_ms} ${e.what} ${e.member.member_id} ${i}`,
       columns: [
         { label: "When", tight: true, cell: (e) => time(e.at_ms) },
         { label: "What", tight: true, cell: (e) => words(e.what) },
         { label: "Client", cell: (e) => (isSomebody(e.member) ? id(fullName(e.member)) : "none") },
         { label: "Text", cell: (e) => incidentText(e) },
-        { label: "Times", num: true, cell: (e) => [number(e.times), e.last_ms > 0 && h("small", null, ` last ${time(e.last_ms)}`)] },
+        {
+          label: "Times",
+          num: true,
+          cell: (e) => [number(e.times), e.last_ms > 0 && h("small", null, ` last ${time(e.last_ms)}`)],
+        },
       ],
     });
   }
@@ -207,54 +343,106 @@ export function groupPage(root, context, first) {
       case "static_member_replaced":
         return ["It took the place of the member with the same instance id:", other, "."];
       case "rebalance_slow":
-        return `The rebalance had waited for ${duration(event.waited_ms)}${event.more ? `, for ${number(event.more)} others, too` : ""}` +
-          `${isKnown(event.at_most_ms) ? `, at most ${duration(event.at_most_ms)} more` : ""}.`;
+        return [
+          `The rebalance had waited ${duration(event.waited_ms)} for ${WAITS[event.reason] ?? words(event.reason)}`,
+          isSomebody(event.member) && event.more > 0 && `, of this client and ${number(event.more)} more`,
+          isKnown(event.at_most_ms) && `, at most ${duration(event.at_most_ms)} more`,
+          ".",
+        ];
       case "group_loaded":
         return "The coordinator loaded the group; its sessions began anew.";
       default:
-        return [`Its request ${event.api} was refused with ${event.error || NOT_KNOWN}`, isKnown(event.generation) && ` in generation ${event.generation}`,
-          other && ["; the other side is", other], event.offered.length > 0 && [", it offered ", id(event.offered.join(", "))],
-          event.reason && [", reason: ", id(event.reason)], "."];
+        return [
+          `Its request ${event.api} was refused with ${event.error || NOT_KNOWN}`,
+          isKnown(event.generation) && ` in generation ${event.generation}`,
+          other && ["; the other side is", other],
+          event.offered.length > 0 && [", it offered ", id(event.offered.join(", "))],
+          event.reason && [", reason: ", id(event.reason)],
+          ".",
+        ];
     }
   }
 
-  const section = (key, title, ...content) => h("section", { key, class: key, "aria-labelledby": `h-${key}` }, h("h2", { id: `h-${key}` }, title), content);
+  const section = (key, title, ...content) =>
+    h("section", { key, class: key, "aria-labelledby": `h-${key}` }, h("h2", { id: `h-${key}` }, title), content);
 
   function draw() {
     document.title = `${visible(route.id)} – Consumer groups`;
-    ribbon.update(view?.ribbon ?? null, isLive(), view?.story.state?.members.map(
-      ({ member }) => ({ key: keyOf(member), name: name(member), client_id: member.client_id, is_member: true })) ?? []);
+    ribbon.update(
+      view?.ribbon ?? null,
+      isLive(),
+      view?.story.state?.members.map(({ member }) => ({
+        key: keyOf(member),
+        name: name(member),
+        client_id: member.client_id,
+        is_member: true,
+      })) ?? [],
+    );
     ribbon.options(route.params.range, selected);
-    const { params } = { params: question() };
-    patch(root,
+    patch(
+      root,
       h("nav", { class: "back", key: "back", "aria-label": "Back" }, h("a", { href: address(null) }, "All groups")),
       h("h1", { key: "title" }, unseen("Group "), id(route.id)),
       past.draw({ cluster: context.cluster, at: at(), now: clock.now(), isLoading }),
-      view?.is_past && h("p", { class: "band", key: "band", role: "status" }, `This is ${time(view.at_ms, { withDay: true })}, not now.`),
+      view?.is_past &&
+        h(
+          "p",
+          { class: "band", key: "band", role: "status" },
+          `This is ${time(view.at_ms, { withDay: true })}, not now.`,
+        ),
       h("p", { class: "notice", key: "notice", role: "status" }, notice),
-      view === null && h("p", { class: "note", key: "none" }, isOld ? "Nothing is known of this group yet." : "The page waits for the first answer of the server."),
+      view === null &&
+        h(
+          "p",
+          { class: "note", key: "none" },
+          isOld ? "Nothing is known of this group yet." : "The page waits for the first answer of the server.",
+        ),
       view && [
-        headline(), waiting(),
+        headline(),
+        waiting(),
         section("ownership", "Ownership", ribbon.describe()),
-        section("rebalances", "Rebalances", waterfalls(view.story, {
-          group: view.group, now: now(), selected, showsAll: shows.rebalances, hasPast: context.cluster && !context.cluster.history,
-          onShowAll() {
-            shows.rebalances = true;
-            draw();
-          },
-        })),
+        section(
+          "rebalances",
+          "Rebalances",
+          waterfalls(view.story, {
+            group: view.group,
+            now: now(),
+            selected,
+            showsAll: shows.rebalances,
+            hasPast: context.cluster && !context.cluster.history,
+            onShowAll() {
+              shows.rebalances = true;
+              draw();
+            },
+          }),
+        ),
         view.story.state && section("members", "Members", members()),
-        section("lags", "Lag", lagSection(view, {
-          now: now(), showsAll: shows.partitions,
-          onShowAll() {
-            shows.partitions = true;
-            draw();
-          },
-        })),
+        section(
+          "lags",
+          "Lag",
+          lagSection(view, {
+            now: now(),
+            showsAll: shows.partitions,
+            onShowAll() {
+              shows.partitions = true;
+              draw();
+            },
+          }),
+        ),
         section("incidents", "Incidents", incidents()),
-        view.unknown.length > 0 && section("unknown", "What the log cannot tell", h("ul", null, view.unknown.map((each) => h("li", null, visible(each))))),
+        view.unknown.length > 0 &&
+          section(
+            "unknown",
+            "What the log cannot tell",
+            h(
+              "ul",
+              null,
+              view.unknown.map((each) => h("li", null, visible(each))),
+            ),
+          ),
       ],
-      h("div", { key: "curl" }, curl.draw("group", params)));
+      h("div", { key: "curl" }, curl.draw("group", question())),
+    );
     ribbon.drawn();
   }
 

@@ -19,7 +19,9 @@ const token = {
     try {
       if (value) sessionStorage.setItem("token", value);
       else sessionStorage.removeItem("token");
-    } catch { /* It is kept in memory. */ }
+    } catch {
+      /* It is kept in memory. */
+    }
   },
 };
 
@@ -28,9 +30,16 @@ const bytes = (text) => String.fromCharCode(...new TextEncoder().encode(text));
 
 /** The button beside a member. `settings`: {group, label, onDone(sentence)}. */
 export function kickButton(client, settings) {
-  return h("button", {
-    type: "button", class: "danger", "aria-label": `Remove member ${visible(settings.label)}`, onclick: () => open(client, settings),
-  }, "Remove…");
+  return h(
+    "button",
+    {
+      type: "button",
+      class: "danger",
+      "aria-label": `Remove member ${visible(settings.label)}`,
+      onclick: () => open(client, settings),
+    },
+    "Remove…",
+  );
 }
 
 function open(client, { group, label, onDone }) {
@@ -64,17 +73,43 @@ function open(client, { group, label, onDone }) {
   }
 
   function draw() {
-    patch(dialog, h("form", { onsubmit: send },
-      h("h2", { id: "kick-title" }, "Remove this member?"),
-      h("p", null, id(fullName(client)), " will be removed from group ", id(group), ". Its partitions go to other members in a rebalance. " +
-        "The client joins again if it still runs."),
-      h("p", { class: "note" }, "Member id: ", id(client.member_id)),
-      h("label", null, h("span", null, "Reason"), h("input", { name: "reason", maxlength: 255, autocomplete: "off" })),
-      !token.get() && h("label", null, h("span", null, "Admin token"),
-        h("input", { name: "token", type: "password", required: true, autocomplete: "off" })),
-      h("p", { role: "alert", class: "wrong" }, sentence),
-      h("div", { class: "bar" }, h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
-        h("button", { class: "danger solid", disabled: isBusy }, "Remove member"))));
+    patch(
+      dialog,
+      h(
+        "form",
+        { onsubmit: send },
+        h("h2", { id: "kick-title" }, "Remove this member?"),
+        h(
+          "p",
+          null,
+          id(fullName(client)),
+          " will be removed from group ",
+          id(group),
+          ". Its partitions go to other members in a rebalance. " + "The client joins again if it still runs.",
+        ),
+        h("p", { class: "note" }, "Member id: ", id(client.member_id)),
+        h(
+          "label",
+          null,
+          h("span", null, "Reason"),
+          h("input", { name: "reason", maxlength: 255, autocomplete: "off" }),
+        ),
+        !token.get() &&
+          h(
+            "label",
+            null,
+            h("span", null, "Admin token"),
+            h("input", { name: "token", type: "password", required: true, autocomplete: "off" }),
+          ),
+        h("p", { role: "alert", class: "wrong" }, sentence),
+        h(
+          "div",
+          { class: "bar" },
+          h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"),
+          h("button", { class: "danger solid", disabled: isBusy }, "Remove member"),
+        ),
+      ),
+    );
   }
 
   draw();

@@ -123,7 +123,9 @@ export class Painter {
     c.rect(0, AXIS, this.width, this.height - AXIS);
     c.clip();
     c.translate(0, -this.scroll);
-    const shown = this.rows.filter(({ y }) => y + this.rowHeight + 20 > this.scroll + AXIS && y - 20 < this.scroll + this.height);
+    const shown = this.rows.filter(
+      ({ y }) => y + this.rowHeight + 20 > this.scroll + AXIS && y - 20 < this.scroll + this.height,
+    );
     this.#spans(shown, state.highlit);
     this.#labels(shown);
     c.restore();
@@ -157,7 +159,8 @@ export class Painter {
         if (owner >= 0 && x1 - x0 > 64 && this.rowHeight >= 11) named.push({ x0, width: x1 - x0, owner, y });
       }
       // A name is written where the row above does not have the same owner at the same time.
-      const isNew = (name) => isFirst || !above.some((each) => each.owner === name.owner && Math.abs(each.x0 - name.x0) < 8);
+      const isNew = (name) =>
+        isFirst || !above.some((each) => each.owner === name.owner && Math.abs(each.x0 - name.x0) < 8);
       names.push(...named.filter(isNew));
       above = named;
     }
@@ -191,7 +194,8 @@ export class Painter {
       c.font = font(this.rowHeight < 12 ? 10 : 11);
       c.textAlign = "right";
       c.fillStyle = this.colours.muted;
-      const label = this.isNarrow ? `${partition}`
+      const label = this.isNarrow
+        ? `${partition}`
         : `${this.#fitted(topic, this.gutter - 12 - c.measureText(`-${partition}`).width)}-${partition}`;
       c.fillText(label, this.gutter - 8, y + this.rowHeight / 2);
       c.textAlign = "left";
@@ -282,7 +286,8 @@ export class Painter {
     c.strokeStyle = this.colours.ink;
     c.lineWidth = cursor ? 2 : 1;
     if (cursor?.seam) c.strokeRect(this.x(at) - 6, y, 12, this.rowHeight);
-    else if (y > AXIS - this.rowHeight) c.strokeRect(x0 + 0.5, y + 0.5, Math.max(x1 - x0 - 2, 3), Math.max(this.rowHeight - 1.5, 3));
+    else if (y > AXIS - this.rowHeight)
+      c.strokeRect(x0 + 0.5, y + 0.5, Math.max(x1 - x0 - 2, 3), Math.max(this.rowHeight - 1.5, 3));
   }
 
   /** A text as far as it fits, isolated in its direction. */

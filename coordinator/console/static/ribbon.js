@@ -8,7 +8,12 @@ import { h, id, table, visible } from "./dom.js";
 import { BECAUSE, clip, clock, count, duration, number, time, words } from "./format.js";
 import { Painter, spanAt } from "./painter.js";
 
-const RANGES = [["5m", "5 min", 300_000], ["15m", "15 min", 900_000], ["1h", "1 h", 3_600_000], ["all", "All", Infinity]];
+const RANGES = [
+  ["5m", "5 min", 300_000],
+  ["15m", "15 min", 900_000],
+  ["1h", "1 h", 3_600_000],
+  ["all", "All", Infinity],
+];
 const MOST_IN_TABLE = 300;
 const MOST_IN_LEGEND = 24;
 const CALM_MS = 10_000; // between two drawings for those who want less motion
@@ -63,14 +68,22 @@ export function ribbonView({ onSelect, onRange, redraw }) {
 
   function spanText(row, span) {
     const until = isOpen(span) && isLive ? "until now" : `to ${time(span[1])}`;
-    return `${visible(row.topic)}-${row.partition}: ${visible(owner(span))}, from ${time(beginning(span))} ${until}, ${duration(length(span))}.`;
+    const place = `${visible(row.topic)}-${row.partition}`;
+    return `${place}: ${visible(owner(span))}, from ${time(beginning(span))} ${until}, ${duration(length(span))}.`;
   }
 
   function seamText(seam) {
-    const took = seam.outcome === "running" ? `It has run for ${duration(painter.edges[1] - seam.at_ms)}.`
-      : `It took ${duration(seam.ended_ms - seam.at_ms)}.`;
-    return `Rebalance at ${time(seam.at_ms)}, generation ${seam.generation}: ${BECAUSE[seam.cause] ?? "the cause is not known"}. ` +
-      `${seam.culprit ? `Culprit: ${visible(seam.culprit)}. ` : ""}${took} Outcome: ${words(seam.outcome || "not known")}.`;
+    const took =
+      seam.outcome === "running"
+        ? `It has run for ${duration(painter.edges[1] - seam.at_ms)}.`
+        : `It took ${duration(seam.ended_ms - seam.at_ms)}.`;
+    const cause = BECAUSE[seam.cause] ?? "the cause is not known";
+    const culprit = seam.culprit ? `Culprit: ${visible(seam.culprit)}. ` : "";
+    const outcome = words(seam.outcome || "not known");
+    return (
+      `Rebalance at ${time(seam.at_ms)}, generation ${seam.generation}: ${cause}. ${culprit}${took} ` +
+      `Outcome: ${outcome}.`
+    );
   }
 
   // Drawing -----------------------------------------------------------------------------------------------------------
@@ -82,7 +95,9 @@ export function ribbonView({ onSelect, onRange, redraw }) {
     reckon();
     const over = pointer && painter.seamAt(pointer.x);
     painter.draw({
-      isLive, highlit: hovered ?? pinned, chosen: [selected, over?.at_ms],
+      isLive,
+      highlit: hovered ?? pinned,
+      chosen: [selected, over?.at_ms],
       spot: pointer && !over ? painter.spotAt(pointer) : null,
       cursor: document.activeElement === scroller ? cursor : null,
     });
@@ -145,15 +160,20 @@ export function ribbonView({ onSelect, onRange, redraw }) {
   function stops(row) {
     const [left, to] = painter.edges;
     const from = Math.max(left, data.known_from_ms);
-    const spans = row.spans.filter((span) => span[1] > from && span[0] < to).map((span) => ({ at: Math.max(span[0], from) }));
-    const seams = data.seams.filter((seam) => seam.at_ms >= from && seam.at_ms < to).map((seam) => ({ at: seam.at_ms, seam }));
+    const spans = row.spans
+      .filter((span) => span[1] > from && span[0] < to)
+      .map((span) => ({ at: Math.max(span[0], from) }));
+    const seams = data.seams
+      .filter((seam) => seam.at_ms >= from && seam.at_ms < to)
+      .map((seam) => ({ at: seam.at_ms, seam }));
     return [...spans, ...seams].sort((a, b) => a.at - b.at || (a.seam ? -1 : 1));
   }
 
   function onKey(event) {
     if (!data?.rows.length || event.ctrlKey || event.altKey || event.metaKey) return;
     const isAlike = (stop) => Boolean(stop.seam) === Boolean(cursor.seam);
-    const place = (all) => (cursor ? all.findLastIndex((stop) => stop.at <= cursor.at && isAlike(stop)) : all.length - 1);
+    const place = (all) =>
+      cursor ? all.findLastIndex((stop) => stop.at <= cursor.at && isAlike(stop)) : all.length - 1;
     let row = clip(cursor?.row ?? 0, 0, data.rows.length - 1);
     let at = place(stops(data.rows[row]));
     const rows = { ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10 }[event.key];
@@ -168,7 +188,11 @@ export function ribbonView({ onSelect, onRange, redraw }) {
       painter.reveal(row);
     } else return;
     const where = cursor && data.rows[cursor.row];
-    told.textContent = !where ? HINT : cursor.seam ? `${seamText(cursor.seam)} Enter selects it.` : spanText(where, spanAt(where, cursor.at));
+    told.textContent = !where
+      ? HINT
+      : cursor.seam
+        ? `${seamText(cursor.seam)} Enter selects it.`
+        : spanText(where, spanAt(where, cursor.at));
     event.preventDefault();
     schedule();
   }
@@ -177,77 +201,157 @@ export function ribbonView({ onSelect, onRange, redraw }) {
 
   function legend() {
     const all = [...data.members].sort(byName);
-    const hasFormer = all.some((member) => !member.is_member);
     const first = all.filter((member, i) => member.is_member && i < MOST_IN_LEGEND);
     const rest = all.slice(first.length, 200);
-    const entry = (member) => h("li", { key: member.key }, h("button", {
-      type: "button", "aria-pressed": String(pinned === member.key),
-      title: [member.name, member.client_id, member.host].filter(Boolean).map(visible).join(", "),
-      onmouseenter: () => highlight(member.key), onmouseleave: () => highlight(null),
-      onfocus: () => highlight(member.key), onblur: () => highlight(null),
-      onclick: () => {
-        pinned = pinned === member.key ? null : member.key;
-        redraw();
-      },
-    }, swatch(member.key), id(member.name), !member.is_member && h("small", null, " former")));
-    return h("div", { class: "legend" },
-      h("ul", { "aria-label": "Members" }, first.map(entry),
+    const former = rest.filter((member) => !member.is_member).length;
+    const title = [count(rest.length - former, "more member"), count(former, "former member")].filter(
+      (part) => !part.startsWith("0 "),
+    );
+    const entry = (member) =>
+      h(
+        "li",
+        { key: member.key },
+        h(
+          "button",
+          {
+            type: "button",
+            "aria-pressed": String(pinned === member.key),
+            title: [member.name, member.client_id, member.host].filter(Boolean).map(visible).join(", "),
+            onmouseenter: () => highlight(member.key),
+            onmouseleave: () => highlight(null),
+            onfocus: () => highlight(member.key),
+            onblur: () => highlight(null),
+            onclick: () => {
+              pinned = pinned === member.key ? null : member.key;
+              redraw();
+            },
+          },
+          swatch(member.key),
+          id(member.name),
+          !member.is_member && h("small", null, " former"),
+        ),
+      );
+    return h(
+      "div",
+      { class: "legend" },
+      h(
+        "ul",
+        { "aria-label": "Members" },
+        first.map(entry),
         h("li", { key: " nobody" }, h("span", { class: "swatch nobody" }), "nobody"),
-        h("li", { key: " seam" }, h("span", { class: "swatch seam" }), "rebalance")),
-      rest.length > 0 && h("details", null,
-        h("summary", null, count(rest.length, "more member"), hasFormer && ", with former ones"),
-        h("ul", { "aria-label": "More members" }, rest.map(entry))));
+        data.known_from_ms > painter.edges[0] &&
+          h("li", { key: " unknown" }, h("span", { class: "swatch unknown" }), "not known"),
+        h("li", { key: " seam" }, h("span", { class: "swatch seam" }), "rebalance"),
+      ),
+      rest.length > 0 &&
+        h(
+          "details",
+          null,
+          h("summary", null, title.join(", ")),
+          h("ul", { "aria-label": "More members" }, rest.map(entry)),
+        ),
+    );
   }
 
   function spansTable() {
     const [from, to] = [Math.max(painter.edges[0], data.known_from_ms), painter.edges[1]];
     const all = data.rows.flatMap((row) =>
-      row.spans.filter((span) => span[1] > from && span[0] < to).map((span) => ({ row, span })));
+      row.spans.filter((span) => span[1] > from && span[0] < to).map((span) => ({ row, span })),
+    );
     all.sort((a, b) => b.span[0] - a.span[0]);
-    return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Spans", key: "spans" }, table({
-      caption: all.length > MOST_IN_TABLE ? `The newest ${MOST_IN_TABLE} of ${number(all.length)} spans in this range`
-        : "Spans in this range, newest first",
-      columns: [
-        { label: "Partition", cell: ({ row }) => id(`${row.topic}-${row.partition}`) },
-        { label: "Owner", cell: ({ span }) => (span[2] < 0 ? "nobody" : [swatch(data.members[span[2]].key), id(owner(span))]) },
-        { label: "From", num: true, cell: ({ span }) => time(beginning(span)) + (span[0] < data.known_from_ms ? " or before" : "") },
-        { label: "Until", num: true, cell: ({ span }) => (isOpen(span) && isLive ? "now" : time(span[1])) },
-        { label: "Duration", num: true, cell: ({ span }) => duration(length(span)) },
-      ],
-      rows: all.slice(0, MOST_IN_TABLE), key: ({ row, span }) => `${row.topic}-${row.partition}-${span[0]}`,
-    }));
+    return h(
+      "div",
+      { class: "scroll", tabindex: "0", role: "region", "aria-label": "Spans", key: "spans" },
+      table({
+        caption:
+          all.length > MOST_IN_TABLE
+            ? `The newest ${MOST_IN_TABLE} of ${number(all.length)} spans in this range`
+            : "Spans in this range, newest first",
+        columns: [
+          { label: "Partition", cell: ({ row }) => id(`${row.topic}-${row.partition}`) },
+          {
+            label: "Owner",
+            cell: ({ span }) => (span[2] < 0 ? "nobody" : [swatch(data.members[span[2]].key), id(owner(span))]),
+          },
+          {
+            label: "From",
+            num: true,
+            cell: ({ span }) => time(beginning(span)) + (span[0] < data.known_from_ms ? " or before" : ""),
+          },
+          { label: "Until", num: true, cell: ({ span }) => (isOpen(span) && isLive ? "now" : time(span[1])) },
+          { label: "Duration", num: true, cell: ({ span }) => duration(length(span)) },
+        ],
+        rows: all.slice(0, MOST_IN_TABLE),
+        key: ({ row, span }) => `${row.topic}-${row.partition}-${span[0]}`,
+      }),
+    );
   }
 
   function describe() {
     if (!data) return h("p", { class: "note" }, "The owners of partitions are not known.");
     reckon();
     const isEmpty = !data.rows.length;
-    const press = (label, isOn, onclick) => h("button", { type: "button", "aria-pressed": String(isOn), onclick }, label);
-    return h("div", { class: "ribbon" },
-      h("div", { class: "bar tools" },
-        h("div", { class: "chips", role: "group", "aria-label": "Range of time" },
-          RANGES.map(([name, label]) => press(label, name === (range ?? own), () => onRange(name)))),
-        h("div", { class: "chips" }, press("As table", isTable, () => {
-          isTable = !isTable;
-          redraw();
-        }))),
+    const press = (label, isOn, onclick) =>
+      h("button", { type: "button", "aria-pressed": String(isOn), onclick }, label);
+    return h(
+      "div",
+      { class: "ribbon" },
+      h(
+        "div",
+        { class: "bar tools" },
+        h(
+          "div",
+          { class: "chips", role: "group", "aria-label": "Range of time" },
+          RANGES.map(([name, label]) => press(label, name === (range ?? own), () => onRange(name))),
+        ),
+        h(
+          "div",
+          { class: "chips" },
+          press("As table", isTable, () => {
+            isTable = !isTable;
+            redraw();
+          }),
+        ),
+      ),
       isEmpty ? h("p", { class: "note" }, "No member has owned a partition in this time.") : legend(),
       isTable && !isEmpty && spansTable(),
-      h("div", { class: "canvas", hidden: isTable || isEmpty, ref: (node) => (place = node) },
-        h("div", {
-          class: "ribbon-scroll", tabindex: "0", role: "application", "aria-roledescription": "ownership ribbon",
-          "aria-label": `Owners of ${count(data.rows.length, "partition")}. ${HINT}`, "aria-describedby": "ribbon-told",
-          onkeydown: onKey, onscroll: schedule, onfocus: schedule, onblur: schedule, onpointermove: onMove,
-          onpointerleave: onLeave, onclick: onClick, ref: (node) => (scroller = node),
-        },
-        h("canvas", { "aria-hidden": "true", ref: (node) => (canvas = node) }),
-        h("div", { class: "spacer", ref: (node) => (spacer = node) })),
-        h("div", { class: "tip", hidden: true, own: true, "aria-hidden": "true", ref: (node) => (tip = node) })),
+      h(
+        "div",
+        { class: "canvas", hidden: isTable || isEmpty, ref: (node) => (place = node) },
+        h(
+          "div",
+          {
+            class: "ribbon-scroll",
+            tabindex: "0",
+            role: "application",
+            "aria-roledescription": "ownership ribbon",
+            "aria-label": `Owners of ${count(data.rows.length, "partition")}. ${HINT}`,
+            "aria-describedby": "ribbon-told",
+            onkeydown: onKey,
+            onscroll: schedule,
+            onfocus: schedule,
+            onblur: schedule,
+            onpointermove: onMove,
+            onpointerleave: onLeave,
+            onclick: onClick,
+            ref: (node) => (scroller = node),
+          },
+          h("canvas", { "aria-hidden": "true", ref: (node) => (canvas = node) }),
+          h("div", { class: "spacer", ref: (node) => (spacer = node) }),
+        ),
+        h("div", { class: "tip", hidden: true, own: true, "aria-hidden": "true", ref: (node) => (tip = node) }),
+      ),
       h("p", {
-        id: "ribbon-told", class: "told", "aria-live": "polite", hidden: isTable || isEmpty, own: true,
+        id: "ribbon-told",
+        class: "told",
+        "aria-live": "polite",
+        hidden: isTable || isEmpty,
+        own: true,
         ref: (node) => ((told = node).textContent = HINT),
       }),
-      data.rows_left_out > 0 && h("p", { class: "note" }, `${count(data.rows_left_out, "partition")} more are not shown.`));
+      data.rows_left_out > 0 &&
+        h("p", { class: "note" }, `${count(data.rows_left_out, "partition")} more are not shown.`),
+    );
   }
 
   return {

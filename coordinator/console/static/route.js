@@ -4,7 +4,9 @@ import { wellFormed } from "./api.js";
 
 /** The hash of the list (no group) or of a group. */
 export function address(group, params = {}) {
-  const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value != null && value !== "")).toString();
+  const query = new URLSearchParams(
+    Object.entries(params).filter(([, value]) => value != null && value !== ""),
+  ).toString();
   return `#/${group == null ? "" : `group/${encodeURIComponent(wellFormed(group))}`}${query ? `?${query}` : ""}`;
 }
 

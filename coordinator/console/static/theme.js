@@ -5,7 +5,9 @@ const theme = (() => {
   let name = "auto";
   try {
     name = localStorage.getItem("theme") ?? "auto";
-  } catch { /* Storage is not available. The choice then lasts until the page is left. */ }
+  } catch {
+    /* Storage is not available. The choice then lasts until the page is left. */
+  }
   if (!NAMES.includes(name)) name = "auto";
   const apply = () => {
     document.documentElement.dataset.theme = name;
@@ -19,7 +21,9 @@ const theme = (() => {
       name = NAMES[(NAMES.indexOf(name) + 1) % NAMES.length];
       try {
         localStorage.setItem("theme", name);
-      } catch { /* As above. */ }
+      } catch {
+        /* As above. */
+      }
       apply();
     },
   };

@@ -1,18 +1,20 @@
 """The owners of a group's partitions after a rebalance, as the console's ownership ribbon needs them.
 
-An eager member gives up all with its first JoinGroup of a rebalance, and a member that is removed with its removal. A
-cooperative member keeps what it owns until the next assignments are durable.
+A member gives up all with its first JoinGroup of a rebalance if that lists no partition as owned, and with its removal.
+One that lists some keeps what it has until the next assignments are durable.
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from coordinator.core.events.model import shortened
 from coordinator.core.events.owners import GenerationOwners, Holder, OwnersAnswer
 from coordinator.core.group.group import CONSUMER
-from coordinator.core.group.ownership import HELD, is_eager, metadata_for
+from coordinator.core.group.ownership import HELD, metadata_for, owned_in
 from coordinator.core.group.state import STABLE
+from protocol.errors import DecodeError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from coordinator.core.group.ownership import Holding, Rejoin
     from coordinator.core.work import Steps
 
-PER_STEP: Final = 2_000  # members, about two milliseconds
+PER_STEP: Final = 500  # members, a few milliseconds if each lists other partitions
 MOST_HOLDERS: Final = 10_000  # in one answer
 
 
@@ -59,7 +61,7 @@ class OwnersAfter:
             if first_ms == HELD or not assignment:
                 continue
             last_ms, last = self._last.get(key, (first_ms, first))
-            if not first or is_eager(metadata_for(first, self._protocol)):
+            if not first or owns_nothing(metadata_for(first, self._protocol)):
                 gave_up.append((first_ms + offset_ms, shortened(key)))
             elif not last:
                 gave_up.append((last_ms + offset_ms, shortened(key)))
@@ -72,6 +74,15 @@ class OwnersAfter:
             given = self._assignments.get(member.member_id, b"")
             holders.append((shortened(key), shortened(client_id), host.lstrip("/"), given))
         history.add(self._group_id, at_ms, self._generation, gave_up, holders)
+
+
+@lru_cache(maxsize=1024)  # members that own nothing have equal subscriptions
+def owns_nothing(metadata: bytes) -> bool:
+    """Return whether a subscription lists no partition as owned."""
+    try:
+        return not any(owned_in(metadata).values())
+    except DecodeError:
+        return False  # too long to be read
 
 
 def owners_of(group_id: str, group: Group | None, context: Context) -> OwnersAnswer:

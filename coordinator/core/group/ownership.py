@@ -167,7 +167,7 @@ def changes(
                 spent += count.assigned(key, member, None, b"", given)
             else:
                 _, held, first_ms, first = holding
-                if held == given and (first is eager or first_ms == HELD or is_eager(metadata_for(first, protocol))):
+                if held == given and (first is eager or first_ms == HELD or _is_eager(metadata_for(first, protocol))):
                     number = count_partitions(given)  # nothing moves
                     kept += number
                     if first_ms != HELD:
@@ -265,13 +265,14 @@ def metadata_for(protocols: Protocols, protocol: str | None) -> bytes:
     return b""
 
 
-def is_eager(metadata: bytes) -> bool:
+def _is_eager(metadata: bytes) -> bool:
     """Return whether a subscription cannot list owned partitions."""
     return metadata[:2] == b"\0\0" or len(metadata) < 2
 
 
-def _owned(metadata: bytes) -> Topics:
-    if is_eager(metadata):
+def owned_in(metadata: bytes) -> Topics:
+    """Return the partitions that a subscription lists as owned. Raises DecodeError for one that is too long."""
+    if _is_eager(metadata):
         return {}
     if len(metadata) > MOST_BYTES_OF_ONE:
         raise DecodeError("a subscription that is too long to be counted")
@@ -288,10 +289,10 @@ class _GivenUp:
 
     def __init__(self, holding: Holding, last: Rejoin | None, protocol: str | None) -> None:
         self._first_ms = self._last_ms = holding[2]
-        self._first = self._last = _owned(metadata_for(holding[3], protocol))
+        self._first = self._last = owned_in(metadata_for(holding[3], protocol))
         if last is not None:
             self._last_ms = last[0]
-            self._last = _owned(metadata_for(last[1], protocol))
+            self._last = owned_in(metadata_for(last[1], protocol))
 
     def times(self, topic: str, partitions: set[int]) -> Iterator[tuple[int, set[int]]]:
         """Yield the partitions by the time at which they were given up, or HELD."""

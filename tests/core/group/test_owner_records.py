@@ -44,6 +44,16 @@ def test_cooperative_members_keep_what_they_own(cluster: Cluster) -> None:
     assert held(newest(a)) == {a.member_id: given(0, 1), b.member_id: given()}
 
 
+def test_members_that_could_list_partitions_and_list_none_give_up_all(cluster: Cluster) -> None:
+    """librdkafka with an eager assignor sends a subscription of version 1."""
+    (a,) = group_of(cluster, given(0, 1), protocols=cooperative())
+    gave_up_ms = newest(a).at_ms
+    a.join(protocols=cooperative())
+    cluster.advance("1s")
+    settle([a], [given(0, 1)])
+    assert newest(a).gave_up == [(gave_up_ms, a.member_id)]
+
+
 def test_a_member_that_leaves_gives_up_all(cluster: Cluster) -> None:
     a, b = group_of(cluster, given(0), given(1), protocols=cooperative())
     left_ms = newest(a).at_ms
