@@ -41,6 +41,7 @@ COMMANDS: Final = {
     "faults": Command("coordinator.cli.faults", "make things go wrong on purpose in a coordinator under test"),
     "torture": Command("coordinator.cli.torture", "play schedules of faults against an application, and judge it"),
     "simulate": Command("coordinator.cli.simulate", "check every promise in simulated worlds of nodes and clients"),
+    "observe": Command("coordinator.cli.observe", "show the groups of another Kafka, which stays as it is"),
     "config": Command("coordinator.cli.config", "print every setting with its default, range and meaning"),
     "completion": Command("coordinator.cli.completion", "print what makes a shell complete these commands"),
 }

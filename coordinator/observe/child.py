@@ -1,8 +1,9 @@
 """The observer's child process: `python -m coordinator.observe.child extract|compact`.
 
-`extract` turns closed segments of the mirror into Parquet, thins older days and removes what is too old. `compact` carries out a plan of
-compaction and checks its result against the inputs. In the observer's own process both would hold the event loop. The
-child runs at a low priority, takes one order from stdin, writes one answer to stdout, and ends when the observer does.
+`extract` turns closed segments of the mirror into Parquet, thins older days and removes what is too old. `compact`
+carries out a plan of compaction and checks its result against the inputs. In the observer's own process both would hold
+the event loop. The child runs at a low priority, takes one order from stdin, writes one answer to stdout, and ends when
+the observer does.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ from coordinator.compaction.plan import JobDir
 from coordinator.compaction.spark_compact import JobError, Mode, run_job
 from coordinator.compaction.swap_protocol import AlreadySettledError, read_result
 from coordinator.compaction.validate import LateError, RefusedError
+from coordinator.history.events import extract_events
 from coordinator.history.extract import ExtractError, extract
 from coordinator.history.segments import SegmentsError
 from coordinator.history.source import HistorySource
-from coordinator.observe.retention import Limits, forget_old
+from coordinator.observe.retention import Limits, forget_old, forget_old_events
 from coordinator.observe.thinning import Thinned, thin
 from coordinator.processes import child_entry, frames
 from coordinator.processes.wall_clock import wall_ms
@@ -47,6 +49,8 @@ def extract_and_forget(order: Order) -> Answer:
     try:
         source = HistorySource.of(Path(order["data_dir"]))
         done = extract(source, skip_corrupt=True)
+        extract_events(source)
+        forget_old_events(source, order["days"], wall_ms())
         thinned = thin(source, wall_ms(), RealFileSystem()) if order["thins"] else Thinned()
         limits = Limits(order["days"], order["max_bytes"])
         removed = forget_old(source, limits, wall_ms(), RealFileSystem())

@@ -54,6 +54,11 @@ class ObservedCluster:
         self._links: dict[Address, NodeLink] = {}
         self._answered: Address | None = None
 
+    @property
+    def nodes(self) -> list[str]:
+        """The nodes of the last answer, each as `id@host:port`."""
+        return [f"{node_id}@{address}" for node_id, address in sorted(self._nodes.items())]
+
     async def layouts(self, topics: Iterable[str]) -> dict[str, TopicLayout]:
         """Ask for these topics. Creates none."""
         request = MetadataRequest(

@@ -68,6 +68,7 @@ class Observer:
         self.settings = settings
         self.state = state  # replaced by `fresh_state` if the observed log was created again
         self.progress = FollowProgress()
+        self.replayed = asyncio.Event()  # the state has what the mirror had; what comes now is new
         self.log_ends = LogEnds(ObservedCluster(addresses, settings.client))
         self._fresh_state = fresh_state
         self._fs = fs or RealFileSystem()
@@ -205,11 +206,10 @@ class Observer:
     async def _begin(self, pipeline: Pipeline) -> None:
         """Build the state from the mirror, and start what goes on beside following."""
         await pipeline.replay()
+        self.replayed.set()
         work: list[Coroutine[Any, Any, None]] = [pipeline.sync_forever()]
         if self.settings.housekeeping_s:
-            limits = Limits(
-                self.settings.retention_days, self.settings.history_max_bytes, self.settings.history_thins
-            )
+            limits = Limits(self.settings.retention_days, self.settings.history_max_bytes, self.settings.history_thins)
             self._housekeeper = Housekeeper(pipeline, self.progress, self._fs, limits, epoch=self._epoch)
             work.append(self._housekeeper.run(self.settings.housekeeping_s))
         self._tasks = [asyncio.create_task(each) for each in work]
@@ -231,6 +231,7 @@ class Observer:
             why,
             aside,
         )
+        self.replayed.clear()
         restarts = self.progress.restarts + 1
         self.progress.partitions.clear()
         self.progress.caught_up = False

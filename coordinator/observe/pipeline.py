@@ -19,7 +19,7 @@ from typing import Any, Final, TypeVar
 from coordinator.observe.decode import Decoded, Decoder, ObservedState
 from coordinator.observe.fetching import FetchedPart
 from coordinator.observe.mirror import Mirror, Taken
-from coordinator.observe.progress import PartitionProgress, FollowProgress
+from coordinator.observe.progress import FollowProgress, PartitionProgress
 from coordinator.processes.wall_clock import wall_ms
 
 LOG: Final = logging.getLogger("coordinator.observe")

@@ -17,7 +17,7 @@ from typing import Final
 from coordinator.history import file_list
 from coordinator.history.extract import locked
 from coordinator.history.file_list import ExtractedSegment
-from coordinator.history.layout import all_files
+from coordinator.history.layout import all_files, event_files
 from coordinator.history.source import HistorySource
 from coordinator.storage.history_marks import Mark, read_marks, write_marks
 from coordinator.storage.log.fs import FileSystem, write_atomically
@@ -45,6 +45,14 @@ class RemovedHistory:
     segments: int = 0
     bytes: int = 0
     left_bytes: int = 0
+
+
+def forget_old_events(source: HistorySource, days: int, now_ms: int) -> None:
+    """Remove the files of events that were extracted longer ago. Questions do not count them as missing."""
+    for partition in range(source.offsets_partitions):
+        for file in event_files(source.history_dir, partition):
+            if file.path.stat().st_mtime * 1000 < now_ms - days * DAY_MS:
+                file.path.unlink(missing_ok=True)
 
 
 def forget_old(source: HistorySource, limits: Limits, now_ms: int, fs: FileSystem) -> RemovedHistory:

@@ -59,7 +59,7 @@ def thin(source: HistorySource, now_ms: int, fs: FileSystem, details: Sequence[D
     outcome = Thinned()
     done = _done(source.history_dir, fs)
     commits_dir = source.history_dir / COMMITS_DIR
-    days = [name for name in fs.listdir(commits_dir)] if fs.is_dir(commits_dir) else []
+    days = list(fs.listdir(commits_dir)) if fs.is_dir(commits_dir) else []
     for name in days:
         span_ms = _span(name, now_ms, details)
         if span_ms > done.get(name, 0):

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import json
 import time
+import urllib.error
 import urllib.parse
 import urllib.request
 from typing import Final
@@ -37,6 +38,8 @@ class TokenProvider(AbstractTokenProvider):  # type: ignore[misc] # aiokafka has
             try:
                 self._token, life_s = await asyncio.to_thread(self._fetch)
             except (OSError, ValueError, KeyError) as error:
+                if isinstance(error, urllib.error.HTTPError):
+                    error.close()
                 raise ClusterProblem(
                     f"no OAUTHBEARER token can be had from {self._source.url} ({error}); check "
                     "sasl.oauthbearer.token.endpoint.url and the client's id and secret"

@@ -1,6 +1,7 @@
 """An observer in a process of its own, to be killed: `python -m tests.observe.follow BOOTSTRAP DIR [CONFIG]`.
 
-With OBSERVE_SMALL=1 in its environment its segments are small, and housekeeping goes on all the time. It prints a JSON line whenever its position has changed, and one with `failed` if an error ends it.
+With OBSERVE_SMALL=1 in its environment its segments are small, and housekeeping goes on all the time. It prints a JSON
+line whenever its position has changed, and one with `failed` if an error ends it.
 """
 
 from __future__ import annotations

@@ -69,6 +69,6 @@ async def test_a_token_that_ends_soon_is_replaced(endpoint: Endpoint) -> None:
 
 async def test_a_refused_request_is_one_sentence_without_the_secret(endpoint: Endpoint) -> None:
     endpoint.status = 401
-    with pytest.raises(ClusterProblem, match="no OAUTHBEARER token can be had from .*401") as problem:
+    with pytest.raises(ClusterProblem, match=r"no OAUTHBEARER token can be had from .*401") as problem:
         await TokenProvider(source(endpoint)).token()
     assert "secret" not in str(problem.value).replace("id and secret", "")
