@@ -44,8 +44,8 @@ ADVICE: Final = {
 _CODES: Final = {int(code): code for code in ErrorCode}
 
 NO_RIGHTS: Final = (
-    f"this user may not read {OFFSETS_TOPIC}: it needs the ACLs Describe and Read on topic {OFFSETS_TOPIC}, and for "
-    "lag Describe on the topics that groups read (no right on groups or on the cluster is used); add them with "
+    f"this user may not read {OFFSETS_TOPIC}: it needs the ACLs Describe and Read on topic {OFFSETS_TOPIC}, for lag "
+    "also Describe on the topics that groups read, and for rebalances that run now Describe on groups; add them with "
     "kafka-acls, the observation goes on by itself"
 )
 

@@ -22,6 +22,8 @@ from coordinator.cli.errors import CliError
 from coordinator.cli.group_description import describe
 from coordinator.cli.groups.selection import not_found
 from coordinator.cli.table import Row, as_columns
+from coordinator.config.values import parse_address
+from coordinator.console.model import GroupPage, Problem
 from coordinator.core.events.model import ClientInfo, Rebalance, RebalanceOutcome, Story, decode_story
 from coordinator.core.events.words import duration
 from coordinator.explain.rules import explain
@@ -72,6 +74,9 @@ def add_watch_arguments(parser: argparse.ArgumentParser) -> None:
         "--last", metavar="N", type=_number, default=LAST, help=f"how many rebalances to show; default: {LAST}"
     )
     add_server(parser)
+    parser.add_argument(
+        "--http", metavar="HOST:PORT", help="ask the console there, of a daemon or of `coordinator observe`"
+    )
     parser.add_argument("--json", action="store_true", help="print the verdicts and the whole story, for programs")
 
 
@@ -118,8 +123,10 @@ def watch(arguments: argparse.Namespace) -> int:
 
 
 def ask(arguments: argparse.Namespace) -> Story:
-    """Ask the group's coordinator for its story."""
+    """Ask the group's coordinator for its story, or a console."""
     group: str = arguments.group
+    if arguments.http is not None:
+        return _ask_console(arguments.http, group, arguments.timeout)
     with Client(arguments.bootstrap_server, arguments.timeout) as client:
         _, connection = client.coordinator(group)
 
@@ -137,6 +144,31 @@ def ask(arguments: argparse.Namespace) -> Story:
         if answer.story is None:
             raise not_found(client, group)
         return decode_story(answer.story)
+
+
+def _ask_console(address: str, group: str, timeout_s: float) -> Story:
+    """Ask a console by HTTP. It may be that of an observer, whose cluster cannot be asked."""
+    import urllib.error  # late: no other command asks by HTTP
+    import urllib.request
+    from http.client import HTTPException
+    from urllib.parse import urlencode
+
+    url = f"http://{parse_address(address)}/api/group?{urlencode({'id': group})}"
+    try:
+        with urllib.request.urlopen(url, timeout=timeout_s) as answer:
+            return msgspec.json.decode(answer.read(), type=GroupPage).story
+    except urllib.error.HTTPError as refused:
+        with refused:
+            try:
+                sentence = msgspec.json.decode(refused.read(), type=Problem).error
+            except msgspec.DecodeError:
+                sentence = f"{address} is no console: it answers with status {refused.code}; give the HTTP port"
+        raise CliError(printable(f"group {group!r}: {sentence}"), 1) from None
+    except (OSError, HTTPException, msgspec.DecodeError) as error:
+        raise CliError(
+            f"no console answers at {address} ({getattr(error, 'reason', None) or error}); give the HTTP port of a "
+            "daemon or of `coordinator observe`"
+        ) from None
 
 
 def _not_ours(arguments: argparse.Namespace, connection: NodeConnection, error: UnreachableError) -> CliError:
@@ -178,7 +210,9 @@ def page(story: Story, last: int) -> str:
             count(state.commits_refused, "refused commit"),
             count(state.fencings, "fenced or replaced member"),
         )
-        lines += ["", f"Since the coordinator started: {', '.join(counted)}"]
+        since = "Since the observer started" if story.unknown else "Since the coordinator started"
+        lines += ["", f"{since}: {', '.join(counted)}"]
+    lines += [f"Not known: {sentence}" for sentence in story.unknown]
     return "\n".join(map(printable, lines))
 
 
@@ -188,21 +222,31 @@ def _rows(story: Story, last: int) -> Iterator[Row]:
     if story.state is not None and story.state.rebalance is not None:
         events.append(story.state.rebalance)
     for event in events[-last:] if last else []:
-        is_running = event.outcome is RebalanceOutcome.RUNNING
         late_ms = event.last_join_ms - max(event.previous_join_ms, 0)
         joined = f"{printable(event.last_to_join.name)} (+{duration(late_ms)})" if late_ms >= MOST_LATE_MS else None
         yield {
             "WHEN": f"{clock_time(event.at_ms, story.at_ms)}:{datetime.fromtimestamp(event.at_ms / 1000):%S}",
             "CAUSE": event.trigger.cause.value.replace("_", " "),
             "CULPRIT": _who(event.trigger.member),
-            "MEMBERS": f"{event.members_before} to {'?' if event.join_ms < 0 else event.members_after}",
-            "TOOK": duration(story.at_ms - event.at_ms if is_running else event.took_ms),
+            "MEMBERS": f"{event.members_before} to {event.members_after if _has_members(event) else '?'}",
+            "TOOK": _took(event, story.at_ms),
             "LAST-TO-JOIN": joined,
             "MOVED": None if event.partitions < 0 else f"{event.partitions_moved} of {event.partitions}",
-            "UNOWNED-S": f"{event.unowned_partition_ms / 1_000:.1f}" if event.unowned_partition_ms else None,
+            "UNOWNED-S": f"{event.unowned_partition_ms / 1_000:.1f}" if event.unowned_partition_ms > 0 else None,
             "READ-TWICE": event.records_read_twice if event.records_read_twice >= 0 else None,
             "OUTCOME": event.outcome.value,
         }
+
+
+def _took(event: Rebalance, now_ms: int) -> str | None:
+    if event.outcome is RebalanceOutcome.RUNNING:
+        return duration(now_ms - event.at_ms)
+    return duration(event.took_ms) if event.join_ms >= 0 or event.outcome is RebalanceOutcome.INTERRUPTED else None
+
+
+def _has_members(event: Rebalance) -> bool:
+    """Return whether the members of the new generation are known."""
+    return event.join_ms >= 0 or event.outcome in (RebalanceOutcome.STABLE, RebalanceOutcome.EMPTY)
 
 
 def _who(member: ClientInfo) -> str | None:

@@ -40,8 +40,8 @@ export class Painter {
     this.width = scroller.clientWidth;
     this.isNarrow = this.width < 600;
     const rows = this.data.rows;
-    const topics = new Set(rows.map((row) => row.topic)).size;
-    const room = clip(innerHeight * 0.5, 220, 460) - topics * (this.isNarrow ? 20 : 6);
+    const topics = new Map(rows.map((row) => [row.topic, row.partition])); // the last, which has the longest number
+    const room = clip(innerHeight * 0.5, 220, 460) - topics.size * (this.isNarrow ? 20 : 6);
     this.rowHeight = clip(Math.floor(room / Math.max(rows.length, 1)), 3, 26);
     this.gap = this.rowHeight > 8 ? 1 : this.rowHeight > 5 ? 0.5 : 0;
     let y = AXIS + (this.rowHeight < 12 ? 5 : 0);
@@ -54,7 +54,8 @@ export class Painter {
       return { i, y: y - this.rowHeight, isFirst, since };
     });
     this.context.font = font(11);
-    const longest = Math.max(...rows.map((row) => this.context.measureText(`${row.topic}-${row.partition}`).width), 0);
+    const widths = [...topics].map(([topic, last]) => this.context.measureText(`${topic}-${last}`).width);
+    const longest = Math.max(...widths, 0);
     this.gutter = this.isNarrow ? 34 : clip(longest + 14, 60, 190);
     this.height = Math.min(y + 4, MOST_HEIGHT);
     this.ratio = devicePixelRatio || 1;
