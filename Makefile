@@ -53,9 +53,9 @@ bench: setup ## beside Kafka, kfake, a mock and echoes, in one run (ten minutes;
 	$(PY) bench/run.py $(ARGS)
 
 # Each writes its tables to bench/build/NAME.md and its figures to NAME.json; ARGS=--quick shows that it runs.
-MORE_BENCHES := storms idle startup growth stalls purgatory neighbours
+MORE_BENCHES := storms idle startup growth stalls purgatory neighbours console observe
 .PHONY: bench-more $(MORE_BENCHES:%=bench-%)
-bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours: all (over half an hour)
+bench-more: $(MORE_BENCHES:%=bench-%) ## bench-storms, -idle, -startup, -growth, -stalls, -purgatory, -neighbours, -console, -observe: all (over half an hour)
 
 $(MORE_BENCHES:%=bench-%): setup
 	$(PY) bench/$(@:bench-%=%).py --markdown bench/build/$(@:bench-%=%).md $(ARGS)
@@ -102,7 +102,8 @@ conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 
 
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands at it (needs a JDK)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
-	  tests/conformance/live_history.py tests/conformance/live_cli.py $(ARGS)
+	  tests/conformance/live_history.py tests/conformance/live_cli.py tests/observe/live_kafka.py \
+	  tests/observe/live_secured.py $(ARGS)
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)

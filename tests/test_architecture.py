@@ -71,7 +71,7 @@ IMPURE = frozenset({"asyncio", "os", "random", "secrets", "select", "selectors",
 IMPURE |= {"subprocess", "threading", "time", "uuid", "uvloop"}
 IMPURE_ALLOWED = {"protocol.generate": {"os"}}  # it writes the generated codecs, at build time
 
-EXTRAS = frozenset(["matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
+EXTRAS = frozenset(["aiokafka", "matplotlib", "numpy", "pandas", "pyarrow", "pyspark", "rich"])
 
 # Modules that name pyspark and are not called spark_*.
 PYSPARK = {

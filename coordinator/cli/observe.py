@@ -82,7 +82,21 @@ def run(arguments: argparse.Namespace) -> int:
             history_max_bytes=int(arguments.history_max_gb * (1 << 30)),
         )
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            runner.run(observe(settings, config, ready))
+            runner.run(observe(settings, config, ready, _collect))
     except (ObserveError, HttpPortError) as error:
         raise CliError(str(error), 1 if isinstance(error, ClusterProblem) and error.may_pass else 2) from None
     return 0
+
+
+async def _collect() -> None:
+    """Collect garbage as the daemon does, so that a pass over all offsets does not hold the loop."""
+    from coordinator.server.gc_policy import GcPolicy  # late: see `run`
+
+    policy = GcPolicy(lambda what, seconds: None)
+    policy.start()
+    try:
+        while True:
+            await asyncio.sleep(1.0)
+            policy.second()
+    finally:
+        policy.stop()

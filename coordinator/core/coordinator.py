@@ -594,8 +594,8 @@ class GroupCoordinator:
         self._in_steps(self._listing_figures(ticket, context), request, ticket, context)
 
     def _listing_figures(self, ticket: Ticket, context: Context) -> Steps:
-        groups = yield from list_figures(self._registry, context.recorder)
-        context.reply(ticket, ListGroupFiguresResponse(error_code=int(ErrorCode.NONE), groups=groups))
+        parts = yield from list_figures(self._registry, context.recorder)
+        context.reply(ticket, ListGroupFiguresResponse(error_code=int(ErrorCode.NONE), parts=parts))
 
     def _describe_groups(self, command: DescribeGroups, ticket: Ticket, context: Context) -> None:
         self._in_steps(self._describing(command, ticket, context), command, ticket, context)
@@ -748,7 +748,7 @@ _REQUESTS: Final[Mapping[type, _RequestRow]] = MappingProxyType(
         ListGroupFiguresRequest: _RequestRow(
             lambda core: core._list_figures,
             _no_group,
-            lambda _, error: ListGroupFiguresResponse(error_code=int(error), groups=[]),
+            lambda _, error: ListGroupFiguresResponse(error_code=int(error), parts=[]),
         ),
         ForceRebalance: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),
         ExpireMember: _RequestRow(lambda core: core._force, _group_id, lambda _, error: error),

@@ -57,7 +57,9 @@ def likely(visit: Visit) -> Likely:
     ]
     if len(matches) == 1:
         return matches[0]
-    shortest_ms = min((timeout_ms for timeout_ms in (session, poll) if timeout_ms > 0), default=0)
+    if session <= 0:
+        return Likely.NOT_KNOWN  # a short silence is short beside the session timeout only
+    shortest_ms = min(session, poll) if poll > 0 else session
     return Likely.LEFT if silent_ms <= shortest_ms * SHORT else Likely.NOT_KNOWN
 
 

@@ -1,6 +1,6 @@
 """Questions to the live cluster about what its offsets log does not tell: rebalances that run, and names of topics.
 
-Every few seconds each node is asked for its groups that rebalance (ListGroups), and those, with the groups that a page
+Each second each node is asked for its groups that rebalance (ListGroups), and those, with the groups that a page
 shows, are described (DescribeGroups). Groups for which the client has no Describe right are missing in the answers;
 then the state has less to tell. Metadata names topic ids that had no name.
 """
@@ -28,7 +28,7 @@ from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, Me
 
 LOG: Final = logging.getLogger("coordinator.observe")
 
-POLL_S: Final = 3.0
+POLL_S: Final = 1.0  # a rebalance that runs is seen so late at most
 WATCHED_S: Final = 20.0  # a page asks again each few seconds
 MOST_WATCHED: Final = 100
 MOST_DESCRIBED: Final = 200  # of one node, at once

@@ -48,7 +48,7 @@ class ObserverSettings:
     client: ClientSettings = field(default_factory=ClientSettings)
     retention_days: int = 30
     history_max_bytes: int = 8 << 30
-    history_thins: bool = True  # after a day, one commit a minute of each group and partition is kept
+    history_thins: bool = True  # of older days one commit a minute of each partition is kept (`thinning.py`)
     housekeeping_s: float = INTERVAL_S
     segment_bytes: int = SEGMENT_BYTES  # of the raw log
 

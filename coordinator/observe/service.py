@@ -31,8 +31,16 @@ LOG: Final = logging.getLogger("coordinator.observe")
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-async def observe(settings: ObserverSettings, config: Config, ready: Callable[[str], None]) -> None:
-    """Observe until a stop signal. `ready` gets the address of the HTTP port. Raises ObserveError, HttpPortError."""
+async def observe(
+    settings: ObserverSettings,
+    config: Config,
+    ready: Callable[[str], None],
+    collect: Callable[[], Coroutine[Any, Any, None]],
+) -> None:
+    """Observe until a stop signal. `ready` gets the address of the HTTP port; `collect` collects garbage meanwhile.
+
+    Raises ObserveError, HttpPortError.
+    """
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in STOP_SIGNALS:
@@ -42,7 +50,7 @@ async def observe(settings: ObserverSettings, config: Config, ready: Callable[[s
     await observer.start()
     http = None
     stopping, ended = asyncio.create_task(stop.wait()), asyncio.create_task(observer.wait())
-    beside = [asyncio.create_task(each) for each in service.beside()]
+    beside = [asyncio.create_task(each) for each in (*service.beside(), collect())]
     try:
         http = open_http(config, HttpParts(service.status, console=lambda: OnLoop(service.console, loop)))
         ready(http.bound if http is not None else "")

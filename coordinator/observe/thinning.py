@@ -1,9 +1,9 @@
 """Makes the older days of a history small: of the commits of a partition, the last one of each minute stays.
 
-A cluster of 3,000 groups may commit thousands of times a second. All of that is kept for a day; then one commit a
-minute of each group and partition, and after a week one in ten minutes. Deletions and commits in transactions all stay.
-The marks say from then on that the log was compacted up to that time, because a question about a moment in between gets
-the last commit that is kept, which may be some minutes old.
+A cluster of 3,000 groups may commit thousands of times a second. All of that is kept of a UTC day until six hours
+after its end; then one commit a minute of each group and partition, and three days after its end one in ten minutes.
+Deletions and commits in transactions all stay. The marks say from then on that the log was compacted up to that time,
+because a question about a moment in between gets the last commit that is kept, which may be some minutes old.
 
 Files keep their names. A day is noted in `thinned.json` when all of it is done, so an interrupted run does it again.
 """
@@ -33,16 +33,17 @@ from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
 
 THINNED_NAME: Final = "thinned.json"
 DAY_MS: Final = 86_400_000
+HOUR_MS: Final = 3_600_000
 
 
 class Detail(NamedTuple):
-    """The detail that is kept of days that ended so many days ago: one commit in each span of so many ms."""
+    """The detail that is kept of days that ended so many hours ago: one commit in each span of so many ms."""
 
-    days: int
+    hours: int
     span_ms: int
 
 
-DETAILS: Final = (Detail(1, 60_000), Detail(7, 600_000))
+DETAILS: Final = (Detail(6, 60_000), Detail(72, 600_000))
 
 
 @dataclass(slots=True)
@@ -87,7 +88,7 @@ def _span(name: str, now_ms: int, details: Sequence[Detail]) -> int:
     except ValueError:
         return 0
     end_ms = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000 + DAY_MS
-    return max((detail.span_ms for detail in details if end_ms + detail.days * DAY_MS <= now_ms), default=0)
+    return max((detail.span_ms for detail in details if end_ms + detail.hours * HOUR_MS <= now_ms), default=0)
 
 
 def _thin_day(source: HistorySource, name: str, span_ms: int, outcome: Thinned, fs: FileSystem) -> None:

@@ -31,6 +31,7 @@ from coordinator.console.model import (
 from coordinator.console.owners import ribbon_of
 from coordinator.console.past import Past
 from coordinator.console.source import ConsoleError
+from coordinator.core.events import listed
 from coordinator.core.events import owners as owners_json
 from coordinator.core.events.model import Story, decode_story
 from coordinator.explain.rules import explain
@@ -168,10 +169,10 @@ class ClusterConsole:
         answers = await asyncio.gather(
             *(client.ask(node, ListGroupFiguresRequest(), 0) for node in client.nodes.values())
         )
-        rows = [
+        self._rows = [
             GroupRow(
-                group=each.group_id,
-                state=each.group_state,
+                group=each.group,
+                state=each.state,
                 protocol_type=each.protocol_type,
                 members=each.members,
                 generation=each.generation,
@@ -181,9 +182,9 @@ class ClusterConsole:
                 last_rebalance_ms=each.last_rebalance_ms,
             )
             for answer in answers
-            for each in answer.groups
+            for part in answer.parts
+            for each in listed.decode(part)
         ]
-        self._rows = rows
 
     async def _sample(self) -> None:
         """Note the lag of all groups, again and again."""

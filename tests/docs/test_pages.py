@@ -47,7 +47,7 @@ _PERSONS: Final = re.compile(r"\b((?:no|some|every|any)body|(?:some|any|no )one|
 _FENCED: Final = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
 _METRIC: Final = re.compile(r"\b(?:kafka_(?:coordinator|server|network|log)|coordinator|process)_[a-z0-9_]+\b(?!\()")
 FIXTURES: Final = frozenset({"coordinator_process", "coordinator_settings"})  # named like metrics, and none
-# Metrics that appear with their first value, each with the file and the text that make the name.
+# Metrics that appear with their first value, or elsewhere, each with the file and the text that make the name.
 SHOWN_LATER: Final = {
     "kafka_coordinator_group_rebalance_total": ("coordinator/server/status.py", 'GROUP + "rebalance_total"'),
     **{
@@ -65,6 +65,10 @@ SHOWN_LATER: Final = {
             "lag_seconds",
             "unknown_lag_partitions",
         )
+    },
+    **{  # of `coordinator observe`
+        f"coordinator_observe_{name}": ("coordinator/observe/figures.py", f'"{name}"')
+        for name in ("behind_seconds", "has_problem")
     },
 }
 

@@ -34,7 +34,7 @@ def at(source: HistorySource, seconds: float) -> GroupPage:
 
 
 def spans(page: GroupPage) -> list[list[tuple[float, str]]]:
-    """For each partition the starts of its spans in seconds, and the client of the member."""
+    """Return for each partition the starts of its spans in seconds, each with the client of its member."""
     assert page.ribbon is not None
     names = [member.client_id for member in page.ribbon.members]
     return [

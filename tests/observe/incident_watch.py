@@ -1,16 +1,10 @@
 """A page of the console that is asked again and again, until it names the cause and the culprit of an incident.
 
-`Watch` asks GET /api/group each 100 ms, as the page's own stream does, and keeps the first right answer. Its latency is
-the time when the answer was there, less the moment at which the cluster itself knew enough:
-
-- An incident of one client (a refusal, a replaced static member): when it happened first, also where the verdict needs
-  repetitions.
-- A rebalance of ours or of a KIP-848 group: when it began, or when the culprit went during it. For a verdict about the
-  group after it, when it ended.
-- A rebalance of a classic group of another Kafka: the timestamp of the record that ended it, for there is no other.
-- A wait: when it had lasted for the 5 s after which it is called slow. A classic group of another Kafka leaves no record
-  of a rebalance that runs, so the script itself looks when Kafka's DescribeGroups shows it first.
-- A silence, and members without partitions: when the condition of the verdict began to hold.
+`Watch` asks GET /api/group each 100 ms, as the page's own stream does, and keeps the first right answer, with the time
+since the cluster itself knew: since an incident of one client happened first, a rebalance began or its culprit went (or
+it ended, for a verdict about what is after it), a wait was 5 s long, or a silence was as long as its verdict asks for.
+Of a classic group of another Kafka only the record that ended a rebalance counts; while one runs, there is none, and
+the script itself asks Kafka when it began. An answer before it that accuses another client makes the incident wrong.
 """
 
 from __future__ import annotations
@@ -38,7 +32,7 @@ TOLD_S: Final = 60.0
 ANSWER_S: Final = 10.0
 WAITS: Final = frozenset({Finding.SLOW_JOINER, Finding.SLOW_REBALANCE, Finding.SLOW_REVOCATION})
 ABOUT_THE_END: Final = frozenset({Finding.MEMBER_LOST, Finding.ROLLING_DEPLOY})
-ACCUSES_NOBODY: Final = frozenset(
+ACCUSES_NO_CLIENT: Final = frozenset(
     {Finding.HEALTHY, Finding.EMPTY, Finding.INITIAL_DELAY, Finding.REBALANCING, Finding.NO_SUCH_GROUP}
 )
 _PAGES: Final = msgspec.json.Decoder(GroupPage)
@@ -46,9 +40,9 @@ _PAGES: Final = msgspec.json.Decoder(GroupPage)
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What a right answer says. Without `codes`, the newest event alone has to name cause and culprit."""
+    """A right answer. Without `codes`, the newest event alone has to name cause and culprit."""
 
-    culprits: tuple[str, ...]  # client ids or instance ids, each of which is right; empty: it names nobody
+    culprits: tuple[str, ...]  # client ids or instance ids, each of which is right; empty: it names none
     codes: tuple[Finding, ...] = ()  # of the headline
     causes: tuple[Cause | IncidentKind, ...] = ()  # of the newest event
     says: str = ""  # a part of the headline
@@ -104,7 +98,8 @@ class Watch:
         self.page: GroupPage | None = None  # the last answer
         self.told: Told | None = None
         self.began_ms = -1  # when the script saw the rebalance begin, if the log cannot tell it
-        self.accused: list[str] = []  # what other headlines said, each once
+        self.said_before: list[str] = []  # other headlines before the right one, each once
+        self.accused: list[str] = []  # those of them that name another client than the culprit
         self._port = port
         self._path = f"/api/group?id={quote(group)}"
         self._expected = expected
@@ -118,6 +113,10 @@ class Watch:
     def __exit__(self, *error: object) -> None:
         self._is_over.set()
         self._thread.join()
+
+    @property
+    def is_right(self) -> bool:
+        return self.told is not None and not self.accused
 
     def until_told(self, within_s: float = TOLD_S) -> None:
         """Wait until the page was right; an incident that is not told in time is over nevertheless."""
@@ -166,10 +165,12 @@ class Watch:
             self.told = Told(page, max(now_ms - self._known_ms(page), 0))
             return
         headline = page.verdicts[0]
-        if headline.code not in ACCUSES_NOBODY:
+        if headline.code not in ACCUSES_NO_CLIENT:
             said = f"{headline.code.value} of {headline.culprit.name}"
-            if said not in self.accused:
-                self.accused.append(said)
+            if said not in self.said_before:
+                self.said_before.append(said)
+            if headline.culprit.is_known and not self._expected.is_culprit(headline.culprit):
+                self.accused.append(headline.sentence)
 
     def _known_ms(self, page: GroupPage) -> int:
         """Return the moment at which the cluster knew what the page says."""
@@ -187,7 +188,8 @@ class Watch:
         if state is None:
             return page.at_ms
         if verdict.code in WAITS and running is not None:
-            return (self.began_ms if self.began_ms >= 0 else running.at_ms) + SLOW_MS
+            seen_ms = self.began_ms if self.began_ms >= 0 else running.at_ms
+            return min(seen_ms, running.at_ms) + SLOW_MS
         if verdict.code is Finding.SLOW_LEADER and running is not None:
             return running.at_ms + running.join_ms + SLOW_MS
         if verdict.code is Finding.IDLE_MEMBERS:

@@ -27,7 +27,7 @@ from tests.observe.member import Member
 from tests.support.eventually import eventually
 from tests.support.questions import describe_group
 
-SHORT_SESSION: Final = {"session_timeout_ms": 1500, "heartbeat_ms": 300}
+SHORT_SESSION: Final = {"session_timeout_ms": 2500, "heartbeat_ms": 300}
 BUSY_S: Final = 35.0  # a script ends it earlier
 KAFKA_SETTINGS: Final = {
     "group.min.session.timeout.ms": "1000",
@@ -60,7 +60,7 @@ class ScriptedIncident:
 
 
 class Play:
-    """What a script has: its crew, the watched page, and members of the KIP-848 protocol."""
+    """The crew of one incident, its watched page, and its members of the KIP-848 protocol."""
 
     def __init__(self, crew: Crew, watch: Watch) -> None:
         self.crew = crew
@@ -209,8 +209,7 @@ def slow_joiner(play: Play) -> None:
     crew.settles(slow)
     with busy(slow):
         crew.join("aiokafka", "fast")
-        if play.watch.began_ms < 0:
-            _note_begin(play)
+        _note_begin(play)
         play.watch.until_told()
 
 
@@ -360,9 +359,9 @@ def stopped_process(play: Play) -> None:
 def more_members_than_partitions(play: Play) -> None:
     crew = play.crew
     crew.topic(1)
-    one = crew.join("aiokafka", "one")
+    one = crew.join("confluent-kafka", "one")
     crew.settles(one)
-    crew.join("kafka-python" if play.watch is None else "aiokafka", "two")
+    crew.join_as_process("kafka-python", "two")
     play.watch.until_told()
 
 
@@ -420,14 +419,152 @@ def static_restart(play: Play) -> None:
     play.watch.until_told()
 
 
-_F, _C = Finding, Cause
-_NO_BEGIN, _WENT = unknown.NO_BEGIN, unknown.LEFT_OR_EXPIRED
+SLOW_NAMED: Final = Expected(("slow",), (Finding.SLOW_REBALANCE,), unknown=unknown.NO_BEGIN)
 INCIDENTS: Final = (
     ScriptedIncident(
         "a member does not poll, and all wait for it",
         Where.OURS,
         "confluent-kafka",
         slow_joiner,
-        Expected(("slow",), (_F.SLOW_JOINER,), (_C.MEMBER_JOINED,)),
+        Expected(("slow",), (Finding.SLOW_JOINER,)),
+    ),
+    ScriptedIncident(
+        "a member exceeds its poll interval again and again",
+        Where.OURS,
+        "confluent-kafka",
+        poll_interval,
+        Expected(("slow",), (Finding.POLL_INTERVAL,)),
+    ),
+    ScriptedIncident(
+        "a process is killed whenever it has partitions",
+        Where.OURS,
+        "aiokafka",
+        crash_loop,
+        Expected(("doomed",), (Finding.CRASH_LOOP,)),
+    ),
+    ScriptedIncident(
+        "a process is killed once",
+        Where.OURS,
+        "kafka-python",
+        killed_once,
+        Expected(("doomed",), (Finding.MEMBER_LOST,), (Cause.SESSION_EXPIRED,)),
+    ),
+    ScriptedIncident(
+        "members are replaced one after another",
+        Where.OURS,
+        "confluent-kafka",
+        rolling_restart,
+        Expected(("web-0", "web-1", "web-2"), (Finding.ROLLING_DEPLOY,), says="replaced so far: 3 clients"),
+    ),
+    ScriptedIncident(
+        "two processes have one group.instance.id",
+        Where.OURS,
+        "aiokafka",
+        shared_instance_id,
+        Expected(("only-one",), (Finding.SHARED_INSTANCE_ID,)),
+    ),
+    ScriptedIncident(
+        "a member changes its subscription again and again",
+        Where.OURS,
+        "confluent-kafka",
+        subscription_flapping,
+        Expected(("flapping",), (Finding.SUBSCRIPTION_FLAPPING,), (Cause.PROTOCOLS_CHANGED,)),
+    ),
+    ScriptedIncident(
+        "assignors have nothing in common",
+        Where.OURS,
+        "kafka-python",
+        disjoint_assignors,
+        Expected(("by-turns",), (Finding.ASSIGNORS_DISJOINT,), (IncidentKind.JOIN_REFUSED,)),
+    ),
+    ScriptedIncident(
+        "the leader takes long to assign",
+        Where.OURS,
+        "aiokafka",
+        slow_leader,
+        Expected(("leader-1",), (Finding.SLOW_LEADER,)),
+    ),
+    ScriptedIncident(
+        "a process is stopped",
+        Where.OURS,
+        "aiokafka",
+        stopped_process,
+        Expected(("frozen",), (Finding.SILENT_MEMBER,)),
+    ),
+    ScriptedIncident(
+        "the only member does not poll, and a new one waits for it",
+        Where.CLASSIC,
+        "confluent-kafka",
+        slow_joiner,
+        SLOW_NAMED,
+    ),
+    ScriptedIncident(
+        "one of several members does not poll, and all wait for it",
+        Where.CLASSIC,
+        "confluent-kafka",
+        slow_among_others,
+        Expected((), (Finding.SLOW_REBALANCE,), says="which ones have not is not known", unknown=unknown.NO_BEGIN),
+    ),
+    ScriptedIncident(
+        "a process is killed whenever it has partitions",
+        Where.CLASSIC,
+        "aiokafka",
+        crash_loop,
+        Expected(("doomed",), (Finding.COMES_AND_GOES,), unknown=unknown.LEFT_OR_EXPIRED),
+    ),
+    ScriptedIncident(
+        "a member leaves in good order",
+        Where.CLASSIC,
+        "confluent-kafka",
+        clean_leave,
+        Expected(("leaves",), (Finding.MEMBER_LOST,), (Cause.MEMBER_LEFT,)),
+    ),
+    ScriptedIncident(
+        "there are more members than partitions",
+        Where.CLASSIC,
+        "kafka-python",
+        more_members_than_partitions,
+        Expected(("one", "two"), (Finding.IDLE_MEMBERS,)),
+    ),
+    ScriptedIncident(
+        "a callback for revoked partitions takes long",
+        Where.CONSUMER,
+        "confluent-kafka",
+        slow_revocation,
+        Expected(("slow",), (Finding.SLOW_REVOCATION,), unknown=unknown.SILENCE),
+    ),
+    ScriptedIncident(
+        "a process is killed once",
+        Where.CONSUMER,
+        "confluent-kafka",
+        killed_consumer,
+        Expected(
+            ("web-2",),
+            (Finding.MEMBER_LOST,),
+            (Cause.MEMBER_GONE,),
+            says="left or lost its session",
+            unknown=unknown.LEFT_OR_EXPIRED,
+        ),
+    ),
+    ScriptedIncident(
+        "a member subscribes to another topic",
+        Where.CONSUMER,
+        "confluent-kafka",
+        subscription_change,
+        Expected(("web-2",), causes=(Cause.PROTOCOLS_CHANGED,)),
+    ),
+    ScriptedIncident(
+        "the topic gets more partitions",
+        Where.CONSUMER,
+        "confluent-kafka",
+        more_partitions,
+        Expected((), causes=(Cause.TOPICS_CHANGED,)),
+    ),
+    ScriptedIncident(
+        "a static member is started again",
+        Where.CONSUMER,
+        "confluent-kafka",
+        static_restart,
+        Expected(("two",), causes=(IncidentKind.STATIC_MEMBER_REPLACED,)),
     ),
 )

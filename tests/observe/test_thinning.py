@@ -20,7 +20,7 @@ from tests.observe.world import batch, commit, part
 
 FS = RealFileSystem()
 MIDNIGHT_MS = 1_699_920_000_000  # 2023-11-14
-DETAILS = (Detail(1, 60_000), Detail(7, 600_000))
+DETAILS = (Detail(24, 60_000), Detail(7 * 24, 600_000))
 
 
 def day_of_commits(path: Path) -> HistorySource:

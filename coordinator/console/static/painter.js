@@ -32,6 +32,10 @@ export class Painter {
   edges = [0, 1]; // of the time that is shown
   rows = []; // {i, y, isFirst, since}: their places; `since` counts from the first row of the topic
 
+  #layer = document.createElement("canvas");
+  #drawn = ""; // what the layer shows
+  #drawnData = null;
+
   /** Lay the rows out, and give the canvas the size of the visible part. */
   measure(canvas, scroller, spacer) {
     this.canvas = canvas;
@@ -115,25 +119,39 @@ export class Painter {
     const c = this.context;
     this.colours = Object.fromEntries(COLOURS.map((name) => [name, themed(`--${name}`)]));
     this.scroll = this.scroller.scrollTop;
+    this.#keepRows(state.highlit);
+    c.setTransform(1, 0, 0, 1, 0, 0);
+    c.drawImage(this.#layer, 0, 0);
     c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     c.textBaseline = "middle";
-    c.fillStyle = this.colours.surface;
-    c.fillRect(0, 0, this.width, this.height);
-    c.save();
-    c.beginPath();
-    c.rect(0, AXIS, this.width, this.height - AXIS);
-    c.clip();
-    c.translate(0, -this.scroll);
-    const shown = this.rows.filter(
-      ({ y }) => y + this.rowHeight + 20 > this.scroll + AXIS && y - 20 < this.scroll + this.height,
-    );
-    this.#spans(shown, state.highlit);
-    this.#labels(shown);
-    c.restore();
     this.#unknown();
     this.#seams(state.chosen);
     this.#axis(state.isLive);
     this.#cursor(state);
+  }
+
+  /** Draw the rows into a layer, unless it has them: the pointer and the arrow keys change only what is above. */
+  #keepRows(highlit) {
+    const size = [this.width, this.height, this.rowHeight, this.gutter, this.ratio];
+    const drawn = [this.edges, this.scroll, highlit, this.colours.surface, size].join();
+    if (drawn === this.#drawn && this.data === this.#drawnData) return;
+    [this.#drawn, this.#drawnData] = [drawn, this.data];
+    this.#layer.width = this.canvas.width;
+    this.#layer.height = this.canvas.height;
+    const c = (this.context = this.#layer.getContext("2d"));
+    c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    c.textBaseline = "middle";
+    c.fillStyle = this.colours.surface;
+    c.fillRect(0, 0, this.width, this.height);
+    c.beginPath();
+    c.rect(0, AXIS, this.width, this.height - AXIS);
+    c.clip();
+    c.translate(0, -this.scroll);
+    const isVisible = ({ y }) => y + this.rowHeight + 20 > this.scroll + AXIS && y - 20 < this.scroll + this.height;
+    const shown = this.rows.filter(isVisible);
+    this.#spans(shown, highlit);
+    this.#labels(shown);
+    this.context = this.canvas.getContext("2d");
   }
 
   #spans(shown, highlit) {

@@ -42,14 +42,18 @@ export function ribbonView({ onSelect, onRange, redraw }) {
 
   // Time --------------------------------------------------------------------------------------------------------------
 
+  const now = () => (isLive ? Math.max(clock.now(), data.until_ms) : data.until_ms);
+
   /** The edges of the time that is shown. */
   function reckon() {
-    const to = isLive ? Math.max(clock.now(), data.until_ms) : data.until_ms;
+    let to = now();
     own ??= ownRange(to);
     const span = RANGES.find(([name]) => name === (range ?? own))[2];
     const known = Math.max(data.from_ms, data.known_from_ms - (to - data.known_from_ms) * 0.04);
-    painter.edges = [span === Infinity ? Math.min(known, to - 1000) : to - span, to];
-    return painter.edges;
+    const from = span === Infinity ? Math.min(known, to - 1000) : to - span;
+    const step = isLive ? 2 ** Math.floor(Math.log2((to - from) / 1000)) : 1; // less than the time of a pixel
+    to = Math.ceil(to / step) * step;
+    painter.edges = [span === Infinity ? Math.floor(from / step) * step : to - span, to];
   }
 
   /** The shortest range with two rebalances, but no longer than an hour. */
@@ -60,7 +64,7 @@ export function ribbonView({ onSelect, onRange, redraw }) {
 
   const isOpen = (span) => span[1] >= data.until_ms;
   const beginning = (span) => Math.max(span[0], data.known_from_ms);
-  const length = (span) => (isOpen(span) ? painter.edges[1] : span[1]) - beginning(span);
+  const length = (span) => (isOpen(span) ? now() : span[1]) - beginning(span);
 
   // Words -------------------------------------------------------------------------------------------------------------
 
@@ -75,7 +79,7 @@ export function ribbonView({ onSelect, onRange, redraw }) {
   function seamText(seam) {
     const took =
       seam.outcome === "running"
-        ? `It has run for ${duration(painter.edges[1] - seam.at_ms)}.`
+        ? `It has run for ${duration(now() - seam.at_ms)}.`
         : `It took ${duration(seam.ended_ms - seam.at_ms)}.`;
     const cause = BECAUSE[seam.cause] ?? "the cause is not known";
     const culprit = seam.culprit ? `Culprit: ${visible(seam.culprit)}. ` : "";
