@@ -13,6 +13,7 @@ from coordinator.explain.words import clock_time, condition, since, times
 
 NOW_MS: Final = 120_000  # a loop whose last turn was longer ago is over
 WAR: Final = 3  # replacements; one or two are restarts
+FASTEST_START_MS: Final = 1_000  # no process starts again, joins and ends more often than this for long
 ENDLESS: Final = 5
 STALE: Final = frozenset({"ILLEGAL_GENERATION", "UNKNOWN_MEMBER_ID"})
 
@@ -24,14 +25,16 @@ def shared_instance_id(story: Story) -> GroupVerdict | None:
         instance_id = event.member.instance_id
         proofs = [number for number, each in fenced if each.member.instance_id == instance_id]
         one, other = _place(event.other), _place(event.member)
-        if not proofs and (event.times < WAR or one == other):
+        is_war = event.times >= WAR and (one != other or _is_too_fast(story, event))
+        if not proofs and not is_war:
             continue
         both = f"{one} and {other}" if one != other else f"both {one}"
         often = f", which replaced each other {times(event.times)}" if event.times > 1 else ""
         within = f" within {duration(latest(event) - event.at_ms)}" if event.last_ms else ""
+        seem = "seem to have" if one == other and not proofs else "have"
         return GroupVerdict(
             code=Finding.SHARED_INSTANCE_ID,
-            sentence=f"Two processes have the group.instance.id {instance_id}: {both}{often}{within}",
+            sentence=f"Two processes {seem} the group.instance.id {instance_id}: {both}{often}{within}",
             advice=(
                 "Give each process a group.instance.id of its own (the pod or host name), or stop one of the two. Each "
                 "replacement fences the other one, whose records are processed again."
@@ -41,6 +44,14 @@ def shared_instance_id(story: Story) -> GroupVerdict | None:
             since_ms=event.at_ms,
         )
     return None
+
+
+def _is_too_fast(story: Story, event: Incident) -> bool:
+    """Return whether an observed member was replaced faster than a process starts again.
+
+    Kafka keeps the client id and the host of the first run in its record, so that both processes look alike.
+    """
+    return bool(story.unknown) and latest(event) - event.at_ms < FASTEST_START_MS * (event.times - 1)
 
 
 def static_restarts(story: Story) -> GroupVerdict | None:

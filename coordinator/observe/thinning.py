@@ -5,14 +5,19 @@ after its end; then one commit a minute of each group and partition, and three d
 Deletions and commits in transactions all stay. The marks say from then on that the log was compacted up to that time,
 because a question about a moment in between gets the last commit that is kept, which may be some minutes old.
 
-Files keep their names. A day is noted in `thinned.json` when all of it is done, so an interrupted run does it again.
+The segments that lie in the day as a whole become one, with one file of each table, so that a month of segments of ten
+minutes is no hundred thousand files. The newest segment of a partition stays as it is, because extraction may have to
+go back to it. Steps: the marks, the files of the joined segment, the list of files, and then the other files go. A
+question in between may see a row in two files, and counts it once; files that are left over are removed by
+`retention.forget_old`, because they are not listed. A day is noted in `thinned.json` when all of it is done, so an
+interrupted run does it again.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -20,12 +25,14 @@ from typing import Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from coordinator.columnar.kernel import numbers_of
 from coordinator.history import file_list
 from coordinator.history.extract import locked, parquet_bytes
-from coordinator.history.layout import COMMITS_DIR, TableFile, commit_files
+from coordinator.history.file_list import ExtractedSegment
+from coordinator.history.layout import COMMITS_DIR, file_name
 from coordinator.history.rows import COMMITS
 from coordinator.history.source import HistorySource
 from coordinator.storage.history_marks import read_marks, write_marks
@@ -34,6 +41,7 @@ from coordinator.storage.log.fs import FileSystem, read_whole, write_atomically
 THINNED_NAME: Final = "thinned.json"
 DAY_MS: Final = 86_400_000
 HOUR_MS: Final = 3_600_000
+MOST_ROWS: Final = 2_000_000  # read into one joined segment: some hundred megabytes of memory
 
 
 class Detail(NamedTuple):
@@ -92,34 +100,149 @@ def _span(name: str, now_ms: int, details: Sequence[Detail]) -> int:
 
 
 def _thin_day(source: HistorySource, name: str, span_ms: int, outcome: Thinned, fs: FileSystem) -> None:
-    marks = read_marks(source.history_dir, fs)
+    history_dir = source.history_dir
+    marks = read_marks(history_dir, fs)
     for partition in marks.partitions if marks is not None else ():
         assert marks is not None
-        ends = {line.start: line.end for line in file_list.read(source.history_dir, partition, fs)}
-        for file in commit_files(source.history_dir, partition, fs=fs):
-            if file.path.parent.parent.name != name or file.start not in ends:
-                continue
-            table = pq.ParquetFile(file.path).read().cast(COMMITS)
-            kept = table.filter(pa.array(keep(table, span_ms)))
-            outcome.files += 1
-            outcome.commits_before += table.num_rows
-            outcome.commits_after += kept.num_rows
-            if kept.num_rows == table.num_rows:
-                continue
-            mark = marks.of(partition)
-            moved = replace(
-                mark,
-                compacted_to=max(mark.compacted_to, ends[file.start]),
-                whole_since_ms=max(mark.whole_since_ms, int(_numbers(table, "timestamp_ms").max())),
-            )
-            if moved != mark:
-                marks = marks.with_mark(partition, moved)
-                write_marks(source.history_dir, marks, fs)  # before anything is missing
-            _replace(file, kept, fs)
+        mark = marks.of(partition)
+        lines = [line for line in file_list.read(history_dir, partition, fs) if line.start < mark.next_offset]
+        if len(lines) < mark.segments:
+            continue  # the list is damaged, which every question says; see `file_list.missing`
+        for run in _runs(lines, name):
+            rest = run
+            while rest:
+                made = _Joined(history_dir, name, is_alone=len(run) == 1)
+                rest = made.read(rest, span_ms, fs)
+                outcome.files += made.read_files
+                outcome.commits_before += made.rows_before
+                outcome.commits_after += made.rows_after
+                if made.is_unchanged:
+                    continue
+                joined = [made.line if line == made.run[0] else line for line in lines if line not in made.run[1:]]
+                moved = replace(mark, segments=len(joined))
+                if made.rows_after != made.rows_before:
+                    moved = replace(
+                        moved,
+                        compacted_to=max(mark.compacted_to, made.run[-1].end),
+                        whole_since_ms=max(mark.whole_since_ms, made.newest_ms),
+                    )
+                if moved != mark:
+                    mark, marks = moved, marks.with_mark(partition, moved)
+                    write_marks(history_dir, marks, fs)  # before anything is missing
+                made.write(fs)
+                if joined != lines:
+                    text = "".join(json.dumps(asdict(line)) + "\n" for line in joined)
+                    write_atomically(fs, file_list.list_path(history_dir, partition), text.encode())
+                    lines = joined
+                made.remove_others(fs)
 
 
-def _replace(file: TableFile, table: pa.Table, fs: FileSystem) -> None:
-    write_atomically(fs, file.path, parquet_bytes(table))
+def _runs(lines: Sequence[ExtractedSegment], name: str) -> Iterator[list[ExtractedSegment]]:
+    """Yield the segments that have commits of a day: those to join together, and each other one alone."""
+    run: list[ExtractedSegment] = []
+    for number, line in enumerate(lines):
+        days = {each.split("/")[1] for each in line.files if each.startswith(COMMITS_DIR)}
+        is_newest = number == len(lines) - 1
+        if (days or {name}) == {name} == {_day_name(line.newest_ms)} and not is_newest:
+            run.append(line)
+            continue
+        if run:
+            yield run
+            run = []
+        if name in days:
+            yield [line]
+    if run:
+        yield run
+
+
+def _day_name(at_ms: int) -> str:
+    """Return the directory of the day of a time; of times outside the calendar, nothing."""
+    try:
+        return f"date={datetime.fromtimestamp(at_ms / 1000, UTC).date()}"
+    except (ValueError, OverflowError, OSError):
+        return ""
+
+
+class _Joined:
+    """The rows of some segments, thinned, and the files that they go to."""
+
+    def __init__(self, history_dir: Path, name: str, *, is_alone: bool) -> None:
+        self.run: list[ExtractedSegment] = []
+        self.rows_before = 0
+        self.rows_after = 0
+        self.read_files = 0  # of commits
+        self.newest_ms = -1  # of the commits
+        self._history_dir = history_dir
+        self._commits = f"{COMMITS_DIR}/{name}/"
+        self._is_alone = is_alone  # other files than those of commits stay as they are
+        self._read: list[str] = []
+        self._kept: list[str] = []
+        self._tables: dict[str, pa.Table] = {}
+
+    @property
+    def is_unchanged(self) -> bool:
+        return len(self.run) == 1 and self.rows_after == self.rows_before
+
+    @property
+    def line(self) -> ExtractedSegment:
+        """The joined segment."""
+        names = dict.fromkeys([*self._tables, *self._kept])
+        newest_ms = max(line.newest_ms for line in self.run)
+        return ExtractedSegment(self.run[0].start, self.run[-1].end, newest_ms, tuple(names))
+
+    def read(self, run: Sequence[ExtractedSegment], span_ms: int, fs: FileSystem) -> list[ExtractedSegment]:
+        """Read and thin the first of these segments, up to `MOST_ROWS`. Return the others."""
+        parts: dict[str, list[pa.Table]] = {}  # by directory
+        rows = 0
+        for line in run:
+            if rows >= MOST_ROWS:
+                break
+            self.run.append(line)
+            for file in line.files:
+                if (self._is_alone and not file.startswith(self._commits)) or not fs.exists(self._history_dir / file):
+                    self._kept.append(file)  # a missing file stays listed, so questions name it
+                    continue
+                table = self._thinned(file, span_ms)
+                parts.setdefault(str(Path(file).parent), []).append(table)
+                rows += table.num_rows
+        for directory, found in parts.items():
+            table = found[0]
+            if len(found) > 1:
+                table = _once(pa.concat_tables(found))
+            if directory.startswith(self._commits):
+                table = table if len(found) == 1 else table.filter(pa.array(keep(table, span_ms)))
+                self.rows_after = table.num_rows
+            self._tables[f"{directory}/{file_name(self.run[0].start)}"] = table
+        return list(run[len(self.run) :])
+
+    def _thinned(self, file: str, span_ms: int) -> pa.Table:
+        table = pq.ParquetFile(self._history_dir / file).read()
+        self._read.append(file)
+        if not file.startswith(self._commits):
+            return table
+        table = table.cast(COMMITS)
+        self.read_files += 1
+        self.rows_before += table.num_rows
+        self.newest_ms = max(self.newest_ms, int(_numbers(table, "timestamp_ms").max(initial=-1)))
+        return table.filter(pa.array(keep(table, span_ms)))
+
+    def write(self, fs: FileSystem) -> None:
+        for file, table in self._tables.items():
+            write_atomically(fs, self._history_dir / file, parquet_bytes(table))
+
+    def remove_others(self, fs: FileSystem) -> None:
+        for file in self._read:
+            if file not in self._tables:
+                fs.unlink(self._history_dir / file)
+
+
+def _once(table: pa.Table) -> pa.Table:
+    """Return the rows by group, then log offset, each offset once. Transactions have no group."""
+    keys = [(name, "ascending") for name in ("group", "log_offset") if name in table.column_names]
+    table = table.take(pc.sort_indices(table, keys)).combine_chunks()
+    offsets = _numbers(table, "log_offset")
+    again = offsets[1:] == offsets[:-1]
+    return table.filter(pa.array(np.concatenate(([True], ~again)))) if again.any() else table
 
 
 def keep(table: pa.Table, span_ms: int) -> npt.NDArray[np.bool_]:
