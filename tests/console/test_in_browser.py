@@ -60,14 +60,14 @@ class Group:
 
     def __init__(self, port: int, name: str, opened: AsyncExitStack) -> None:
         self._port = port
-        self._name = name
+        self.name = name
         self._opened = opened
         self.members: list[GroupMember] = []
 
     async def member(self, client_id: str, rebalance_timeout_ms: int = 60_000) -> GroupMember:
         wire = await self._opened.enter_async_context(await Wire.connect(self._port, client_id=client_id))
         timeouts = {"session_timeout_ms": SESSION_MS, "rebalance_timeout_ms": rebalance_timeout_ms}
-        return GroupMember(wire, self._name, ["orders"], **timeouts)
+        return GroupMember(wire, self.name, ["orders"], **timeouts)
 
     async def add(self, *client_ids: str) -> None:
         """Have new members join one after another, and all others rejoin each time."""

@@ -1,0 +1,781 @@
+"""`make bench-observed_history`: 30 days of 3,000 groups in an observer's directory: its size, and a page of the past.
+
+The groups have 10 partitions and 4 members each, commit every 5 seconds, and rebalance 20 times a day. Their records go
+to the 50 partitions of `__consumer_offsets`, and a segment is closed every ten minutes, as `coordinator observe` does
+at this rate. The moment is the worst one for the size: just before the day before today is thinned, so that 30 hours
+are kept in full.
+
+All commits of 30 days are 15.5 billion records, so a day is generated as extraction and thinning leave it: the rows
+that they would keep, written by their own function, with the lists of files and the marks. The first part shows that
+this is right: it takes one partition through the real way (record batches, `Mirror`, `extract`, `thin`) for two days
+and compares every file, byte for byte, with the generated one.
+
+A page is answered as the console does, by a child process, after the kernel was told to forget the files.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import gc
+import json
+import os
+import random
+import shutil
+import statistics
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from bench.findings import Findings, Verdict, parser
+from bench.measure import BenchError
+from bench.report import markdown_table
+from coordinator.console.past import Past
+from coordinator.core.events.model import Cause, ClientInfo, Rebalance, RebalanceOutcome, Trigger
+from coordinator.core.shard import partition_for
+from coordinator.history import file_list
+from coordinator.history.events import EVENTS, StoredEvent, columns
+from coordinator.history.extract import extract, parquet_bytes
+from coordinator.history.file_list import ExtractedSegment
+from coordinator.history.layout import COMMITS_DIR, EVENTS_DIR, GROUPS_DIR, commits_path, events_path, groups_path
+from coordinator.history.rows import COMMITS, GROUPS
+from coordinator.history.source import HistorySource
+from coordinator.observe.directory import ObservedDirectory, ObservedLog
+from coordinator.observe.fetching import FetchedPart
+from coordinator.observe.mirror import Mirror
+from coordinator.observe.thinning import DAY_MS, DETAILS, HOUR_MS, THINNED_NAME, thin
+from coordinator.storage.file_names import offsets_log_dir
+from coordinator.storage.history_marks import Mark, Marks, write_marks
+from coordinator.storage.log.fs import RealFileSystem
+from protocol.consumer import (
+    Assignment,
+    Subscription,
+    TopicPartitions,
+    encode_assignment,
+    encode_subscription,
+)
+from protocol.offsets_records import (
+    GroupValue,
+    MemberValue,
+    encode_group_key,
+    encode_group_value,
+    encode_offset_key,
+)
+from protocol.record_batch import build_batch
+
+Ints = npt.NDArray[np.int64]
+
+PARTITIONS: Final = 50  # of the offsets log
+GROUP_PARTITIONS: Final = 10
+OWNED: Final = ((0, 1, 2), (3, 4, 5), (6, 7), (8, 9))  # by the four members
+EVERY_MS: Final = 5_000  # auto.commit.interval.ms
+DAY: Final = DAY_MS // EVERY_MS  # cycles of commits
+SEGMENT: Final = 120  # cycles: a segment is closed every ten minutes
+FIRST: Final = 40  # cycles of the first segment, so that one lies across each midnight
+REBALANCES: Final = 20  # a day and group
+DAYS: Final = 30
+HOURS_TODAY: Final = 6
+BEGIN_DAY: Final = 20_700  # since 1970: 2026-09-04
+GB: Final = 1_000_000_000
+WANTED_GB: Final = 10.0
+WANTED_S: Final = 1.0
+PAGES: Final = 20
+FULL_PAGES: Final = 5
+FS: Final = RealFileSystem()
+_VALUE: Final = struct.Struct(">hqihq")
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """What is generated."""
+
+    groups: int
+    days: int  # before today
+    partitions: int  # of the offsets log
+    full: int  # partitions whose days in full detail are generated
+    real_cycles: int  # of the part that goes the real way
+
+
+def names_by_partition(size: Size) -> list[list[str]]:
+    found: list[list[str]] = [[] for _ in range(size.partitions)]
+    for number in range(size.groups):
+        name = f"billing-service-{number:05d}"
+        found[partition_for(name, size.partitions)].append(name)
+    return found
+
+
+def mixed(values: Ints) -> npt.NDArray[np.uint64]:
+    """Return numbers that look random, the same for the same values (splitmix64)."""
+    one = values.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+    one = (one ^ (one >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    one = (one ^ (one >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return one ^ (one >> np.uint64(31))
+
+
+@dataclass(slots=True)
+class GroupRecords:
+    """The records of groups in one partition of the log, in log order."""
+
+    cycle: Ints  # it comes before the commits of this cycle
+    group: Ints
+    values: list[GroupValue]
+
+
+class World:
+    """One partition of the log: any commit of it can be computed from its number, without those before it."""
+
+    def __init__(self, partition: int, names: list[str], days: int) -> None:
+        self.partition = partition
+        self.names = sorted(names)
+        self.topics = [f"orders-{int(name[-5:]) % 40:03d}" for name in self.names]
+        count = len(self.names)
+        chance = np.random.default_rng(partition)
+        self.per_cycle = count * GROUP_PARTITIONS
+        self.width = 4_960 // (len(OWNED) * count)  # ms between two batches
+        self.slot = chance.permutation(len(OWNED) * count).reshape(count, len(OWNED))  # of each group and member
+        sizes = np.empty(len(OWNED) * count, np.int64)
+        sizes[self.slot] = np.array([len(each) for each in OWNED])
+        before = np.concatenate(([0], np.cumsum(sizes)))  # records of a cycle before each slot
+        # For each group, its commits of a cycle in the order of the log.
+        self.column_partition = np.empty((count, GROUP_PARTITIONS), np.int64)
+        self.column_before = np.empty((count, GROUP_PARTITIONS), np.int64)
+        self.column_slot = np.empty((count, GROUP_PARTITIONS), np.int64)
+        for group in range(count):
+            place = 0
+            for member in np.argsort(self.slot[group]):
+                for number, owned in enumerate(OWNED[member]):
+                    slot = self.slot[group, member]
+                    self.column_partition[group, place] = owned
+                    self.column_before[group, place] = before[slot] + number
+                    self.column_slot[group, place] = slot
+                    place += 1
+        shape = (count, GROUP_PARTITIONS)
+        self.rate = 10 ** chance.uniform(0, 3.5, shape)  # records a second
+        self.base = chance.integers(10**6, 10**10, shape)
+        self.epoch = chance.integers(0, 30, shape)
+        self.records = self._group_records(days, chance)
+
+    def _group_records(self, days: int, chance: np.random.Generator) -> GroupRecords:
+        count = len(self.names)
+        total = days * count * REBALANCES
+        cycle = np.sort(chance.integers(0, days * DAY, total))
+        group = chance.integers(0, count, total)
+        generation = [1] * count
+        members = [[self._member(g, m, chance.bytes(16).hex()) for m in range(len(OWNED))] for g in range(count)]
+        ids = chance.bytes(16 * total).hex()
+        values = []
+        for number, (at, of) in enumerate(zip(cycle.tolist(), group.tolist(), strict=True)):
+            generation[of] += 1
+            who = number % len(OWNED)  # one of them was started anew
+            members[of][who] = self._member(of, who, ids[number * 32 : number * 32 + 32])
+            values.append(
+                GroupValue(
+                    protocol_type="consumer",
+                    generation=generation[of],
+                    protocol="range",
+                    leader=members[of][0].member_id,
+                    current_state_timestamp_ms=self.at_ms(at),
+                    members=list(members[of]),
+                )
+            )
+        return GroupRecords(cycle, group, values)
+
+    def _member(self, group: int, number: int, text: str) -> MemberValue:
+        client = f"{self.names[group]}-{number}"
+        uuid = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        topic = self.topics[group]
+        return MemberValue(
+            member_id=f"{client}-{uuid}",
+            group_instance_id=None,
+            client_id=client,
+            client_host=f"/10.{group % 200}.{number}.7",
+            rebalance_timeout_ms=300_000,
+            session_timeout_ms=45_000,
+            subscription=encode_subscription(Subscription(topics=[topic])),
+            assignment=encode_assignment(Assignment([TopicPartitions(topic, list(OWNED[number]))])),
+        )
+
+    @staticmethod
+    def at_ms(cycle: int) -> int:
+        return BEGIN_DAY * DAY_MS + cycle * EVERY_MS
+
+    def start(self, cycle: int) -> int:
+        """Return the log offset at which a cycle begins."""
+        return cycle * self.per_cycle + int(np.searchsorted(self.records.cycle, cycle, "left"))
+
+    def batch_ms(self, cycle: Ints, slot: Ints) -> Ints:
+        jitter = mixed(cycle * 1_000 + slot + self.partition * 10**12) % np.uint64(self.width)
+        return BEGIN_DAY * DAY_MS + cycle * EVERY_MS + slot * self.width + jitter.astype(np.int64)
+
+    def newest_ms(self, end: int) -> int:
+        """Return the time of the last record before a cycle."""
+        last = np.array([self.slot.max()])
+        return int(self.batch_ms(np.array([end - 1]), last)[0])
+
+    def numbers(self, cycles: Ints) -> dict[str, Ints]:
+        """Return the columns of all commits of some cycles, each of the shape (groups, cycles, partitions)."""
+        k = cycles[None, :, None]
+        slot = self.column_slot[:, None, :]
+        batch = self.batch_ms(k, slot)
+        which = np.arange(len(self.names))[:, None, None]
+        place = self.column_partition
+        key = (self.partition * 1_000 + which) * GROUP_PARTITIONS + place[:, None, :]
+        noise = (mixed(key * 10**7 + k) >> np.uint64(11)).astype(np.float64) / 2**53
+        rate = np.take_along_axis(self.rate, place, 1)[:, None, :]
+        base = np.take_along_axis(self.base, place, 1)[:, None, :]
+        before = np.searchsorted(self.records.cycle, cycles, "right")[None, :, None]
+        return {
+            "log_offset": k * self.per_cycle + before + self.column_before[:, None, :],
+            "timestamp_ms": batch,
+            "partition": np.broadcast_to(place[:, None, :], batch.shape),
+            "committed_offset": base + (rate * (EVERY_MS / 1000) * (k + noise)).astype(np.int64),
+            "leader_epoch": np.broadcast_to(np.take_along_axis(self.epoch, place, 1)[:, None, :], batch.shape),
+            # One in eight commits was taken in the millisecond before it was appended.
+            "committed_ms": batch - (batch % 8 == 0),
+        }
+
+    def commits(self, cycles: Ints) -> pa.Table:
+        """Return the rows of these cycles as a file has them: by group, then log offset."""
+        columns: dict[str, Any] = {name: pa.array(each.reshape(-1)) for name, each in self.numbers(cycles).items()}
+        count = len(cycles) * self.per_cycle
+        row = pa.array(np.repeat(np.arange(len(self.names), dtype=np.int32), len(cycles) * GROUP_PARTITIONS))
+        for name, texts in (("group", self.names), ("topic", self.topics)):
+            columns[name] = pa.DictionaryArray.from_arrays(row, pa.array(texts)).cast(pa.string())
+        columns["metadata"] = pa.repeat(pa.scalar(""), count)
+        columns["expires_ms"] = pa.nulls(count, pa.int64())
+        columns["tombstone"] = pa.repeat(pa.scalar(False), count)
+        columns["producer_id"] = pa.nulls(count, pa.int64())
+        return pa.table([columns[name] for name in COMMITS.names], names=COMMITS.names).cast(COMMITS)
+
+    def groups(self, begin: int, end: int) -> pa.Table:
+        """Return the rows of groups in a range of cycles, by group, then log offset."""
+        first, last = (int(np.searchsorted(self.records.cycle, each, "left")) for each in (begin, end))
+        order = first + np.argsort(self.records.group[first:last], kind="stable")
+        rows = [self._group_row(int(number)) for number in order]
+        return pa.Table.from_pylist(rows, schema=GROUPS)
+
+    def _group_row(self, number: int) -> dict[str, Any]:
+        value = self.records.values[number]
+        group, cycle = int(self.records.group[number]), int(self.records.cycle[number])
+        topic = self.topics[group]
+        return {
+            "log_offset": cycle * self.per_cycle + number,
+            "timestamp_ms": self.at_ms(cycle),
+            "group": self.names[group],
+            "tombstone": False,
+            "generation": value.generation,
+            "protocol_type": value.protocol_type,
+            "protocol": value.protocol,
+            "leader": value.leader,
+            "since_ms": value.current_state_timestamp_ms,
+            "members": [
+                {
+                    "member_id": member.member_id,
+                    "group_instance_id": None,
+                    "client_id": member.client_id,
+                    "client_host": member.client_host,
+                    "session_timeout_ms": member.session_timeout_ms,
+                    "rebalance_timeout_ms": member.rebalance_timeout_ms,
+                    "topics": [topic],
+                    "assignment": [{"topic": topic, "partitions": list(owned)}],
+                }
+                for member, owned in zip(value.members, OWNED, strict=True)
+            ],
+        }
+
+    def batches(self, begin: int, end: int) -> Iterator[bytes]:
+        """Yield the record batches of the log, cycle by cycle."""
+        keys = [
+            [encode_offset_key(name, topic, number) for number in range(GROUP_PARTITIONS)]
+            for name, topic in zip(self.names, self.topics, strict=True)
+        ]
+        place = {}
+        for group in range(len(self.names)):
+            for member in range(len(OWNED)):
+                rows = np.flatnonzero(self.column_slot[group] == self.slot[group, member])
+                place[int(self.slot[group, member])] = (group, rows.tolist())
+        for cycle in range(begin, end):
+            data = bytearray()
+            first, last = np.searchsorted(self.records.cycle, [cycle, cycle + 1], "left").tolist()
+            at = self.start(cycle)
+            for number in range(first, last):
+                pair = (
+                    encode_group_key(self.names[int(self.records.group[number])]),
+                    encode_group_value(self.records.values[number]),
+                )
+                data += build_batch([pair], base_offset=at, timestamp_ms=self.at_ms(cycle))
+                at += 1
+            found = {name: column[:, 0, :].tolist() for name, column in self.numbers(np.array([cycle])).items()}
+            for slot in range(len(place)):
+                group, rows = place[slot]
+                records: list[tuple[bytes | None, bytes | None]] = [
+                    (
+                        keys[group][found["partition"][group][row]],
+                        _VALUE.pack(
+                            3,
+                            found["committed_offset"][group][row],
+                            found["leader_epoch"][group][row],
+                            0,
+                            found["committed_ms"][group][row],
+                        ),
+                    )
+                    for row in rows
+                ]
+                data += build_batch(records, base_offset=at, timestamp_ms=found["timestamp_ms"][group][rows[0]])
+                at += len(records)
+            yield bytes(data)
+
+
+# -- what the directory is like ------------------------------------------------------------------------------------
+
+
+def segments_until(end: int) -> list[tuple[int, int]]:
+    """Return the first cycle of each closed segment and of the next one."""
+    starts = [0, *range(FIRST, end + 1, SEGMENT)]
+    return list(zip(starts, starts[1:], strict=False))
+
+
+def span_of(day: int, now_ms: int) -> int:
+    """Return the span of which one commit is kept in a day (since 1970); 0: all are kept."""
+    end_ms = (day + 1) * DAY_MS
+    return max((each.span_ms for each in DETAILS if end_ms + each.hours * HOUR_MS <= now_ms), default=0)
+
+
+@dataclass(slots=True)
+class Written:
+    """Bytes and rows of what was written, by kind of day."""
+
+    bytes: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, int] = field(default_factory=dict)
+    files: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: str, size: int, rows: int) -> None:
+        self.bytes[kind] = self.bytes.get(kind, 0) + size
+        self.rows[kind] = self.rows.get(kind, 0) + rows
+        self.files[kind] = self.files.get(kind, 0) + 1
+
+    def take(self, other: Written) -> None:
+        for mine, theirs in ((self.bytes, other.bytes), (self.rows, other.rows), (self.files, other.files)):
+            for kind, number in theirs.items():
+                mine[kind] = mine.get(kind, 0) + number
+
+
+KINDS: Final = {0: "all commits", 60_000: "one a minute", 600_000: "one in ten minutes"}
+
+
+class Generated:
+    """Writes one partition of a history as extraction and thinning leave it at a time."""
+
+    def __init__(self, history_dir: Path, world: World, end: int, now_ms: int, *, has_full: bool = True) -> None:
+        self.history_dir = history_dir
+        self.world = world
+        self.end = end
+        self.now_ms = now_ms
+        self.has_full = has_full
+        self.written = Written()
+        self._lines: list[ExtractedSegment] = []
+        self._thinned_to = 0  # a log offset
+        self._thinned_ms = -1
+
+    def write(self) -> Mark:
+        """Write all files and the list; return the mark."""
+        world = self.world
+        segments = segments_until(self.end)
+        run: list[tuple[int, int]] = []
+        for number, (begin, end) in enumerate(segments):
+            day, is_inside = begin // DAY, begin // DAY == (end - 1) // DAY
+            is_thinned = span_of(BEGIN_DAY + day, self.now_ms) > 0
+            if is_thinned and is_inside and number < len(segments) - 1:
+                if run and run[0][0] // DAY != day:
+                    self._segment(run[0][0], run[-1][1])
+                    run = []
+                run.append((begin, end))
+                continue
+            if run:
+                self._segment(run[0][0], run[-1][1])
+                run = []
+            self._segment(begin, end)
+        if run:
+            self._segment(run[0][0], run[-1][1])
+        path = file_list.list_path(self.history_dir, world.partition)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("".join(json.dumps(asdict(line)) + "\n" for line in self._lines))
+        last = segments[-1]
+        return Mark(
+            next_offset=world.start(last[1]),
+            last_segment=world.start(last[0]),
+            compacted_to=self._thinned_to,
+            whole_since_ms=self._thinned_ms,
+            newest_ms=world.newest_ms(last[1]),
+            segments=len(self._lines),
+        )
+
+    def _segment(self, begin: int, end: int) -> None:
+        """Write the files of a segment, or of some that were joined."""
+        world, start = self.world, self.world.start(begin)
+        files = []
+        for day in range(begin // DAY, (end - 1) // DAY + 1):
+            first, last = max(begin, day * DAY), min(end, (day + 1) * DAY)
+            cycles = np.arange(first, last)
+            span_ms = span_of(BEGIN_DAY + day, self.now_ms)
+            if span_ms:
+                spans = cycles * EVERY_MS // span_ms
+                cycles = cycles[np.append(spans[1:] != spans[:-1], True)]
+                self._thinned_to, self._thinned_ms = world.start(end), world.newest_ms(last)
+            path = commits_path(self.history_dir, BEGIN_DAY + day, world.partition, start)
+            files.append(str(path.relative_to(self.history_dir)))
+            if span_ms or self.has_full:
+                self._put(path, world.commits(cycles), KINDS[span_ms])
+        groups = world.groups(begin, end)
+        if groups.num_rows:
+            path = groups_path(self.history_dir, world.partition, start)
+            files.append(str(path.relative_to(self.history_dir)))
+            span_ms = span_of(BEGIN_DAY + begin // DAY, self.now_ms)
+            self._put(path, groups, "groups" if span_ms else "groups, not joined yet")
+        self._lines.append(ExtractedSegment(start, world.start(end), world.newest_ms(end), tuple(files)))
+
+    def _put(self, path: Path, table: pa.Table, kind: str) -> None:
+        data = parquet_bytes(table)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        self.written.add(kind, len(data), table.num_rows)
+
+    def events(self) -> None:
+        """Write the events of each whole day."""
+        records, world = self.world.records, self.world
+        for day in range(self.end // DAY):
+            first, last = np.searchsorted(records.cycle, [day * DAY, (day + 1) * DAY], "left").tolist()
+            rows = []
+            for number in range(first, last):
+                value, at_ms = records.values[number], world.at_ms(int(records.cycle[number]))
+                member = value.members[number % len(OWNED)]
+                who = ClientInfo(member.member_id, "", member.client_id, member.client_host.lstrip("/"))
+                event = Rebalance(
+                    group=world.names[int(records.group[number])],
+                    at_ms=at_ms - 3_000,
+                    trigger=Trigger(Cause.MEMBER_GONE, who, silent_ms=5_000),
+                    outcome=RebalanceOutcome.COMPLETED,
+                    previous_generation=value.generation - 1,
+                    generation=value.generation,
+                    members_before=4,
+                    members_after=4,
+                    join_ms=3_000,
+                    sync_ms=0,
+                    rebalance_timeout_ms=300_000,
+                    protocol="range",
+                    partitions=GROUP_PARTITIONS,
+                )
+                row = columns(StoredEvent(number, event)) | {"json": msgspec.json.encode(event).decode()}
+                rows.append(row)
+            table = pa.Table.from_pylist(rows, schema=EVENTS).sort_by(
+                [("group", "ascending"), ("log_offset", "ascending")]
+            )
+            self._put(events_path(self.history_dir, world.partition, first), table, "events")
+
+
+def meta(data_dir: Path, partitions: int) -> None:
+    directory = ObservedDirectory.open(data_dir, FS)
+    directory.belongs_to(ObservedLog("bench", b"\1" * 16, partitions))
+    directory.close()
+
+
+# -- the real way, beside the generated one ------------------------------------------------------------------------
+
+
+def same_as_real(findings: Findings, size: Size, work: Path) -> None:
+    """Take one partition through mirror, extraction and thinning; compare its files with the generated ones."""
+    days = max(size.real_cycles // DAY, 1)
+    end = size.real_cycles + FIRST
+    world = World(0, names_by_partition(size)[0], days + 1)
+    real, ours = work / "real", work / "generated"
+    for path in (real, ours):
+        shutil.rmtree(path, ignore_errors=True)
+        meta(path, size.partitions)
+    mirror = Mirror.open(real, 1, FS)
+    raw = 0
+    closed = {last for _, last in segments_until(end)}
+    for number, data in enumerate(world.batches(0, end)):
+        mirror.take([FetchedPart(0, mirror.next_offset(0), world.start(number + 1), data)])
+        raw += len(data)
+        if number + 1 in closed:
+            mirror.roll([0])
+    mirror.close()
+    findings.progress(f"{world.start(end):,} records, {raw / 1e6:,.0f} MB of log; extracting")
+    source = HistorySource.of(real)
+    extract(source)
+    full_ms = BEGIN_DAY * DAY_MS
+    rows = [compared("all commits", source.history_dir, world, end, full_ms, ours)]
+    # The first day is three days old, the second one not.
+    now_ms = (BEGIN_DAY + 1) * DAY_MS + 73 * HOUR_MS
+    findings.progress("thinning")
+    thin(source, full_ms + DAY_MS + 7 * HOUR_MS, FS)  # first one a minute, as it happens
+    thin(source, now_ms, FS)
+    rows.append(compared("thinned", source.history_dir, world, end, now_ms, ours))
+    findings.raw["raw_bytes_per_record"] = raw / world.start(end)
+    findings.table(
+        f"Generated beside the real way: {len(world.names)} groups of one partition, {end / DAY:.2f} days",
+        markdown_table(
+            (
+                "history",
+                "rows of commits, real / generated",
+                "bytes a row, real / generated",
+                "rows per key and day, real / generated",
+                "files the same, byte for byte",
+            ),
+            rows,
+        ),
+    )
+    for path in (real, ours):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def compared(what: str, real: Path, world: World, end: int, now_ms: int, directory: Path) -> tuple[str, ...]:
+    """Generate the same, and return a row of the table. BenchError: the rows differ."""
+    ours = directory / "history"
+    shutil.rmtree(ours, ignore_errors=True)
+    made = Generated(ours, world, end, now_ms)
+    mark = made.write()
+    marks = json.loads((real / "marks.json").read_text())["partitions"]["0"]
+    if marks != asdict(mark) and now_ms > BEGIN_DAY * DAY_MS:
+        raise BenchError(f"the marks differ: {marks} and {asdict(mark)}")
+    if (real / "files/lp=0.jsonl").read_text() != (ours / "files/lp=0.jsonl").read_text():
+        raise BenchError("the lists of files differ")
+    sums = [0, 0, 0, 0]
+    keys: list[list[dict[str, float]]] = [[], []]
+    same = total = 0
+    for path in sorted(real.rglob("seg-*.parquet")):
+        twin = ours / path.relative_to(real)
+        total += 1
+        tables = [pq.ParquetFile(each).read() for each in (path, twin)]
+        if not tables[0].equals(tables[1]):
+            raise BenchError(f"the rows of {path.relative_to(real)} differ")
+        same += path.read_bytes() == twin.read_bytes()
+        if path.relative_to(real).parts[0] == COMMITS_DIR:
+            for number, table in enumerate(tables):
+                sums[number] += table.num_rows
+                sums[2 + number] += (path, twin)[number].stat().st_size
+                by_key = table.group_by(["group", "topic", "partition"]).aggregate([("log_offset", "count")])
+                keys[number].append({"rows": float(pc.sum(by_key["log_offset_count"]).as_py()), "keys": len(by_key)})
+    if total != sum(1 for _ in ours.rglob("seg-*.parquet")):
+        raise BenchError("there are other files")
+    count = len(world.names) * GROUP_PARTITIONS
+    a_day = [sum(each["rows"] for each in found) / count / (end / DAY) for found in keys]
+    return (
+        what,
+        f"{sums[0]:,} / {sums[1]:,}",
+        f"{sums[2] / sums[0]:.2f} / {sums[3] / sums[1]:.2f}",
+        f"{a_day[0]:,.0f} / {a_day[1]:,.0f}",
+        f"{same:,} of {total:,}",
+    )
+
+
+# -- the month -----------------------------------------------------------------------------------------------------
+
+
+def now_of(size: Size) -> int:
+    """Return the cycle that is now: just before the day before today is thinned, which is when most is kept."""
+    return size.days * DAY + HOURS_TODAY * (DAY // 24) - 12
+
+
+def generate(findings: Findings, size: Size, data_dir: Path) -> Written:
+    """Write the directory; partitions that are there from an earlier run are taken as they are."""
+    total = Written()
+    now = now_of(size)
+    now_ms = World.at_ms(now)
+    meta(data_dir, size.partitions)
+    history_dir = data_dir / "history"
+    marks = Marks("bench", size.partitions, {})
+    for partition, names in enumerate(names_by_partition(size)):
+        note = data_dir / f"generated-{partition}.json"
+        wanted = asdict(size) | {"full": partition < size.full}
+        if note.exists() and (found := json.loads(note.read_text()))["size"] == wanted:
+            total.take(Written(**found["written"]))
+            marks = marks.with_mark(partition, Mark(**found["mark"]))
+            continue
+        world = World(partition, names, size.days + 1)
+        closed = segments_until(now)[-1][1]
+        made = Generated(history_dir, world, now, now_ms, has_full=partition < size.full)
+        mark = made.write()
+        made.events()
+        log = offsets_log_dir(data_dir, partition)
+        log.mkdir(exist_ok=True)
+        data = b"".join(world.batches(closed, now))
+        (log / f"{world.start(closed):020d}.log").write_bytes(data)
+        made.written.add("raw log, the segment being written", len(data), world.start(now) - world.start(closed))
+        note.write_text(json.dumps({"size": wanted, "written": asdict(made.written), "mark": asdict(mark)}))
+        marks = marks.with_mark(partition, mark)
+        total.take(made.written)
+        gc.collect()
+        findings.progress(f"partition {partition}: {sum(made.written.bytes.values()) / 1e6:,.0f} MB")
+    write_marks(history_dir, marks)
+    days = {f"date={day.name.removeprefix('date=')}" for day in (history_dir / COMMITS_DIR).iterdir()}
+    spans = {
+        f"date={np.datetime64(BEGIN_DAY + day, 'D')}": span_of(BEGIN_DAY + day, now_ms) for day in range(size.days + 1)
+    }
+    done = {name: span for name, span in spans.items() if span and name in days}
+    (history_dir / THINNED_NAME).write_text(json.dumps(done))
+    return total
+
+
+def sizes(findings: Findings, size: Size, written: Written, data_dir: Path) -> None:
+    """The table of sizes. What was generated for some partitions only is scaled, and marked."""
+    rows = []
+    total = 0.0
+    blocks = sum(path.stat().st_blocks * 512 for path in (data_dir / "history").rglob("*") if path.is_file())
+    all_names = names_by_partition(size)
+    in_full = sum(map(len, all_names[: size.full]))
+    raw = written.bytes["raw log, the segment being written"]
+    for kind, number in written.bytes.items():
+        is_scaled = kind == KINDS[0] and size.full < size.partitions
+        scale = size.groups / in_full if is_scaled else 1.0
+        total += number * scale
+        rows.append(
+            (
+                kind + (f" (SCALED from {size.full} of {size.partitions} partitions)" if is_scaled else ""),
+                f"{written.rows[kind] * scale:,.0f}",
+                f"{written.files[kind] * scale:,.0f}",
+                f"{number * scale / GB:.3f}",
+                f"{number / max(written.rows[kind], 1):.2f}",
+            )
+        )
+    lists = sum(path.stat().st_size for path in (data_dir / "history/files").iterdir())
+    marks = (data_dir / "history/marks.json").stat().st_size
+    rows.append(("lists of files, marks", "", f"{size.partitions + 2:,}", f"{(lists + marks) / GB:.3f}", ""))
+    # Beside the segment being written: the one before it until it is compacted, and its replacement meanwhile.
+    total += lists + marks + 2 * raw
+    rows.append(
+        ("raw log, the segment before it, and its replacement (2 x, CALCULATED)", "", "", f"{2 * raw / GB:.3f}", "")
+    )
+    rows.append(("all", "", "", f"{total / GB:.2f}", ""))
+    findings.raw["bytes"] = written.bytes
+    findings.raw["rows"] = written.rows
+    findings.raw["files"] = written.files
+    findings.raw["history_bytes_on_disk_as_blocks"] = blocks
+    findings.raw["total_bytes"] = total
+    findings.table(
+        f"{size.days} days and {HOURS_TODAY} hours of {size.groups:,} groups, {size.groups * GROUP_PARTITIONS:,} keys",
+        markdown_table(("what", "rows", "files", "GB", "bytes a row"), rows),
+    )
+    findings.verdicts.append(
+        Verdict(f"{size.days} days of {size.groups:,} groups on disk", WANTED_GB, "GB", total / GB)
+    )
+
+
+# -- pages ---------------------------------------------------------------------------------------------------------
+
+
+def forget(data_dir: Path, partition: int) -> None:
+    """Have the kernel drop its copies of the files of a partition."""
+    history = data_dir / "history"
+    parents = [*(history / COMMITS_DIR).iterdir(), history / GROUPS_DIR, history / EVENTS_DIR]
+    places = [parent / f"lp={partition}" for parent in parents] + [offsets_log_dir(data_dir, partition)]
+    for place in places:
+        for path in place.iterdir() if place.is_dir() else ():
+            handle = os.open(path, os.O_RDONLY)
+            try:
+                os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(handle)
+
+
+async def pages(findings: Findings, size: Size, data_dir: Path, rounds: int) -> None:
+    """Time pages of random groups at random moments, cold and then warm."""
+    chance = random.Random(7)
+    past = Past(data_dir)
+    by_partition = names_by_partition(size)
+    whole = [name for names in by_partition[: size.full] for name in names]
+    begin_ms, now_ms = World.at_ms(DAY), World.at_ms(now_of(size))
+    full_ms = World.at_ms((size.days - 1) * DAY)
+    # Where the last days were not generated, their pages would be answered from less than there would be.
+    asked = {
+        "any moment of the month": [(chance.choice(whole), chance.randrange(begin_ms, now_ms)) for _ in range(rounds)],
+        "a moment of the last 30 hours": [
+            (chance.choice(whole), chance.randrange(full_ms, now_ms)) for _ in range(FULL_PAGES)
+        ],
+        "now": [(chance.choice(whole), now_ms - 1000) for _ in range(FULL_PAGES)],
+    }
+    rows = []
+    longest = 0.0
+    os.sync()
+    for what, questions in asked.items():
+        cold, warm = [], []
+        for group, at_ms in questions:
+            forget(data_dir, partition_for(group, size.partitions))
+            for times in (cold, warm):
+                begun = time.perf_counter()
+                page = await past.group(group, at_ms)
+                times.append(time.perf_counter() - begun)
+                check_page(page, group, at_ms)
+            findings.progress(f"{what}: {group}: {cold[-1]:.2f} s, warm {warm[-1]:.2f} s")
+        longest = max(longest, *cold)
+        findings.raw[f"pages, {what}"] = {"cold": cold, "warm": warm}
+        rows.append(
+            (
+                what,
+                str(len(cold)),
+                f"{statistics.median(cold):.2f} / {max(cold):.2f}",
+                f"{statistics.median(warm):.2f} / {max(warm):.2f}",
+            )
+        )
+    findings.table(
+        "A group's page at a past moment, by a child process (seconds, median / longest)",
+        markdown_table(("moment", "pages", "files not in memory", "again"), rows),
+    )
+    findings.verdicts.append(Verdict("the page of any group", WANTED_S, "s", longest))
+
+
+def check_page(page: Any, group: str, at_ms: int) -> None:
+    """BenchError: the page does not say what the generator made."""
+    if page.group != group or len(page.lag.partitions) != GROUP_PARTITIONS:
+        raise BenchError(f"the page of {group} has {len(page.lag.partitions)} partitions")
+    oldest = min(row.committed_ms for row in page.lag.partitions)
+    if not at_ms - 2 * 600_000 <= oldest <= at_ms:
+        raise BenchError(f"the page of {group} at {at_ms} has a commit of {oldest}")
+    if page.story.state is None or page.story.state.member_count != len(OWNED):
+        raise BenchError(f"the page of {group} has no members")
+
+
+def main() -> int:
+    made = parser(__doc__)
+    made.add_argument("--full-partitions", type=int, default=PARTITIONS, help="whose last 30 hours are generated")
+    made.add_argument("--without-real", action="store_true", help="leave out the part that goes the real way")
+    made.add_argument("--keep", action="store_true", help="leave the directory; the next run takes it as it is")
+    args = made.parse_args()
+    findings = Findings("observed_history", "A month of an observed cluster")
+    size = Size(3_000, DAYS, PARTITIONS, args.full_partitions, 2 * DAY)
+    if args.quick:
+        size = Size(120, 5, 2, 2, DAY + DAY // 24)
+    run(findings, args, size)
+    return findings.finish(args)
+
+
+def run(findings: Findings, args: argparse.Namespace, size: Size) -> None:
+    work = (args.work_dir / "observed_history").absolute()
+    data_dir = work / f"month-{size.groups}"
+    work.mkdir(parents=True, exist_ok=True)
+    if not args.without_real:
+        findings.attempt("ours: the real way", lambda: same_as_real(findings, size, work))
+    written: list[Written] = []
+    if findings.attempt("ours: generating", lambda: written.append(generate(findings, size, data_dir))):
+        sizes(findings, size, written[0], data_dir)
+        findings.attempt("ours: pages", lambda: asyncio.run(pages(findings, size, data_dir, PAGES)))
+    if not args.keep:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
