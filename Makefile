@@ -93,7 +93,7 @@ kills: setup ## SIGKILL a daemon under real clients, and look for all it acknowl
 incidents: setup ## play incidents with real clients; writes docs/incidents.md with the verdicts (a minute)
 	$(PY) -m tests.clients.incidents_page $(ARGS)
 
-.PHONY: kafka conformance interchange corpus
+.PHONY: kafka conformance interchange incidents-observed corpus
 kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache outside the repository
 	$(PY) -m tests.conformance.kafka
 
@@ -103,7 +103,10 @@ conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 
 interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands at it (needs a JDK)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
 	  tests/conformance/live_history.py tests/conformance/live_cli.py tests/observe/live_kafka.py \
-	  tests/observe/live_secured.py $(ARGS)
+	  tests/observe/live_secured.py tests/observe/live_incidents.py $(ARGS)
+
+incidents-observed: setup ## twenty incidents, half at a real Kafka; writes docs/incidents-observed.md (a minute; needs a JDK)
+	$(PY) -m tests.observe.incidents_page $(ARGS)
 
 corpus: setup ## record again what a real Kafka answers to the scripts that make test replays
 	$(PY) -m tests.conformance.corpus $(ARGS)

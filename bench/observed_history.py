@@ -28,6 +28,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -346,7 +347,7 @@ class World:
 def segments_until(end: int) -> list[tuple[int, int]]:
     """Return the first cycle of each closed segment and of the next one."""
     starts = [0, *range(FIRST, end + 1, SEGMENT)]
-    return list(zip(starts, starts[1:], strict=False))
+    return list(pairwise(starts))
 
 
 def span_of(day: int, now_ms: int) -> int:
@@ -468,7 +469,7 @@ class Generated:
                     group=world.names[int(records.group[number])],
                     at_ms=at_ms - 3_000,
                     trigger=Trigger(Cause.MEMBER_GONE, who, silent_ms=5_000),
-                    outcome=RebalanceOutcome.COMPLETED,
+                    outcome=RebalanceOutcome.STABLE,
                     previous_generation=value.generation - 1,
                     generation=value.generation,
                     members_before=4,

@@ -2,7 +2,8 @@
 
 Each second each node is asked for its groups that rebalance (ListGroups), and those, with the groups that a page
 shows, are described (DescribeGroups). Groups for which the client has no Describe right are missing in the answers;
-then the state has less to tell. Metadata names topic ids that had no name.
+then the state has less to tell. Metadata names topic ids that had no name, and DescribeConfigs tells the session
+timeout of KIP-848 groups; overrides of single groups are not asked for.
 """
 
 from __future__ import annotations
@@ -22,6 +23,11 @@ from coordinator.observe.errors import ClusterProblem
 from coordinator.observe.link import NodeLink
 from coordinator.observe.state import CLASSIC, ObservedGroups
 from coordinator.processes.wall_clock import wall_ms
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+    DescribeConfigsResponse,
+)
 from protocol.messages.describe_groups import DescribedGroup, DescribeGroupsRequest, DescribeGroupsResponse
 from protocol.messages.list_groups import ListGroupsRequest, ListGroupsResponse
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
@@ -33,6 +39,9 @@ WATCHED_S: Final = 20.0  # a page asks again each few seconds
 MOST_WATCHED: Final = 100
 MOST_DESCRIBED: Final = 200  # of one node, at once
 MOST_NAMED: Final = 200  # topics, at once
+CONFIGS_S: Final = 60.0
+BROKER: Final = 4  # a type of resource (ConfigResource.Type)
+SESSION_TIMEOUT: Final = "group.consumer.session.timeout.ms"
 RUNNING: Final = ("PreparingRebalance", "CompletingRebalance")
 STATES_SINCE: Final = 4  # the version of ListGroups that has states
 BY_ID_SINCE: Final = 12  # the version of Metadata that takes ids
@@ -49,6 +58,8 @@ class LiveGroups:
         self._state = state
         self._poll_s = poll_s
         self._watched: OrderedDict[str, float] = OrderedDict()  # until when, by the monotonic clock
+        self._session_timeout_ms = 0  # of KIP-848 groups; 0: not known
+        self._configs_until = 0.0
 
     def watch(self, group: str) -> None:
         """Describe a group for a while, because it is shown."""
@@ -79,7 +90,9 @@ class LiveGroups:
             link = await self._cluster.node(node)
             groups = [*await _rebalancing(link), *self._watched_on(node, leaders)]
             await self._describe(link, [*dict.fromkeys(groups)][:MOST_DESCRIBED])
-        await self._name_topics(await self._cluster.node(min(leaders.values())))
+        first = min(leaders.values())
+        await self._name_topics(await self._cluster.node(first))
+        await self._ask_session_timeout(first)
 
     def _watched_on(self, node: int, leaders: dict[int, int]) -> Iterable[str]:
         now = time.monotonic()
@@ -99,6 +112,20 @@ class LiveGroups:
         for each in answer.groups:
             if not each.error_code:
                 state.described(now_ms, each.group_id, each.group_state, _members(each))
+
+    async def _ask_session_timeout(self, node: int) -> None:
+        """Ask now and then for the session timeout of KIP-848 groups, which no record has."""
+        if time.monotonic() >= self._configs_until:
+            self._configs_until = time.monotonic() + CONFIGS_S
+            resource = DescribeConfigsResource(BROKER, str(node), [SESSION_TIMEOUT])
+            link = await self._cluster.node(node)
+            answer = await link.call(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
+            for result in answer.results:  # empty, with an error, if the user may not ask
+                for each in result.configs:
+                    if each.name == SESSION_TIMEOUT and (each.value or "").isdigit():
+                        self._session_timeout_ms = int(each.value or 0)
+        if self._session_timeout_ms:
+            self._state().consumer_session_timeout(self._session_timeout_ms)
 
     async def _name_topics(self, link: NodeLink) -> None:
         """Ask for the names of topic ids. One that the cluster does not know is asked for again when it occurs."""

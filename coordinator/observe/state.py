@@ -118,6 +118,8 @@ class ObservedGroups:
 
     def consumer_session_timeout(self, timeout_ms: int) -> None:
         """Take the session timeout of KIP-848 groups (group.consumer.session.timeout.ms), which the log lacks."""
+        if timeout_ms == self._session_timeout_ms:
+            return
         self._session_timeout_ms = timeout_ms
         for found in self._groups.values():
             if isinstance(found, ConsumerGroup):

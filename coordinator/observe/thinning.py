@@ -186,7 +186,7 @@ class _Joined:
     @property
     def line(self) -> ExtractedSegment:
         """The joined segment."""
-        names = dict.fromkeys([*self._tables, *self._kept])
+        names = sorted({*self._tables, *self._kept})
         newest_ms = max(line.newest_ms for line in self.run)
         return ExtractedSegment(self.run[0].start, self.run[-1].end, newest_ms, tuple(names))
 

@@ -26,7 +26,7 @@ PAGE: Final = ROOT / "docs" / "incidents-observed.md"
 TESTS: Final = "tests/observe/live_incidents.py"
 NOTES: Final = "OBSERVED_INCIDENTS"
 INTRODUCTION: Final = """\
-# Incidents of observed groups
+# Twenty incidents and what the console says
 
 Twenty incidents are played with real clients, half of them against a daemon and half against an Apache Kafka 4.4 that
 [`coordinator observe`](observe.md) follows. `GET /api/group` is asked each 100 ms while they last. The table has the

@@ -12,6 +12,12 @@ from coordinator.observe.errors import ClusterProblem
 from coordinator.observe.live_groups import LiveGroups
 from coordinator.processes.wall_clock import wall_ms
 from protocol.error_codes import ErrorCode
+from protocol.messages.describe_configs import (
+    DescribeConfigsRequest,
+    DescribeConfigsResourceResult,
+    DescribeConfigsResponse,
+    DescribeConfigsResult,
+)
 from protocol.messages.describe_groups import (
     DescribedGroup,
     DescribedGroupMember,
@@ -33,6 +39,8 @@ class Nodes:
         self.groups: dict[str, tuple[str, list[str]]] = {}  # state and member ids
         self.asked: list[list[str]] = []
         self.is_down = False
+        self.session_timeout = "45000"
+        self.may_ask = True
 
     async def layouts(self, topics: list[str]) -> dict[str, TopicLayout]:
         if self.is_down:
@@ -65,6 +73,12 @@ class Node:
         if isinstance(request, DescribeGroupsRequest):
             self.nodes.asked.append(request.groups)
             return DescribeGroupsResponse(groups=[self._described(group, groups) for group in request.groups])
+        if isinstance(request, DescribeConfigsRequest):
+            (asked,) = request.resources
+            (name,) = asked.configuration_keys or []
+            configs = [DescribeConfigsResourceResult(name, self.nodes.session_timeout)] if self.nodes.may_ask else []
+            error = ErrorCode.NONE if self.nodes.may_ask else ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+            return DescribeConfigsResponse(results=[DescribeConfigsResult(error_code=error, configs=configs)])
         assert isinstance(request, MetadataRequest) and request.topics is not None
         return MetadataResponse(
             topics=[
@@ -142,3 +156,20 @@ async def test_a_cluster_that_cannot_be_asked_is_a_problem_and_no_end(nodes: Nod
     nodes.is_down = True
     with pytest.raises(ClusterProblem):
         await live.poll()
+
+
+async def test_the_session_timeout_of_kip_848_groups_is_asked_for_and_a_missing_right_is_no_problem(
+    nodes: Nodes, log: WrittenLog
+) -> None:
+    handed: list[int] = []
+    log.state.consumer_session_timeout = handed.append  # type: ignore[method-assign]
+    nodes.may_ask = False
+    live = LiveGroups(nodes, lambda: log.state)  # type: ignore[arg-type]
+    await live.poll()
+    assert handed == []
+    nodes.may_ask = True
+    await live.poll()
+    assert handed == []  # it asks now and then only
+    live = LiveGroups(nodes, lambda: log.state)  # type: ignore[arg-type]
+    await live.poll()
+    assert handed == [45_000]
