@@ -79,7 +79,6 @@ _ROWS: Final[dict[int, Api]] = {
             ApiKey.LIST_GROUP_FIGURES,
             0,
             0,
-            chunked=((0, Array("parts", is_owned=True)),),
             amplifies=True,
             section=Section.OTHERS,
             does="For the console; not advertised to clients.",
