@@ -24,6 +24,8 @@ from typing import Any, Final
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from bench.findings import Findings, Verdict, parser
+from bench.report import markdown_table
 from protocol import codec
 from protocol.api_keys import ApiKey
 from protocol.headers import decode_request_header, encode_response_header
@@ -337,30 +339,86 @@ def measure(args: argparse.Namespace) -> dict[str, Any]:
             broker.wait()
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--as", dest="role", choices=("broker", "follower"), default="")
-    parser.add_argument("--rate", type=float, default=100_000, help="records a second; 0: as fast as possible")
-    parser.add_argument("--groups", type=int, default=3_000)
-    parser.add_argument("--per-batch", type=int, default=10, help="records of a batch")
-    parser.add_argument("--ahead", type=float, default=0.0, help="seconds of records that are there at the start")
-    parser.add_argument("--seconds", type=float, default=15.0)
-    parser.add_argument("--warmup", type=float, default=5.0)
-    parser.add_argument("--state", choices=("plain", "real"), default="plain")
-    parser.add_argument("--housekeeping", type=float, default=0, help="seconds between rounds; 0: none")
-    parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--directory", type=Path)
-    parser.add_argument("--scratch", default=None, help="directory for the mirror")
-    parser.add_argument("--cores", type=int, nargs=2, default=sorted(os.sched_getaffinity(0))[:2])
-    args = parser.parse_args()
-    if args.role == "broker":
-        asyncio.run(run_broker(args))
-    elif args.role == "follower":
-        asyncio.run(run_follower(args))
-    else:
-        for key, value in measure(args).items():
-            print(f"{key:20} {value}")
+RUNS: Final = (
+    ("100,000 a second, 10 in a batch", 100_000, 10, 0.0),
+    ("100,000 a second, each in a batch of its own", 100_000, 1, 0.0),
+    ("100,000 a second, with housekeeping", 100_000, 10, 10.0),
+    ("as fast as possible", 0, 10, 0.0),
+)
+WANTED: Final = 100_000
+HEADINGS: Final = (
+    "records",
+    "followed a second",
+    "of one core",
+    "loop held, ms",
+    "behind at first",
+    "at last",
+    "MB of memory",
+)
+
+
+def report(args: argparse.Namespace) -> int:
+    """Measure each of RUNS, and report."""
+    findings = Findings("observe", "Following the offsets log of another Kafka")
+    rows = []
+    for name, rate, per_batch, housekeeping in RUNS:
+        run = options().parse_args([])
+        run.rate, run.per_batch, run.housekeeping, run.state = rate, per_batch, housekeeping, "real"
+        run.scratch = args.work_dir
+        run.seconds = 5.0 if args.quick else 20.0
+        run.ahead = 0.0 if rate else 400.0
+
+        def once(name: str = name, run: argparse.Namespace = run) -> None:
+            facts = measure(run)
+            findings.raw[name] = facts
+            rows.append(
+                (
+                    name,
+                    f"{facts['records_per_s']:,}",
+                    f"{facts['cpu_share']:.0%}",
+                    f"{facts['loop_held_ms']:.1f}",
+                    f"{facts['lag_first']:,}" if run.rate else "-",
+                    f"{facts['lag_last']:,}" if run.rate else "-",
+                    f"{facts['rss_mb']}",
+                )
+            )
+            if run.rate:
+                findings.verdicts.append(
+                    Verdict(f"{name}: followed", 0.99 * WANTED, "records a second", facts["records_per_s"], "at least")
+                )
+
+        findings.attempt(f"ours: {name}", once)
+    findings.table("3,000 groups, the follower on one core", markdown_table(HEADINGS, rows))
+    return findings.finish(args)
+
+
+def options() -> argparse.ArgumentParser:
+    """Return the options of one process of a run."""
+    made = argparse.ArgumentParser(description=__doc__)
+    made.add_argument("--as", dest="role", choices=("broker", "follower"), default="")
+    made.add_argument("--rate", type=float, default=100_000, help="records a second; 0: as fast as possible")
+    made.add_argument("--groups", type=int, default=3_000)
+    made.add_argument("--per-batch", type=int, default=10, help="records of a batch")
+    made.add_argument("--ahead", type=float, default=0.0, help="seconds of records that are there at the start")
+    made.add_argument("--seconds", type=float, default=15.0)
+    made.add_argument("--warmup", type=float, default=5.0)
+    made.add_argument("--state", choices=("plain", "real"), default="plain")
+    made.add_argument("--housekeeping", type=float, default=0, help="seconds between rounds; 0: none")
+    made.add_argument("--port", type=int, default=0)
+    made.add_argument("--directory", type=Path)
+    made.add_argument("--scratch", default=None, help="directory for the mirror")
+    made.add_argument("--cores", type=int, nargs=2, default=sorted(os.sched_getaffinity(0))[:2])
+    return made
+
+
+def main() -> int:
+    """Be one process of a run, or measure all."""
+    if "--as" not in sys.argv:
+        return report(parser(__doc__).parse_args())
+    args = options().parse_args()
+    asyncio.run(run_broker(args) if args.role == "broker" else run_follower(args))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -42,12 +42,11 @@ from coordinator.history.layout import COMMITS_DIR
 from coordinator.history.rebalances import GenerationMember, GroupRecord
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
-from coordinator.history.tables import GroupHistory, HistoryError, load_group
+from coordinator.history.tables import GroupHistory, HistoryError, load_moment
 from coordinator.history.times import local_time
 from coordinator.storage.file_names import WORKERS_DIR, offsets_log_dir
 from coordinator.storage.history_marks import MarksError
 from coordinator.storage.log.fs import RealFileSystem
-from coordinator.storage.worker_dirs import homes
 
 RANGE_MS: Final = 3_600_000  # of the ribbon
 COMMITTED_WITHIN_MS: Final = 86_400_000  # how far back files of commits are read
@@ -63,9 +62,9 @@ class MomentError(Exception):
 
 
 def page_at(sources: Sequence[HistorySource], group: str, at_ms: int) -> GroupPage:
-    """Return the page of a group at a moment. Raises MomentError, and what `load_group` raises."""
+    """Return the page of a group at a moment. Raises MomentError, and what `load_moment` raises."""
     source = _of_group(sources, group)
-    past = load_group(source, group, since_ms=at_ms - COMMITTED_WITHIN_MS, until_ms=at_ms, skip_corrupt=True)
+    past = load_moment(source, group, at_ms, range_ms=RANGE_MS, committed_within_ms=COMMITTED_WITHIN_MS)
     events = [each.event for each in load_events(source, group) if each.event.at_ms <= at_ms]
     records = [record for record in past.records if record.timestamp_ms <= at_ms]
     committed = standing(past.commits, Cut(until_ms=at_ms))
@@ -274,6 +273,8 @@ def sources_of(data_dir: Path, history_dir: Path | None) -> list[HistorySource]:
     """Return the data directory with its history, or those of its workers. Raises SegmentsError, MarksError."""
     places = [data_dir]
     if (data_dir / WORKERS_DIR).is_dir():
+        from coordinator.storage.worker_dirs import homes  # late: a page of one process does not wait for it
+
         workers = homes(RealFileSystem(), data_dir.absolute())
         places = [workers[node] for node in sorted(workers)] or places
     return [HistorySource.of(place, history_dir) for place in places]

@@ -4,31 +4,33 @@ The order of reading makes this exact while a daemon runs and compacts: the log,
 below the mark; records of the log below the mark are dropped. Anything a compaction had replaced when the log was read
 is below the mark that was read afterwards, and so comes from Parquet.
 
-One group needs the files of one log partition, most of which Parquet's statistics skip, so Spark is not needed.
+One group needs the files of one log partition, most of which Parquet's statistics skip, so Spark is not needed. For a
+moment, most files are not opened: see `load_moment`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from coordinator.history import file_list
 from coordinator.history.commits import Commits, Ints, Markers, TopicPartition, no_commits, resolve
+from coordinator.history.group_rows import LastCommits, rows_of_group
 from coordinator.history.layout import TableFile, commit_files, group_files, has_files, transaction_files
 from coordinator.history.rebalances import GenerationMember, GroupRecord
-from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, Rows, joined, read_blocks
+from coordinator.history.rows import COMMITS, GROUPS, TRANSACTIONS, RowBlock, Rows, joined, read_blocks
 from coordinator.history.segments import SegmentsError, segment_bases
 from coordinator.history.source import HistorySource
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import NO_MARKS, NOT_EXTRACTED, Mark, Marks, read_marks
 
-_PARQUET: Final = ds.ParquetFileFormat()
+_CLOCKS_MS: Final = 3_600_000  # how far the times of two segments may be out of order
+_TRIES: Final = 3
 
 
 class HistoryError(Exception):
@@ -61,18 +63,59 @@ def load_group(
 
     Raises SegmentsError, MarksError, HistoryError (one sentence each), CorruptBatchError (file and position).
     """
+
+    def stored(partition: int, mark: Mark, live: Rows) -> Rows:
+        return _extracted(source, group, partition, mark, since_ms, until_ms)
+
+    return _loaded(source, group, stored, skip_corrupt=skip_corrupt)
+
+
+def load_moment(
+    source: HistorySource, group: str, at_ms: int, *, range_ms: int, committed_within_ms: int
+) -> GroupHistory:
+    """Load what a page of a group at a moment needs. Errors as `load_group`; damage is skipped.
+
+    These are the records of the group in the range before the moment and the last one before that range, and the last
+    commit of each partition. Files are opened from the moment backwards. What the moment does not need may be missing.
+    """
+
+    def stored(partition: int, mark: Mark, live: Rows) -> Rows:
+        return _at_moment(source, group, partition, mark, live, at_ms, range_ms, committed_within_ms)
+
+    return _loaded(source, group, stored, skip_corrupt=True, until_ms=at_ms)
+
+
+def _loaded(
+    source: HistorySource,
+    group: str,
+    stored_rows: Callable[[int, Mark, Rows], Rows],
+    *,
+    skip_corrupt: bool,
+    until_ms: int | None = None,
+) -> GroupHistory:
     partition = source.partition_of(group)
     directory = offsets_log_dir(source.data_dir, partition)
-    begin = _mark(source, partition).next_offset
-    try:
-        blocks = list(read_blocks(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
-    except FileNotFoundError:
-        blocks = []  # there is only a history, or another broker of a Kafka has that partition
-    except OSError as error:
-        raise SegmentsError(f"{directory} cannot be read ({error.strerror or error}); mend its permissions") from None
     mark = _mark(source, partition)
+    blocks: list[RowBlock] = []
+    if until_ms is None or until_ms >= mark.newest_ms - _CLOCKS_MS:
+        begin = mark.next_offset
+        try:
+            blocks = list(read_blocks(directory, partition, begin, None, group=group, skip_corrupt=skip_corrupt))
+        except FileNotFoundError:
+            pass  # there is only a history, or another broker of a Kafka has that partition
+        except OSError as error:
+            raise SegmentsError(
+                f"{directory} cannot be read ({error.strerror or error}); mend its permissions"
+            ) from None
+        mark = _mark(source, partition)
     live = joined(block.rows for block in blocks)
-    stored = _extracted(source, group, partition, mark, since_ms, until_ms)
+    for tries in range(_TRIES):
+        try:
+            stored = stored_rows(partition, mark, live)
+            break
+        except FileNotFoundError:  # files were joined meanwhile (`observe.thinning`)
+            if tries == _TRIES - 1:
+                raise
     lost = lost_segments(source, partition, mark, skip_corrupt=skip_corrupt)
     coverage = _Coverage(mark, source.cleaner_checkpoint().get(partition, 0))
     for block in blocks:
@@ -101,6 +144,8 @@ def load_group(
 def lost_segments(source: HistorySource, partition: int, mark: Mark, *, skip_corrupt: bool) -> list[file_list.Lost]:
     """Return the segments with missing files. HistoryError: there are some, and `skip_corrupt` is off."""
     lost = file_list.missing(source.history_dir, partition, mark)
+    if lost:  # or their segments were joined or removed between the looks at list and directories
+        lost = file_list.missing(source.history_dir, partition, marks_of(source).of(partition))
     if lost and not skip_corrupt:
         raise HistoryError(
             f"{file_list.sentence(source.history_dir, partition, lost)}; restore them from a copy, or go on without "
@@ -175,11 +220,7 @@ def _extracted(
     """Read the rows of a group, and the transactions of its partition, from Parquet."""
 
     def read(files: list[TableFile], schema: pa.Schema, *, whole: bool = False) -> pa.Table:
-        paths = [str(file.path) for file in files if file.start < mark.next_offset]
-        if not paths:
-            return schema.empty_table()
-        dataset = ds.dataset(paths, schema=schema, format=_PARQUET)
-        return dataset.to_table(filter=None if whole else ds.field("group") == group)
+        return _table(files, schema, None if whole else group, mark)
 
     history_dir = source.history_dir
     # A marker may be later than the commits it decides, so transactions of all times are read.
@@ -190,13 +231,65 @@ def _extracted(
     )
 
 
+def _table(files: Sequence[TableFile], schema: pa.Schema, group: str | None, mark: Mark) -> pa.Table:
+    found = [rows_of_group(file.path, schema, group) for file in files if file.start < mark.next_offset]
+    return pa.concat_tables([schema.empty_table(), *found])
+
+
+def _at_moment(
+    source: HistorySource,
+    group: str,
+    partition: int,
+    mark: Mark,
+    live: Rows,
+    at_ms: int,
+    range_ms: int,
+    committed_within_ms: int,
+) -> Rows:
+    """Read what `load_moment` needs, the newest files first."""
+    history_dir = source.history_dir
+    since_ms = at_ms - committed_within_ms
+    begin, end = 0, mark.next_offset  # the log offsets between which files may have rows of the range
+    newest_ms = -1
+    for line in file_list.read(history_dir, partition):
+        if line.newest_ms < since_ms - _CLOCKS_MS:
+            begin = line.end
+        if newest_ms > at_ms + _CLOCKS_MS:
+            end = min(end, line.start)
+        newest_ms = max(newest_ms, line.newest_ms)
+    last = LastCommits(COMMITS, group, at_ms)
+    last.note(live.commits)
+    found = commit_files(history_dir, partition, since_ms=since_ms, until_ms=at_ms)
+    for file in sorted((file for file in found if begin <= file.start < end), key=lambda each: each.start)[::-1]:
+        last.add(file.path)
+    groups: list[pa.Table] = []
+    is_known = _has_until(live.groups, at_ms - range_ms)
+    for file in [file for file in group_files(history_dir, partition) if file.start < end][::-1]:
+        if is_known:
+            break
+        table = rows_of_group(file.path, GROUPS, group)
+        is_known = _has_until(table, at_ms - range_ms)
+        groups.append(table)
+    return Rows(
+        pa.concat_tables([COMMITS.empty_table(), *last.tables]),
+        pa.concat_tables([GROUPS.empty_table(), *groups]),
+        _table(transaction_files(history_dir, partition), TRANSACTIONS, None, mark),
+    )
+
+
+def _has_until(table: pa.Table, until_ms: int) -> bool:
+    return bool((table["timestamp_ms"].to_numpy() <= until_ms).any())
+
+
 def _in_order(stored: pa.Table, live: pa.Table, mark: Mark) -> pa.Table:
-    """Return the stored rows below the mark and the live ones beyond it, in log order, in one chunk."""
+    """Return the stored rows below the mark and the live ones beyond it, in log order, each once, in one chunk."""
     beyond = live["log_offset"].to_numpy() >= mark.next_offset
     live = live if beyond.all() else live.filter(pa.array(beyond))
     table = pa.concat_tables([stored, live]).combine_chunks()
     offsets = table["log_offset"].to_numpy()
-    return table if (offsets[1:] > offsets[:-1]).all() else table.take(pa.array(np.argsort(offsets, kind="stable")))
+    if (offsets[1:] > offsets[:-1]).all():
+        return table
+    return table.take(pa.array(np.unique(offsets, return_index=True)[1]))  # a row is in two files while they are joined
 
 
 def commits_of(table: pa.Table, markers: Markers) -> Commits:
