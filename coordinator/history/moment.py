@@ -21,7 +21,8 @@ import msgspec
 
 from coordinator.columnar.batches import CorruptBatchError
 from coordinator.console.facts import facts, seams
-from coordinator.console.model import UNOWNED, GroupPage, Lag, PartitionLag, Ribbon, RibbonMember
+from coordinator.console.lag import lag_of, note_owners
+from coordinator.console.model import GroupPage, Ribbon, RibbonMember
 from coordinator.console.names import member_names
 from coordinator.console.owners import COOPERATIVE
 from coordinator.console.ribbon import OwnerChange, ribbon
@@ -51,7 +52,6 @@ from coordinator.storage.log.fs import RealFileSystem
 RANGE_MS: Final = 3_600_000  # of the ribbon
 COMMITTED_WITHIN_MS: Final = 86_400_000  # how far back files of commits are read
 MOST_EVENTS: Final = 32
-MOST_PARTITIONS: Final = 500
 BASE_TIMESTAMP_AT: Final = 27  # in the header of a record batch
 NO_ENDS: Final = "The ends of the partitions at a past moment are not recorded, so its lag is not known."
 NO_HEARTBEATS: Final = "Heartbeats are not recorded, so it is not known which member was silent."
@@ -72,17 +72,8 @@ def page_at(sources: Sequence[HistorySource], group: str, at_ms: int) -> GroupPa
         raise MomentError(f"nothing is known of this group at {local_time(at_ms)}; choose a later moment")
     story = _story(group, at_ms, records, events)
     drawn = _ribbon(story, records, at_ms)
-    owners = {(row.topic, row.partition): row.spans[-1][2] for row in drawn.rows} if drawn is not None else {}
-    rows = [
-        PartitionLag(
-            topic=topic,
-            partition=partition,
-            committed=each.offset,
-            committed_ms=each.committed_ms,
-            owner=owners.get((topic, partition), UNOWNED),
-        )
-        for (topic, partition), each in committed.items()
-    ]
+    lag = lag_of({place: (each.offset, each.committed_ms) for place, each in committed.items()}, {}, [])
+    note_owners(lag, drawn)
     return GroupPage(
         group=group,
         at_ms=at_ms,
@@ -91,7 +82,7 @@ def page_at(sources: Sequence[HistorySource], group: str, at_ms: int) -> GroupPa
         is_past=True,
         facts=facts(story),
         ribbon=drawn,
-        lag=Lag(partitions=rows[:MOST_PARTITIONS], partitions_left_out=max(len(rows) - MOST_PARTITIONS, 0)),
+        lag=lag,
         unknown=list(_unknown(past, at_ms)),
     )
 

@@ -12,17 +12,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from coordinator.console.facts import facts, seams
-from coordinator.console.lag import UNKNOWN, LagSamples, per_s
+from coordinator.console.lag import MOST_SAMPLED, SAMPLE_MS, SAMPLE_S, UNKNOWN, LagSamples, lag_of, note_owners
 from coordinator.console.listing import page
 from coordinator.console.model import (
-    UNOWNED,
     ClusterView,
     GroupList,
     GroupPage,
     GroupRow,
     Kicked,
     Lag,
-    PartitionLag,
     Ribbon,
     RibbonMember,
 )
@@ -38,10 +36,6 @@ from coordinator.observe.state import ObservedGroups
 from coordinator.processes.wall_clock import wall_ms
 from coordinator.version import build
 
-SAMPLE_S: Final = 15.0
-SAMPLES: Final = 60
-MOST_SAMPLED: Final = 20_000  # groups
-MOST_PARTITIONS: Final = 500  # of a group's lag
 ROWS_MS: Final = 1_000  # for which a list of the groups is current
 SLICE: Final = 200  # groups; the loop goes on in between
 
@@ -69,7 +63,7 @@ class ObservedConsole:
     def __init__(self, observed: Observed, past: Past | None = None) -> None:
         self._observed = observed
         self._past = past
-        self._samples = LagSamples(MOST_SAMPLED, SAMPLES)
+        self._samples = LagSamples()
         self._lags: dict[str, tuple[int, int]] = {}  # by group: the lag at the last sample, and unknown partitions
         self._rows: list[GroupRow] = []
         self._rows_ms = -ROWS_MS
@@ -118,7 +112,7 @@ class ObservedConsole:
             reverse=reverse,
             offset=offset,
             limit=limit,
-            sample_ms=int(SAMPLE_S * 1000),
+            sample_ms=SAMPLE_MS,
             problem=self._problem(),
         )
         for row in found.groups:
@@ -138,10 +132,7 @@ class ObservedConsole:
             raise ConsoleError("the log has no group of this name", 404)
         owners = _ribbon(state, group, story)
         lag = await self._lag(group, state.offsets(group))
-        if lag is not None and owners is not None:
-            last = {(row.topic, row.partition): row.spans[-1][2] for row in owners.rows if row.spans}
-            for each in lag.partitions:
-                each.owner = last.get((each.topic, each.partition), UNOWNED)
+        note_owners(lag, owners)
         return GroupPage(
             group=group,
             at_ms=now_ms,
@@ -203,29 +194,7 @@ class ObservedConsole:
         if not offsets:
             return None
         committed = dict(offsets)
-        ends = await self._observed.ends(committed)
-        rows = [
-            PartitionLag(
-                topic=topic,
-                partition=partition,
-                committed=offset,
-                committed_ms=at_ms,
-                end=ends.get((topic, partition), -1),
-                lag=max(ends[topic, partition] - offset, 0) if (topic, partition) in ends else UNKNOWN,
-            )
-            for (topic, partition), (offset, at_ms) in committed.items()
-        ]
-        rows.sort(key=lambda row: (-row.lag, row.topic, row.partition))
-        known = [row.lag for row in rows if row.lag != UNKNOWN]
-        samples = self._samples.of(group)
-        return Lag(
-            total=sum(known) if known else UNKNOWN,
-            per_s=per_s(samples, int(SAMPLE_S * 1000)),
-            samples=samples,
-            sample_ms=int(SAMPLE_S * 1000),
-            partitions=rows[:MOST_PARTITIONS],
-            partitions_left_out=max(len(rows) - MOST_PARTITIONS, 0),
-        )
+        return lag_of(committed, await self._observed.ends(committed), self._samples.of(group))
 
 
 def _ribbon(state: ObservedGroups, group: str, story: Story) -> Ribbon | None:

@@ -15,17 +15,15 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from coordinator.config.values import Address
 from coordinator.console.facts import facts
-from coordinator.console.lag import UNKNOWN, LagSamples, per_s
+from coordinator.console.lag import MOST_SAMPLED, SAMPLE_MS, SAMPLE_S, UNKNOWN, LagSamples, lag_of, note_owners
 from coordinator.console.listing import page
 from coordinator.console.model import (
-    UNOWNED,
     ClusterView,
     GroupList,
     GroupPage,
     GroupRow,
     Kicked,
     Lag,
-    PartitionLag,
     Ribbon,
 )
 from coordinator.console.owners import ribbon_of
@@ -49,14 +47,10 @@ from protocol.messages.offset_fetch import OffsetFetchRequest, OffsetFetchReques
 if TYPE_CHECKING:
     from coordinator.config.config import Config
 
-SAMPLE_S: Final = 15.0
-SAMPLES: Final = 60
-MOST_SAMPLED: Final = 20_000  # groups
 LIST_S: Final = 1.5  # for which a list of the groups is current
 GROUP_S: Final = 0.4  # for which an answer about one group is
 LAG_S: Final = 2.0
 MOST_ANSWERS: Final = 64  # groups whose last answer is kept
-MOST_PARTITIONS: Final = 500  # of a group's lag
 OFFSET_FETCH_VERSION: Final = 8
 LEAVE_GROUP_VERSION: Final = 5
 REASON: Final = "member was removed by an admin"  # KafkaAdminClient.DEFAULT_LEAVE_GROUP_REASON
@@ -77,7 +71,7 @@ class ClusterConsole:
         self._views: Answers[GroupPage] = Answers(GROUP_S)
         self._lags: Answers[Lag | None] = Answers(LAG_S)
         self._rows: list[GroupRow] = []  # the last list that all nodes answered
-        self._samples = LagSamples(MOST_SAMPLED, SAMPLES)
+        self._samples = LagSamples()
         self._sampling = asyncio.get_running_loop().create_task(self._sample())
 
     async def cluster(self) -> ClusterView:
@@ -121,7 +115,7 @@ class ClusterConsole:
             reverse=reverse,
             offset=offset,
             limit=limit,
-            sample_ms=int(SAMPLE_S * 1000),
+            sample_ms=SAMPLE_MS,
             problem=problem,
         )
         for row in found.groups:
@@ -213,10 +207,7 @@ class ClusterConsole:
             lag = await self._lags.get(group, lambda: self._ask_lag(group))
         except TROUBLE as error:
             raise ConsoleError(_unreachable(error), 503) from None
-        if lag is not None and ribbon is not None:
-            owners = {(row.topic, row.partition): row.spans[-1][2] for row in ribbon.rows}
-            for each in lag.partitions:
-                each.owner = owners.get((each.topic, each.partition), UNOWNED)
+        note_owners(lag, ribbon)
         return GroupPage(
             group=group,
             at_ms=story.at_ms,
@@ -233,7 +224,7 @@ class ClusterConsole:
         request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id=group, topics=None)])
         answer = await self._client.ask(node, request, OFFSET_FETCH_VERSION)
         committed = {
-            (topic.name, each.partition_index): each.committed_offset
+            (topic.name, each.partition_index): (each.committed_offset, UNKNOWN)
             for found in answer.groups
             for topic in found.topics
             for each in topic.partitions
@@ -245,27 +236,7 @@ class ClusterConsole:
         for topic, partition in committed:
             wanted.setdefault(topic, []).append(partition)
         ends = await self._client.ends(wanted)
-        rows = [
-            PartitionLag(
-                topic=topic,
-                partition=partition,
-                committed=offset,
-                end=ends.get((topic, partition), -1),
-                lag=max(ends[topic, partition] - offset, 0) if (topic, partition) in ends else UNKNOWN,
-            )
-            for (topic, partition), offset in committed.items()
-        ]
-        rows.sort(key=lambda row: (-row.lag, row.topic, row.partition))
-        known = [row.lag for row in rows if row.lag != UNKNOWN]
-        samples = self._samples.of(group)
-        return Lag(
-            total=sum(known) if known else UNKNOWN,
-            per_s=per_s(samples, int(SAMPLE_S * 1000)),
-            samples=samples,
-            sample_ms=int(SAMPLE_S * 1000),
-            partitions=rows[:MOST_PARTITIONS],
-            partitions_left_out=max(len(rows) - MOST_PARTITIONS, 0),
-        )
+        return lag_of(committed, ends, self._samples.of(group))
 
 
 def console_of(config: Config, bootstrap: Callable[[], Sequence[Address]]) -> ClusterConsole:
