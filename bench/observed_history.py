@@ -1,16 +1,13 @@
 """`make bench-observed_history`: 30 days of 3,000 groups in an observer's directory: its size, and a page of the past.
 
-The groups have 10 partitions and 4 members each, commit every 5 seconds, and rebalance 20 times a day. Their records go
-to the 50 partitions of `__consumer_offsets`, and a segment is closed every ten minutes, as `coordinator observe` does
-at this rate. The moment is the worst one for the size: just before the day before today is thinned, so that 30 hours
-are kept in full.
+The groups have 10 partitions and 4 members each, commit every 5 seconds, and rebalance 20 times a day; their records
+go to 50 partitions, and a segment is closed every ten minutes, as `coordinator observe` does at this rate. The moment
+is the worst one for the size: 30 hours are kept in full, because the day before today is not thinned yet.
 
-All commits of 30 days are 15.5 billion records, so a day is generated as extraction and thinning leave it: the rows
-that they would keep, written by their own function, with the lists of files and the marks. The first part shows that
-this is right: it takes one partition through the real way (record batches, `Mirror`, `extract`, `thin`) for two days
-and compares every file, byte for byte, with the generated one.
-
-A page is answered as the console does, by a child process, after the kernel was told to forget the files.
+All commits of 30 days are 15.5 billion records, so a day is generated as extraction and thinning leave it. The first
+part takes one partition through the real way (record batches, `Mirror`, `extract`, `thin`) for two days and compares
+each file, byte for byte, with the generated one. A page is answered as the console does, by a child process, after the
+kernel was told to forget the files.
 """
 
 from __future__ import annotations
@@ -26,8 +23,9 @@ import statistics
 import struct
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import AsyncIterator, Iterable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -41,11 +39,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from aiohttp import ClientSession, web
 
 from bench.findings import Findings, Verdict, parser
 from bench.measure import BenchError
 from bench.report import markdown_table
+from coordinator.config.config import Config
+from coordinator.console.model import GroupPage
 from coordinator.console.past import Past
+from coordinator.console.routes import console_routes
 from coordinator.core.events.model import Cause, ClientInfo, Rebalance, RebalanceOutcome, Trigger
 from coordinator.core.shard import partition_for
 from coordinator.history import file_list
@@ -58,6 +60,9 @@ from coordinator.history.source import HistorySource
 from coordinator.observe.directory import ObservedDirectory, ObservedLog
 from coordinator.observe.fetching import FetchedPart
 from coordinator.observe.mirror import Mirror
+from coordinator.observe.progress import FollowProgress
+from coordinator.observe.source import Observed, ObservedConsole
+from coordinator.observe.state import ObservedGroups
 from coordinator.observe.thinning import DAY_MS, DETAILS, HOUR_MS, THINNED_NAME, thin
 from coordinator.storage.file_names import offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, write_marks
@@ -93,6 +98,7 @@ HOURS_TODAY: Final = 6
 BEGIN_DAY: Final = 20_700  # since 1970: 2026-09-04
 GB: Final = 1_000_000_000
 WANTED_GB: Final = 10.0
+LIMIT_GB: Final = 8 * (1 << 30) / GB
 WANTED_S: Final = 1.0
 PAGES: Final = 20
 FULL_PAGES: Final = 5
@@ -102,7 +108,7 @@ _VALUE: Final = struct.Struct(">hqihq")
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What is generated."""
+    """The size of what is generated."""
 
     groups: int
     days: int  # before today
@@ -307,13 +313,13 @@ class World:
         place = {}
         for group in range(len(self.names)):
             for member in range(len(OWNED)):
-                rows = np.flatnonzero(self.column_slot[group] == self.slot[group, member])
-                place[int(self.slot[group, member])] = (group, rows.tolist())
+                own = np.flatnonzero(self.column_slot[group] == self.slot[group, member])
+                place[int(self.slot[group, member])] = (group, own.tolist())
         for cycle in range(begin, end):
             data = bytearray()
-            first, last = np.searchsorted(self.records.cycle, [cycle, cycle + 1], "left").tolist()
+            first, end_of = np.searchsorted(self.records.cycle, [cycle, cycle + 1], "left").tolist()
             at = self.start(cycle)
-            for number in range(first, last):
+            for number in range(first, end_of):
                 pair = (
                     encode_group_key(self.names[int(self.records.group[number])]),
                     encode_group_value(self.records.values[number]),
@@ -671,9 +677,11 @@ def sizes(findings: Findings, size: Size, written: Written, data_dir: Path) -> N
         f"{size.days} days and {HOURS_TODAY} hours of {size.groups:,} groups, {size.groups * GROUP_PARTITIONS:,} keys",
         markdown_table(("what", "rows", "files", "GB", "bytes a row"), rows),
     )
-    findings.verdicts.append(
-        Verdict(f"{size.days} days of {size.groups:,} groups on disk", WANTED_GB, "GB", total / GB)
-    )
+    history = total - 3 * raw - written.bytes["events"]  # what --history-max-gb counts
+    findings.verdicts += [
+        Verdict(f"{size.days} days of {size.groups:,} groups on disk", WANTED_GB, "GB", total / GB),
+        Verdict("the history, of which --history-max-gb (8) removes the oldest days", LIMIT_GB, "GB", history / GB),
+    ]
 
 
 # -- pages ---------------------------------------------------------------------------------------------------------
@@ -693,8 +701,30 @@ def forget(data_dir: Path, partition: int) -> None:
                 os.close(handle)
 
 
+@asynccontextmanager
+async def console(data_dir: Path) -> AsyncIterator[str]:
+    """Serve the console of an observer that has this directory; yield its address."""
+    state = ObservedGroups()
+
+    async def no_ends(wanted: Iterable[Any]) -> dict[Any, int]:
+        return {}
+
+    observed = Observed("127.0.0.1:9", lambda: state, lambda: "bench", FollowProgress(), no_ends)
+    app = web.Application()
+    config = replace(Config(), http_listen="127.0.0.1:0", is_http_given=True)
+    console_routes(app, ObservedConsole(observed, Past(data_dir)), config)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield "http://{}:{}".format(*runner.addresses[0][:2])
+    finally:
+        await runner.cleanup()
+
+
 async def pages(findings: Findings, size: Size, data_dir: Path, rounds: int) -> None:
-    """Time pages of random groups at random moments, cold and then warm."""
+    """Time pages of random groups at random moments: cold, then warm, then over HTTP, cold again."""
     chance = random.Random(7)
     past = Past(data_dir)
     by_partition = names_by_partition(size)
@@ -703,47 +733,53 @@ async def pages(findings: Findings, size: Size, data_dir: Path, rounds: int) -> 
     full_ms = World.at_ms((size.days - 1) * DAY)
     # Where the last days were not generated, their pages would be answered from less than there would be.
     asked = {
-        "any moment of the month": [(chance.choice(whole), chance.randrange(begin_ms, now_ms)) for _ in range(rounds)],
-        "a moment of the last 30 hours": [
-            (chance.choice(whole), chance.randrange(full_ms, now_ms)) for _ in range(FULL_PAGES)
-        ],
+        "any of the month": [(chance.choice(whole), chance.randrange(begin_ms, now_ms)) for _ in range(rounds)],
+        "of the last 30 hours": [(chance.choice(whole), chance.randrange(full_ms, now_ms)) for _ in range(FULL_PAGES)],
         "now": [(chance.choice(whole), now_ms - 1000) for _ in range(FULL_PAGES)],
     }
     rows = []
     longest = 0.0
     os.sync()
-    for what, questions in asked.items():
-        cold, warm = [], []
-        for group, at_ms in questions:
-            forget(data_dir, partition_for(group, size.partitions))
-            for times in (cold, warm):
-                begun = time.perf_counter()
-                page = await past.group(group, at_ms)
-                times.append(time.perf_counter() - begun)
-                check_page(page, group, at_ms)
-            findings.progress(f"{what}: {group}: {cold[-1]:.2f} s, warm {warm[-1]:.2f} s")
-        longest = max(longest, *cold)
-        findings.raw[f"pages, {what}"] = {"cold": cold, "warm": warm}
-        rows.append(
-            (
-                what,
-                str(len(cold)),
-                f"{statistics.median(cold):.2f} / {max(cold):.2f}",
-                f"{statistics.median(warm):.2f} / {max(warm):.2f}",
-            )
-        )
+    async with console(data_dir) as url, ClientSession() as session:
+
+        async def by_child(group: str, at_ms: int) -> GroupPage:
+            return await past.group(group, at_ms)
+
+        async def by_http(group: str, at_ms: int) -> GroupPage:
+            async with session.get(f"{url}/api/group", params={"id": group, "at": str(at_ms)}) as answer:
+                return msgspec.json.decode(await answer.read(), type=GroupPage)
+
+        for what, questions in asked.items():
+            times: dict[str, list[float]] = {"cold": [], "warm": [], "http": []}
+            for group, at_ms in questions:
+                for way, found in times.items():
+                    if way != "warm":
+                        forget(data_dir, partition_for(group, size.partitions))
+                    begun = time.perf_counter()
+                    page = await (by_http if way == "http" else by_child)(group, at_ms)
+                    found.append(time.perf_counter() - begun)
+                    check_page(page, group, at_ms)
+                said = ", ".join(f"{way} {found[-1]:.2f} s" for way, found in times.items())
+                findings.progress(f"{what}: {group}: {said}")
+            longest = max(longest, *times["cold"], *times["http"])
+            findings.raw[f"pages, {what}"] = times
+            columns = (f"{statistics.median(found):.2f} / {max(found):.2f}" for found in times.values())
+            rows.append((what, str(len(questions)), *columns))
     findings.table(
-        "A group's page at a past moment, by a child process (seconds, median / longest)",
-        markdown_table(("moment", "pages", "files not in memory", "again"), rows),
+        "A group's page at a past moment (seconds, median / longest)",
+        markdown_table(
+            ("moment", "pages", "Past.group, files not in memory", "again", "GET /api/group, files not in memory"), rows
+        ),
     )
     findings.verdicts.append(Verdict("the page of any group", WANTED_S, "s", longest))
 
 
-def check_page(page: Any, group: str, at_ms: int) -> None:
+def check_page(page: GroupPage, group: str, at_ms: int) -> None:
     """BenchError: the page does not say what the generator made."""
-    if page.group != group or len(page.lag.partitions) != GROUP_PARTITIONS:
-        raise BenchError(f"the page of {group} has {len(page.lag.partitions)} partitions")
-    oldest = min(row.committed_ms for row in page.lag.partitions)
+    partitions = page.lag.partitions if page.lag is not None else []
+    if page.group != group or len(partitions) != GROUP_PARTITIONS:
+        raise BenchError(f"the page of {group} has {len(partitions)} partitions")
+    oldest = min(row.committed_ms for row in partitions)
     if not at_ms - 2 * 600_000 <= oldest <= at_ms:
         raise BenchError(f"the page of {group} at {at_ms} has a commit of {oldest}")
     if page.story.state is None or page.story.state.member_count != len(OWNED):

@@ -43,7 +43,17 @@ from coordinator.storage.file_names import LOCK_NAME, offsets_log_dir
 from coordinator.storage.history_marks import Mark, Marks, read_marks, write_marks
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, write_atomically
 
-ROWS_PER_GROUP: Final = 65_536  # rows of a Parquet row group, the least that a question reads
+ROWS_PER_GROUP: Final = 16_384  # rows of a Parquet row group, the least that a question reads
+
+# Numbers that grow within a group: as differences they take a sixth. All are encodings that Spark reads.
+_NUMBERS: Final = {
+    "log_offset": "DELTA_BINARY_PACKED",
+    "timestamp_ms": "DELTA_BINARY_PACKED",
+    "committed_ms": "DELTA_BINARY_PACKED",
+    "since_ms": "DELTA_BINARY_PACKED",
+    "at_ms": "DELTA_BINARY_PACKED",
+    "committed_offset": "PLAIN",
+}
 
 
 class ExtractError(Exception):
@@ -299,8 +309,17 @@ def _by_group(table: pa.Table) -> pa.Table:
 def parquet_bytes(table: pa.Table) -> bytes:
     """Return a Parquet file. The same rows give the same bytes with one version of pyarrow."""
     data = io.BytesIO()
+    texts = [field.name for field in table.schema if field.name not in _NUMBERS]
     # The Arrow schema is left out: Parquet's own types are enough, and it would name a version.
-    pq.write_table(table, data, compression="zstd", row_group_size=ROWS_PER_GROUP, store_schema=False)
+    pq.write_table(
+        table,
+        data,
+        compression="zstd",
+        row_group_size=ROWS_PER_GROUP,
+        store_schema=False,
+        use_dictionary=texts,
+        column_encoding={name: encoding for name, encoding in _NUMBERS.items() if name in table.column_names},
+    )
     return data.getvalue()
 
 

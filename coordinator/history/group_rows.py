@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,7 +19,7 @@ _TEXTS: Final = ["group", "topic", "metadata"]  # with few values
 
 
 def rows_of_group(path: Path, schema: pa.Schema, group: str | None) -> pa.Table:
-    """Return the rows of a group in a file, or all rows. A column that an older file does not have is null."""
+    """Return the rows of a group in a file, or all rows. A number that an older file does not have is null."""
     return _Rows(path, schema, group).read(schema.names)
 
 
@@ -28,7 +29,7 @@ class _Rows:
     def __init__(self, path: Path, schema: pa.Schema, group: str | None) -> None:
         self._schema = schema
         self._group = group
-        self._file = pq.ParquetFile(path, read_dictionary=_TEXTS if "group" in schema.names else None)
+        self._file = pq.ParquetFile(path, read_dictionary=[name for name in _TEXTS if name in schema.names])
         self._row_groups = self._places()
 
     def _places(self) -> list[int]:
@@ -92,5 +93,7 @@ class LastCommits:
 
 
 def _keys(table: pa.Table) -> set[tuple[str, int]]:
-    found = table.select(["topic", "partition"]).group_by(["topic", "partition"]).aggregate([])
-    return set(zip(found["topic"].to_pylist(), found["partition"].to_pylist(), strict=True))
+    topics = table["topic"].combine_chunks().dictionary_encode()
+    names = topics.dictionary.to_pylist()
+    pairs = np.unique(np.stack([topics.indices.to_numpy(), table["partition"].to_numpy()]), axis=1)
+    return {(names[topic], partition) for topic, partition in pairs.T.tolist()}

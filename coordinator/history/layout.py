@@ -8,8 +8,8 @@
       files/lp=3.jsonl                                  the list of these files
       events/lp=3/seg-<offset>.parquet                  events of groups, from their own topic
 
-A file holds the rows of one segment of the log (and of one day), and is named after the first log offset it may hold.
-Only files below the mark of their partition count; those of events have no marks. All are plain Parquet.
+A file holds the rows of one segment (and of one day), or of several that an observer joined, and is named after the
+first log offset it may hold. Only files below their partition's mark count; events have no marks. All are Parquet.
 """
 
 from __future__ import annotations

@@ -5,12 +5,10 @@ after its end; then one commit a minute of each group and partition, and three d
 Deletions and commits in transactions all stay. The marks say from then on that the log was compacted up to that time,
 because a question about a moment in between gets the last commit that is kept, which may be some minutes old.
 
-The segments that lie in the day as a whole become one, with one file of each table, so that a month of segments of ten
-minutes is no hundred thousand files. The newest segment of a partition stays as it is, because extraction may have to
-go back to it. Steps: the marks, the files of the joined segment, the list of files, and then the other files go. A
-question in between may see a row in two files, and counts it once; files that are left over are removed by
-`retention.forget_old`, because they are not listed. A day is noted in `thinned.json` when all of it is done, so an
-interrupted run does it again.
+The segments that lie in the day as a whole become one, with one file of each table; the newest one of a partition stays
+as it is, because extraction may have to go back to it. Steps: the marks, the joined files, the list of files, and then
+the other files go. A question in between counts a row in two files once, and `retention.forget_old` removes files that
+are not listed. A day is in `thinned.json` when all of it is done, so an interrupted run does it again.
 """
 
 from __future__ import annotations
@@ -111,7 +109,7 @@ def _thin_day(source: HistorySource, name: str, span_ms: int, outcome: Thinned, 
         for run in _runs(lines, name):
             rest = run
             while rest:
-                made = _Joined(history_dir, name, is_alone=len(run) == 1)
+                made = _Joined(history_dir, partition, name, is_alone=len(run) == 1)
                 rest = made.read(rest, span_ms, fs)
                 outcome.files += made.read_files
                 outcome.commits_before += made.rows_before
@@ -166,14 +164,14 @@ def _day_name(at_ms: int) -> str:
 class _Joined:
     """The rows of some segments, thinned, and the files that they go to."""
 
-    def __init__(self, history_dir: Path, name: str, *, is_alone: bool) -> None:
+    def __init__(self, history_dir: Path, partition: int, name: str, *, is_alone: bool) -> None:
         self.run: list[ExtractedSegment] = []
         self.rows_before = 0
         self.rows_after = 0
         self.read_files = 0  # of commits
         self.newest_ms = -1  # of the commits
         self._history_dir = history_dir
-        self._commits = f"{COMMITS_DIR}/{name}/"
+        self._commits = f"{COMMITS_DIR}/{name}/lp={partition}/"
         self._is_alone = is_alone  # other files than those of commits stay as they are
         self._read: list[str] = []
         self._kept: list[str] = []
@@ -206,10 +204,9 @@ class _Joined:
                 parts.setdefault(str(Path(file).parent), []).append(table)
                 rows += table.num_rows
         for directory, found in parts.items():
-            table = found[0]
-            if len(found) > 1:
-                table = _once(pa.concat_tables(found))
-            if directory.startswith(self._commits):
+            table = found[0] if len(found) == 1 else _once(pa.concat_tables(found))
+            if f"{directory}/" == self._commits:
+                self.rows_before -= sum(each.num_rows for each in found) - table.num_rows
                 table = table if len(found) == 1 else table.filter(pa.array(keep(table, span_ms)))
                 self.rows_after = table.num_rows
             self._tables[f"{directory}/{file_name(self.run[0].start)}"] = table
