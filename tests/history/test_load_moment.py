@@ -1,4 +1,4 @@
-"""Reading the newest files first, as a page of a moment does, gives the offsets and records that all files would give."""
+"""A page of a moment reads the newest files first, and finds the offsets and records that all files would give."""
 
 from __future__ import annotations
 
