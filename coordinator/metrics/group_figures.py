@@ -49,9 +49,9 @@ class GroupFigures(NamedTuple):
     states: Mapping[str, int]  # number of groups by state
     generation: int | None
     rebalances: Mapping[str, int]  # ended ones, by cause
-    rebalance_s: float
-    commits_refused: int
-    fencings: int
+    rebalance_s: float | None
+    commits_refused: int | None
+    fencings: int | None
     lag: int | None  # over all partitions whose end is known here
     longest_lag: int | None  # of one of them
     lag_s: float | None

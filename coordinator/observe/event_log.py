@@ -109,6 +109,7 @@ class ObservedEvents:
         batch = build_batch(records, base_offset=log.log_end_offset, timestamp_ms=newest_ms)
         log.append(batch, log.log_end_offset + len(records) - 1, newest_ms)
         log.flush()
+        log.high_watermark = log.log_end_offset
         if len(log.segments) > MOST_SEGMENTS:
             log.delete_up_to(log.segments[-MOST_SEGMENTS].base_offset)
 

@@ -7,8 +7,9 @@ import logging
 import signal
 import time
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from coordinator.config.config import Config
 from coordinator.console.other_loop import OnLoop
 from coordinator.console.past import Past
 from coordinator.http.parts import HttpParts
@@ -16,18 +17,16 @@ from coordinator.http.port import open_http
 from coordinator.metrics.health import ServerStatus
 from coordinator.observe.cluster import ObservedCluster, parse_bootstrap
 from coordinator.observe.event_log import ObservedEvents
-from coordinator.observe.figures import samples
+from coordinator.observe.figures import ObservedFigures, figures_of, samples
 from coordinator.observe.live_groups import LiveGroups
 from coordinator.observe.observer import Observer, ObserverSettings
 from coordinator.observe.source import Observed, ObservedConsole
 from coordinator.observe.state import ObservedGroups
 from coordinator.storage.log.fs import RealFileSystem
 
-if TYPE_CHECKING:
-    from coordinator.config.config import Config
-
 LOG: Final = logging.getLogger("coordinator.observe")
 
+FIGURES_S: Final = 5.0
 STOP_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
@@ -74,6 +73,7 @@ class _Service:
 
     def __init__(self, settings: ObserverSettings, started_at: float) -> None:
         self._started_at = started_at
+        self._figures = ObservedFigures()
         self.observer = observer = Observer(settings, self._new_state(), fresh_state=self._new_state)
         self.events = ObservedEvents(
             settings.data_dir,
@@ -106,7 +106,7 @@ class _Service:
 
     def beside(self) -> list[Coroutine[Any, Any, None]]:
         """Return what runs beside the observer."""
-        return [self.live.run(), self.console.run(), self._keep_events()]
+        return [self.live.run(), self.console.run(), self._keep_events(), self._gather_figures()]
 
     async def _keep_events(self) -> None:
         """Take over the events of earlier runs once the mirror has been read, and write new ones."""
@@ -114,9 +114,16 @@ class _Service:
         await self.events.restore(self.state().recorder)
         await self.events.run()
 
+    async def _gather_figures(self) -> None:
+        """Gather the figures of groups again and again."""
+        most = Config().metrics_groups_max
+        while True:
+            self._figures = figures_of(await self.console.rows(), self.state().recorder, most)
+            await asyncio.sleep(FIGURES_S)
+
     def status(self) -> ServerStatus:
         """Return the figures of /readyz and /metrics. Called from a thread of the HTTP port; reads counters only."""
         progress = self.observer.progress
         reason = progress.problem or ("ready" if progress.caught_up else "reading the offsets log")
-        figures = tuple(samples(self.state(), progress, self.observer.log_bytes, self._started_at))
+        figures = tuple(samples(self._figures, progress, self.observer.log_bytes, self._started_at))
         return ServerStatus(progress.caught_up and not progress.problem, reason, figures)

@@ -104,7 +104,7 @@ class ObservedConsole:
     ) -> GroupList:
         now_ms = self._observed.now_ms()
         found = page(
-            await self._current_rows(now_ms),
+            await self.rows(),
             at_ms=now_ms,
             search=search,
             state=state,
@@ -157,8 +157,9 @@ class ObservedConsole:
 
     # -- the list ------------------------------------------------------------------------------------------------
 
-    async def _current_rows(self, now_ms: int) -> list[GroupRow]:
+    async def rows(self) -> list[GroupRow]:
         """Return the rows of all groups, at most ROWS_MS old."""
+        now_ms = self._observed.now_ms()
         if now_ms - self._rows_ms < ROWS_MS:
             return self._rows
         self._rows_ms = now_ms

@@ -105,12 +105,19 @@ async def test_it_tells_who_caused_each_rebalance_and_goes_on_after_a_kill(
         await shop.commit(5)
         observation.start()
         assert observation.api("cluster")["kind"] == "observed"
-        assert [row["group"] for row in observation.api("groups")["groups"]] == ["shop"]
+        eventually(lambda: _groups(observation) == ["shop"], "the group is listed")
         eventually(lambda: observation.story("shop") == joined, "both joins are told")
         page = observation.api("group?id=shop")
         assert page["lag"]["partitions"][0]["committed"] == 5
         assert {span[2] for row in page["ribbon"]["rows"] for span in row["spans"]} >= {0, 1}
         assert page["unknown"]
+        eventually(
+            lambda: (
+                'coordinator_group_rebalances_total{cause="member_joined",group="shop"} 2.0'
+                in observation.get("metrics")
+            ),
+            "the figures of the group are there",
+        )
         assert observation.stop(signal.SIGKILL) == -signal.SIGKILL
         await shop.add("web-3")
         observation.start()
@@ -120,6 +127,10 @@ async def test_it_tells_who_caused_each_rebalance_and_goes_on_after_a_kill(
         assert past["is_past"] and past["story"]["state"]["member_count"] == 3
         assert observation.stop() == 0
     assert "Traceback" not in observation.log
+
+
+def _groups(observation: Observation) -> list[str]:
+    return [row["group"] for row in observation.api("groups")["groups"]]
 
 
 async def test_a_cluster_that_vanishes_is_a_sentence_and_what_was_known_stays(
