@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import select
+import selectors
 import socket
 import threading
 from typing import TYPE_CHECKING, Final
@@ -65,9 +65,11 @@ class HttpPort:
 
     def _run(self, listening: socket.socket, closing: socket.socket) -> None:
         with listening, closing:
-            ready, _, _ = select.select((listening, closing), (), ())
-            if closing in ready:
-                return
+            with selectors.DefaultSelector() as selector:  # select() takes no file descriptor above 1023
+                selector.register(listening, selectors.EVENT_READ)
+                selector.register(closing, selectors.EVENT_READ)
+                if any(key.fileobj is closing for key, _ in selector.select()):
+                    return
             from coordinator.http.service import serve  # late: see above
 
             try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import resource
 import socket
 import urllib.error
 import urllib.request
@@ -230,3 +231,17 @@ def test_a_path_and_a_header_are_as_long_as_allowed_and_no_byte_longer(daemon: D
         with daemon.connect() as client:
             client.sendall(f"{head.format('x' * size)}\r\nHost: h\r\n\r\n".encode())
             assert client.recv(1000).split()[1] == status
+
+
+def test_the_port_serves_where_a_thousand_files_are_open(daemon: Daemon) -> None:
+    """A daemon has a file open for each partition, so that the descriptor of the port may be a large number."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.ExitStack() as opened:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 4_096)), hard))
+        opened.callback(resource.setrlimit, resource.RLIMIT_NOFILE, (soft, hard))
+        for _ in range(1_050):
+            opened.enter_context(socket.socket())
+        served = port_of("127.0.0.1:0", daemon)
+        daemon.host, daemon.port = served.start()
+        opened.callback(served.close)
+        assert daemon.get("/healthz")[0] == 200
