@@ -116,6 +116,7 @@ export class Painter {
 
   /** `state`: {isLive, highlit: a key, chosen: seams, spot: {row, at}, cursor: {row, at, seam}}. */
   draw(state) {
+    if (!this.canvas.width || !this.canvas.height) return; // the page has not been laid out yet
     const c = this.context;
     this.colours = Object.fromEntries(COLOURS.map((name) => [name, themed(`--${name}`)]));
     this.scroll = this.scroller.scrollTop;
