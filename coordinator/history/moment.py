@@ -54,6 +54,7 @@ COMMITTED_WITHIN_MS: Final = 86_400_000  # how far back files of commits are rea
 MOST_EVENTS: Final = 32
 BASE_TIMESTAMP_AT: Final = 27  # in the header of a record batch
 NO_ENDS: Final = "The ends of the partitions at a past moment are not recorded, so its lag is not known."
+NO_MEMBERS: Final = "The members and owners at a past moment are known of classic groups only, by their records."
 NO_HEARTBEATS: Final = "Heartbeats are not recorded, so it is not known which member was silent."
 
 
@@ -83,7 +84,7 @@ def page_at(sources: Sequence[HistorySource], group: str, at_ms: int) -> GroupPa
         facts=facts(story),
         ribbon=drawn,
         lag=lag,
-        unknown=list(_unknown(past, at_ms)),
+        unknown=[*_unknown(past, at_ms), *([] if records else [NO_MEMBERS])],
     )
 
 
@@ -106,7 +107,9 @@ def _story(group: str, at_ms: int, records: Sequence[GroupRecord], events: Seque
         events = events[:-1]
     kept = list(events[-MOST_EVENTS:])
     newest = records[-1] if records else None
-    if newest is None or newest.is_tombstone:
+    if newest is None:
+        return Story(at_ms=at_ms, state=_without_records(group, at_ms, running, events), events=kept)
+    if newest.is_tombstone:
         return Story(at_ms=at_ms, events=kept)
     state = LiveGroup(
         group=group,
@@ -130,6 +133,22 @@ def _story(group: str, at_ms: int, records: Sequence[GroupRecord], events: Seque
         rebalance=None if running is None else _as_it_was(running, at_ms),
     )
     return Story(at_ms=at_ms, state=state, events=kept)
+
+
+def _without_records(group: str, at_ms: int, running: Rebalance | None, events: Sequence[AnyEvent]) -> LiveGroup:
+    """Return what events tell of a group that has commits and no record: a KIP-848 one, or one without members."""
+    last = next((event for event in reversed(events) if isinstance(event, Rebalance)), None)
+    members = 0 if last is None or last.outcome is RebalanceOutcome.EMPTY else last.members_after
+    return LiveGroup(
+        group=group,
+        at_ms=at_ms,
+        state="Stable" if members else "Empty",
+        since_ms=-1 if last is None else last.at_ms + last.took_ms,
+        generation=0 if last is None else last.generation,
+        partitions=-1 if last is None else last.partitions,
+        member_count=members,
+        rebalance=None if running is None else _as_it_was(running, at_ms),
+    )
 
 
 def _state(newest: GroupRecord, running: Rebalance | None, at_ms: int) -> str:

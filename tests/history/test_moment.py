@@ -11,6 +11,7 @@ from coordinator.console.model import UNOWNED, GroupPage
 from coordinator.console.past import Past
 from coordinator.console.source import ConsoleError
 from coordinator.core.events.model import RebalanceOutcome
+from coordinator.explain.verdict import Finding
 from coordinator.history.moment import MomentError, known_from_ms, page_at
 from coordinator.history.source import HistorySource
 from tests.compaction.logs import START_MS
@@ -78,6 +79,18 @@ def test_a_moment_within_a_rebalance_shows_it_running_and_not_how_it_ended(tmp_p
     )
     assert page.story.events == []
     assert [row[-1] for row in spans(page)] == [(120, ""), (120, "")]
+
+
+def test_a_group_without_records_is_told_by_its_events_and_commits(tmp_path: Path) -> None:
+    """A KIP-848 group that an observer followed."""
+    source = Story().wait(60).commit(t=5).source(tmp_path / "data")
+    write(source.data_dir, rebalance(7, START_MS + 50_000))
+    page = at(source, 100)
+    state = page.story.state
+    assert state is not None and page.lag is not None
+    assert (state.generation, page.ribbon, [each.committed for each in page.lag.partitions]) == (7, None, [5])
+    assert any("classic groups only" in sentence for sentence in page.unknown)
+    assert page.verdicts[0].code is not Finding.NO_SUCH_GROUP
 
 
 def test_a_moment_before_all_records_has_no_page(tmp_path: Path) -> None:
