@@ -66,6 +66,7 @@ await until(() => document.querySelector("main").innerText.includes("was removed
 answers.removed = await page.locator("main").innerText();
 
 // Back to a past moment, by the keyboard, and to now again.
+await until(() => Number(document.querySelector("#moment").max) - Number(document.querySelector("#moment").min) > 5000);
 await page.locator("#moment").focus();
 await page.keyboard.press("ArrowLeft");
 await page.keyboard.press("ArrowLeft");
