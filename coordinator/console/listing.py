@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection
 from typing import Any, Final
 
 from coordinator.console.model import GroupList, GroupRow
-from coordinator.console.source import MOST_PER_PAGE, ConsoleError
+from coordinator.console.source import MOST_PER_PAGE, ConsoleError, ListQuestion
 
 SORTED_BY: Final[dict[str, Callable[[GroupRow], Any]]] = {
     "group": lambda row: row.group,
@@ -20,31 +20,21 @@ SORTED_BY: Final[dict[str, Callable[[GroupRow], Any]]] = {
 
 
 def page(
-    rows: Collection[GroupRow],
-    *,
-    at_ms: int,
-    search: str,
-    state: str,
-    sort: str,
-    reverse: bool,
-    offset: int,
-    limit: int,
-    sample_ms: int,
-    problem: str = "",
+    rows: Collection[GroupRow], question: ListQuestion, *, at_ms: int, sample_ms: int, problem: str = ""
 ) -> GroupList:
     """Return one page of `rows`. Equal ones are in the order of their ids. Raises ConsoleError."""
-    key = SORTED_BY.get(sort)
+    key = SORTED_BY.get(question.sort)
     if key is None:
-        raise ConsoleError(f"groups cannot be sorted by {sort!r}; choose one of {', '.join(SORTED_BY)}")
+        raise ConsoleError(f"groups cannot be sorted by {question.sort!r}; choose one of {', '.join(SORTED_BY)}")
+    offset, limit = question.offset, question.limit
     if offset < 0 or not 1 <= limit <= MOST_PER_PAGE:
         raise ConsoleError(f"give an offset of 0 or more, and a limit of 1 to {MOST_PER_PAGE}")
-    wanted = search.casefold()
+    search, state = question.search.casefold(), question.state
     found = [
-        row for row in rows if (not wanted or wanted in row.group.casefold()) and (not state or row.state == state)
+        row for row in rows if (not search or search in row.group.casefold()) and (not state or row.state == state)
     ]
     found.sort(key=lambda row: row.group)
-    if sort != "group" or reverse:
-        found.sort(key=key, reverse=reverse)
+    found.sort(key=key, reverse=question.reverse)
     return GroupList(
         at_ms=at_ms,
         total=len(rows),

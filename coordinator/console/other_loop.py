@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from coordinator.console.model import ClusterView, GroupList, GroupPage, Kicked
-from coordinator.console.source import ConsoleError, ConsoleSource
+from coordinator.console.source import ConsoleError, ConsoleSource, ListQuestion
 
 T = TypeVar("T")
 
@@ -29,16 +29,8 @@ class OnLoop:
     async def cluster(self) -> ClusterView:
         return await self._ask(self._source.cluster())
 
-    async def groups(
-        self,
-        search: str = "",
-        state: str = "",
-        sort: str = "group",
-        reverse: bool = False,
-        offset: int = 0,
-        limit: int = 50,
-    ) -> GroupList:
-        return await self._ask(self._source.groups(search, state, sort, reverse, offset, limit))
+    async def groups(self, question: ListQuestion) -> GroupList:
+        return await self._ask(self._source.groups(question))
 
     async def group(self, group: str, at_ms: int | None = None) -> GroupPage:
         return await self._ask(self._source.group(group, at_ms))

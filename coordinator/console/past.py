@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import importlib.util
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from coordinator.console.source import ConsoleError
 
 AT_ONCE: Final = 2  # children
 WITHIN_S: Final = 60.0
+ASK_AGAIN_S = 30.0  # not Final, because tests change it
 MOST_BYTES: Final = 64 << 20  # of an answer
 NEEDED: Final = ("numpy", "pyarrow")
 MODULE: Final = "coordinator.history.moment"
@@ -30,7 +32,8 @@ class Past:
     def __init__(self, data_dir: Path, history_dir: Path | None = None) -> None:
         self._arguments = [str(data_dir), str(history_dir) if history_dir is not None else ""]
         self._running = asyncio.Semaphore(AT_ONCE)
-        self._from_ms: int | None = None
+        self._from_ms = -1
+        self._ask_again_at = 0.0
 
     def why_not(self) -> str:
         """Return a sentence if the past cannot be asked for; empty if it can."""
@@ -41,11 +44,10 @@ class Past:
 
     async def from_ms(self) -> int:
         """Return since when commits and groups are known, in ms since the epoch; -1: not known."""
-        if self._from_ms is None:
-            try:
+        if self._from_ms < 0 and time.monotonic() >= self._ask_again_at:  # a new log has no record yet
+            self._ask_again_at = time.monotonic() + ASK_AGAIN_S
+            with contextlib.suppress(ConsoleError, ValueError):
                 self._from_ms = int(await self._ask("from"))
-            except (ConsoleError, ValueError):
-                return -1
         return self._from_ms
 
     async def group(self, group: str, at_ms: int) -> GroupPage:

@@ -3,27 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
-from coordinator.console.source import ConsoleError
+from coordinator.console.source import ConsoleError, ListQuestion
 
 LONGEST_ID: Final = 32_767  # characters, as in Kafka
 LATEST_MS: Final = 2**53
 MOST: Final = 2**31
 DIGITS: Final = 16
-
-
-class ListQuestion(NamedTuple):
-    """A page of the list of groups."""
-
-    search: str
-    state: str
-    sort: str
-    reverse: bool
-    offset: int
-    limit: int
 
 
 class KickQuestion(msgspec.Struct):

@@ -3,16 +3,10 @@
 A page of another site cannot read the answers, since no header allows it, and on a loopback address a request must name
 this machine as its host: otherwise a site could have its own name lead here. Only /api/kick changes anything, and it
 needs `http.admin.token`.
-
-A stream sends an answer when it differs from the last one, at most every `GROUP_S` or `LIST_S`, and a comment every
-`ALIVE_S`. Streams are at most half of http.max.connections; one more ends the oldest.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine
 from hmac import compare_digest
 from importlib.resources import files
@@ -25,14 +19,13 @@ from coordinator.config.values import is_loopback
 from coordinator.console.model import Problem
 from coordinator.console.questions import group_question, kick_question, list_question
 from coordinator.console.source import ConsoleError, ConsoleSource
+from coordinator.console.streams import Streams
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
 
-GROUP_S: Final = 0.5
+GROUP_S: Final = 0.5  # between two answers of a stream
 LIST_S: Final = 2.0
-ALIVE_S: Final = 10.0
-RETRY_MS: Final = 2_000  # after which a browser connects again
 MOST_BODY: Final = 64 << 10
 SECURITY: Final = {
     "Content-Security-Policy": "default-src 'self'; style-src 'self'; img-src 'self' data:; frame-ancestors 'none'; "
@@ -41,8 +34,6 @@ SECURITY: Final = {
     "Referrer-Policy": "no-referrer",
 }
 KINDS: Final = {".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
-
-Answer = Callable[[], Awaitable[Any]]
 
 
 def console_routes(app: web.Application, source: ConsoleSource, config: Config) -> None:
@@ -94,7 +85,7 @@ class _Api:
         self._token = config.http_admin_token
         address = config.http_address
         self._is_local = address is not None and is_loopback(address.host)
-        self.streams = _Streams(max(config.http_max_connections // 2, 1))
+        self.streams = Streams(max(config.http_max_connections // 2, 1))
         self.gets: Final[dict[str, Callable[[web.Request], Awaitable[web.StreamResponse]]]] = {
             "cluster": self._cluster,
             "groups": self._groups,
@@ -132,7 +123,7 @@ class _Api:
 
     def _listed(self, request: web.Request) -> Callable[[], Coroutine[Any, Any, Any]]:
         question = list_question(request.query)
-        return lambda: self._source.groups(**question._asdict())
+        return lambda: self._source.groups(question)
 
     async def kick(self, request: web.Request) -> web.StreamResponse:
         if not self._token:
@@ -150,63 +141,6 @@ class _Api:
     async def _stream_group(self, request: web.Request) -> web.StreamResponse:
         group, _ = group_question(request.query)
         return await self.streams.run(request, "group", GROUP_S, lambda: self._source.group(group))
-
-
-class _Streams:
-    """The open streams of server-sent events, at most so many."""
-
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._open: OrderedDict[object, asyncio.Future[str]] = OrderedDict()  # what ends each: the reason
-
-    async def run(self, request: web.Request, name: str, every_s: float, ask: Answer) -> web.StreamResponse:
-        """Send answers until the client goes, or a newer stream takes its place."""
-        first = await ask()  # so that a question without an answer is an error and no stream
-        response = web.StreamResponse(
-            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        )
-        ends = self._open[response] = asyncio.get_running_loop().create_future()
-        if len(self._open) > self._most:
-            _, oldest = self._open.popitem(last=False)
-            oldest.set_result("too many pages are open; this one was ended")
-        try:
-            with contextlib.suppress(ConnectionResetError):
-                await response.prepare(request)
-                await response.write(b"retry: %d\n\n" % RETRY_MS)
-                await _send(response, name, every_s, ask, first, ends)
-        finally:
-            self._open.pop(response, None)
-        return response
-
-    async def end(self, app: web.Application) -> None:
-        """End all streams, because the port closes."""
-        for ends in self._open.values():
-            ends.set_result("the coordinator stops")
-        self._open.clear()
-
-
-async def _send(
-    response: web.StreamResponse, name: str, every_s: float, ask: Answer, first: Any, ends: asyncio.Future[str]
-) -> None:
-    loop = asyncio.get_running_loop()
-    sent, sent_at = b"", loop.time()
-    answer = first
-    while not ends.done():
-        event, data = name, msgspec.json.encode(answer)
-        if isinstance(answer, Problem):
-            event = "problem"
-        if data != sent:
-            await response.write(b"event: %s\ndata: %s\n\n" % (event.encode(), data))
-            sent, sent_at = data, loop.time()
-        elif loop.time() - sent_at >= ALIVE_S:
-            await response.write(b": alive\n\n")
-            sent_at = loop.time()
-        await asyncio.wait((ends,), timeout=every_s)
-        try:
-            answer = await ask()
-        except ConsoleError as error:
-            answer = Problem(error=str(error))
-    await response.write(b"event: problem\ndata: %s\n\n" % msgspec.json.encode(Problem(error=ends.result())))
 
 
 async def _body(request: web.Request) -> bytes:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from coordinator.console.model import ClusterView, GroupList, GroupPage, Kicked
 
 MOST_PER_PAGE = 200
+
+
+class ListQuestion(NamedTuple):
+    """A page of the list of groups. `search` is a part of the group id, `sort` the name of a field of GroupRow."""
+
+    search: str = ""
+    state: str = ""
+    sort: str = "group"
+    reverse: bool = False
+    offset: int = 0
+    limit: int = 50
 
 
 class ConsoleError(Exception):
@@ -25,16 +36,8 @@ class ConsoleSource(Protocol):
 
     async def cluster(self) -> ClusterView: ...
 
-    async def groups(
-        self,
-        search: str = "",
-        state: str = "",
-        sort: str = "group",
-        reverse: bool = False,
-        offset: int = 0,
-        limit: int = 50,
-    ) -> GroupList:
-        """Return a page of the list. `search` is a part of the group id. `sort` is a name of a field of GroupRow."""
+    async def groups(self, question: ListQuestion) -> GroupList:
+        """Return a page of the list."""
         ...
 
     async def group(self, group: str, at_ms: int | None = None) -> GroupPage:

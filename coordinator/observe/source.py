@@ -27,7 +27,7 @@ from coordinator.console.model import (
 from coordinator.console.names import member_names
 from coordinator.console.past import Past
 from coordinator.console.ribbon import ribbon
-from coordinator.console.source import ConsoleError
+from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.core.events.model import ClientInfo, Story
 from coordinator.explain.rules import explain
 from coordinator.observe.offsets import Committed, TopicPartition
@@ -93,25 +93,11 @@ class ObservedConsole:
             version=build(),
         )
 
-    async def groups(
-        self,
-        search: str = "",
-        state: str = "",
-        sort: str = "group",
-        reverse: bool = False,
-        offset: int = 0,
-        limit: int = 50,
-    ) -> GroupList:
-        now_ms = self._observed.now_ms()
+    async def groups(self, question: ListQuestion) -> GroupList:
         found = page(
             await self.rows(),
-            at_ms=now_ms,
-            search=search,
-            state=state,
-            sort=sort,
-            reverse=reverse,
-            offset=offset,
-            limit=limit,
+            question,
+            at_ms=self._observed.now_ms(),
             sample_ms=SAMPLE_MS,
             problem=self._problem(),
         )

@@ -1,17 +1,15 @@
 """The console's answers about this coordinator's own cluster.
 
 They come by requests of the Kafka protocol to all nodes, so that the console is the same for one process, for workers
-and for a cluster. An answer is shared by all who ask within a moment: a hundred pages of one group cost as much as one.
+and for a cluster. An answer is shared by all who ask within a moment.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections import OrderedDict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from coordinator.config.values import Address
 from coordinator.console.facts import facts
@@ -28,7 +26,8 @@ from coordinator.console.model import (
 )
 from coordinator.console.owners import ribbon_of
 from coordinator.console.past import Past
-from coordinator.console.source import ConsoleError
+from coordinator.console.shared_answers import GroupAnswers, SharedAnswer
+from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.core.events import listed
 from coordinator.core.events import owners as owners_json
 from coordinator.core.events.model import Story, decode_story
@@ -50,14 +49,11 @@ if TYPE_CHECKING:
 LIST_S: Final = 1.5  # for which a list of the groups is current
 GROUP_S: Final = 0.4  # for which an answer about one group is
 LAG_S: Final = 2.0
-MOST_ANSWERS: Final = 64  # groups whose last answer is kept
 OFFSET_FETCH_VERSION: Final = 8
 LEAVE_GROUP_VERSION: Final = 5
 REASON: Final = "member was removed by an admin"  # KafkaAdminClient.DEFAULT_LEAVE_GROUP_REASON
 LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 GONE: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.GROUP_ID_NOT_FOUND})
-
-T = TypeVar("T")
 
 
 class ClusterConsole:
@@ -67,9 +63,9 @@ class ClusterConsole:
         self._client = ClusterClient(bootstrap)
         self._config = config
         self._past = past
-        self._list = Shared(LIST_S, self._ask_figures)
-        self._views: Answers[GroupPage] = Answers(GROUP_S)
-        self._lags: Answers[Lag | None] = Answers(LAG_S)
+        self._list = SharedAnswer(LIST_S, self._ask_figures)
+        self._views: GroupAnswers[GroupPage] = GroupAnswers(GROUP_S)
+        self._lags: GroupAnswers[Lag | None] = GroupAnswers(LAG_S)
         self._rows: list[GroupRow] = []  # the last list that all nodes answered
         self._samples = LagSamples()
         self._sampling = asyncio.get_running_loop().create_task(self._sample())
@@ -96,28 +92,9 @@ class ClusterConsole:
             version=build(),
         )
 
-    async def groups(
-        self,
-        search: str = "",
-        state: str = "",
-        sort: str = "group",
-        reverse: bool = False,
-        offset: int = 0,
-        limit: int = 50,
-    ) -> GroupList:
+    async def groups(self, question: ListQuestion) -> GroupList:
         problem = await self._figures()
-        found = page(
-            self._rows,
-            at_ms=wall_ms(),
-            search=search,
-            state=state,
-            sort=sort,
-            reverse=reverse,
-            offset=offset,
-            limit=limit,
-            sample_ms=SAMPLE_MS,
-            problem=problem,
-        )
+        found = page(self._rows, question, at_ms=wall_ms(), sample_ms=SAMPLE_MS, problem=problem)
         for row in found.groups:
             row.lags = self._samples.of(row.group)
         return found
@@ -262,45 +239,3 @@ def _unknown(story: Story, ribbon: Ribbon | None) -> list[str]:
 
 def _unreachable(error: Exception) -> str:
     return f"the coordinator cannot be asked ({error or type(error).__name__}); what is shown may be old"
-
-
-class Shared(Generic[T]):
-    """An answer that is asked for again when it is older than `for_s`, once for all who wait for it."""
-
-    def __init__(self, for_s: float, ask: Callable[[], Awaitable[T]]) -> None:
-        self._for_s = for_s
-        self._ask = ask
-        self._asking: asyncio.Task[T] | None = None
-        self._asked_at = 0.0
-
-    async def get(self) -> T:
-        """Return the answer. Raises what asking raises, in all who wait for it."""
-        asking = self._asking
-        if asking is None or (asking.done() and time.monotonic() - self._asked_at >= self._for_s):
-            asking = self._asking = asyncio.ensure_future(self._answer())
-        return await asyncio.shield(asking)
-
-    async def _answer(self) -> T:
-        try:
-            return await self._ask()
-        finally:
-            self._asked_at = time.monotonic()
-
-
-class Answers(Generic[T]):
-    """Shared answers by group, the last MOST_ANSWERS of them."""
-
-    def __init__(self, for_s: float) -> None:
-        self._for_s = for_s
-        self._answers: OrderedDict[str, Shared[T]] = OrderedDict()
-
-    async def get(self, group: str, ask: Callable[[], Awaitable[T]]) -> T:
-        """Return the answer for a group, by `ask` if it must be asked for."""
-        answer = self._answers.get(group)
-        if answer is None:
-            answer = self._answers[group] = Shared(self._for_s, ask)
-            if len(self._answers) > MOST_ANSWERS:
-                self._answers.popitem(last=False)
-        else:
-            self._answers.move_to_end(group)
-        return await answer.get()

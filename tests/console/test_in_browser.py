@@ -194,8 +194,9 @@ async def test_a_person_finds_a_group_reads_it_removes_a_member_and_looks_back(t
     assert answers["rows_of_a_page"] == 50
     assert answers["most_members"].startswith("shop")
     assert answers["second_page"] == "Page 2 of 3"
-    assert "web-4" in answers["sentence"] or "3 members" in answers["sentence"]
+    assert "without web-4" in answers["sentence"]
     assert answers["curl"].startswith("curl ") and "/api/group?id=shop" in answers["curl"]
     assert "token is wrong" in answers["wrong_token"]
     assert "was removed" in answers["removed"]
     assert "past" in answers["past"].lower()
+    assert "3 members" in answers["past_sentence"] or "web-4" in answers["past_sentence"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from coordinator.console.lag import UNKNOWN, LagSamples, per_s
+from coordinator.console import lag as module
+from coordinator.console.lag import UNKNOWN, LagSamples, lag_of, per_s
 
 
 def test_newest_values_of_a_group_are_kept() -> None:
@@ -36,3 +37,13 @@ def test_as_many_groups_as_allowed_are_kept_and_one_more_replaces_the_one_sample
 )
 def test_slope_is_in_records_per_second(values: list[int], slope: float | None) -> None:
     assert per_s(values, 2_000) == slope
+
+
+def test_as_many_partitions_are_shown_as_allowed_and_one_more_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_PARTITIONS", 2)
+    committed = {("t", number): (10 * number, UNKNOWN) for number in range(3)}
+    found = lag_of(committed, {("t", 0): 5, ("t", 2): 29}, [1, 2])
+    assert found is not None
+    assert [(each.partition, each.lag) for each in found.partitions] == [(2, 9), (0, 5)]
+    assert (found.total, found.partitions_left_out) == (14, 1)
+    assert lag_of({}, {}, []) is None

@@ -8,16 +8,13 @@ import pytest
 
 from coordinator.console.listing import page
 from coordinator.console.model import GroupList, GroupRow
-from coordinator.console.source import MOST_PER_PAGE, ConsoleError
+from coordinator.console.source import MOST_PER_PAGE, ConsoleError, ListQuestion
 
 ROWS = [
     GroupRow(group="Orders-eu", state="Stable", members=2, lag=7),
     GroupRow(group="orders-us", state="Empty", members=0, lag=90),
     GroupRow(group="billing", state="Stable", members=2, lag=-1),
 ]
-ALL: dict[str, Any] = {
-    "at_ms": 1, "search": "", "state": "", "sort": "group", "reverse": False, "offset": 0, "limit": 50, "sample_ms": 9
-}  # fmt: skip
 
 
 def found(**given: Any) -> list[str]:
@@ -25,7 +22,7 @@ def found(**given: Any) -> list[str]:
 
 
 def listed(**given: Any) -> GroupList:
-    return page(ROWS, **(ALL | given))
+    return page(ROWS, ListQuestion(**given), at_ms=1, sample_ms=9)
 
 
 def test_search_ignores_case_and_state_is_exact() -> None:

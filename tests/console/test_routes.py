@@ -14,7 +14,7 @@ import pytest
 from coordinator.config.config import Config
 from coordinator.config.values import parse_address
 from coordinator.console.model import ClusterView, GroupList, GroupPage, GroupRow, Kicked
-from coordinator.console.source import ConsoleError
+from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.core.events.model import Story
 from coordinator.explain.verdict import Finding, GroupVerdict
 from coordinator.http.parts import HttpParts
@@ -45,8 +45,8 @@ class Source:
             history="",
         )
 
-    async def groups(self, **query: Any) -> GroupList:
-        self.asked.append(("groups", query))
+    async def groups(self, question: ListQuestion) -> GroupList:
+        self.asked.append(("groups", question))
         rows = [GroupRow(group=ODD, state="Stable", lag=self.lag)]
         return GroupList(at_ms=1, total=1, matched=1, offset=0, states={}, groups=rows, sample_ms=1)
 
@@ -126,8 +126,8 @@ def test_the_page_and_its_files_are_served(open_console: Console) -> None:
 def test_questions_reach_the_source_and_answers_are_json(open_console: Console) -> None:
     status, answer = open_console.ask("/api/groups?search=or&state=Stable&sort=lag&reverse=1&offset=50&limit=10")
     assert (status, answer["groups"][0]["group"]) == (200, ODD)
-    query = {"search": "or", "state": "Stable", "sort": "lag", "reverse": True, "offset": 50, "limit": 10}
-    assert open_console.source.asked == [("groups", query)]
+    question = ListQuestion("or", "Stable", "lag", True, 50, 10)
+    assert open_console.source.asked == [("groups", question)]
     assert open_console.ask("/api/cluster")[1]["cluster_id"] == "c"
 
 

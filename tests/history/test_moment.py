@@ -126,3 +126,12 @@ async def test_without_the_packages_of_history_the_reason_is_a_sentence(
     assert "pip install" in past.why_not()
     with pytest.raises(ConsoleError, match="pip install"):
         await past.group("g", 1)
+
+
+async def test_a_log_that_had_no_record_yet_is_asked_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("coordinator.console.past.ASK_AGAIN_S", 0.0)
+    story = Story()
+    past = Past(story.source(tmp_path / "data").data_dir)
+    assert await past.from_ms() == -1
+    story.wait(60).members("a").source(tmp_path / "data")
+    assert await past.from_ms() == START_MS + 60_000

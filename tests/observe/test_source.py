@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import msgspec
 import pytest
 
-from coordinator.console.source import ConsoleError
+from coordinator.console.source import ConsoleError, ListQuestion
 from coordinator.observe.offsets import TopicPartition
 from coordinator.observe.progress import FollowProgress
 from coordinator.observe.source import Ends, Observed, ObservedConsole
@@ -61,7 +61,7 @@ def console(log: WrittenLog) -> Console:
 async def test_the_list_has_a_row_for_each_group(console: Console) -> None:
     console.ends = {("orders", 0): 15, ("orders", 1): 10}
     await console.source.sample()
-    found = await console.source.groups(sort="lag", reverse=True)
+    found = await console.source.groups(ListQuestion(sort="lag", reverse=True))
     assert found.total == 2 and found.states == {"Stable": 1, "Empty": 1}
     assert [(row.group, row.state, row.members, row.lag) for row in found.groups] == [
         ("batch", "Empty", 0, 12),
@@ -70,13 +70,13 @@ async def test_the_list_has_a_row_for_each_group(console: Console) -> None:
     shop = found.groups[1]
     assert (shop.generation, shop.protocol_type, shop.rebalances, shop.lags) == (2, "consumer", 2, [5])
     assert shop.last_rebalance_ms == console.now_ms - 30_000
-    assert [row.group for row in (await console.source.groups(search="SHO")).groups] == ["shop"]
+    assert [row.group for row in (await console.source.groups(ListQuestion(search="SHO"))).groups] == ["shop"]
 
 
 async def test_a_partition_whose_end_is_not_known_is_counted(console: Console) -> None:
     console.ends = {("orders", 0): 15}
     await console.source.sample()
-    rows = {row.group: row for row in (await console.source.groups()).groups}
+    rows = {row.group: row for row in (await console.source.groups(ListQuestion())).groups}
     assert (rows["shop"].lag, rows["shop"].unknown_partitions) == (5, 1)
 
 
@@ -105,7 +105,7 @@ async def test_what_cannot_be_answered_is_refused_with_a_sentence(console: Conso
         (console.source.group("nothing"), 404),
         (console.source.group("shop", 1), 404),
         (console.source.kick("shop", "web-1-1", ""), 409),
-        (console.source.groups(sort="colour"), 400),
+        (console.source.groups(ListQuestion(sort="colour")), 400),
     ):
         with pytest.raises(ConsoleError) as error:
             await question
