@@ -16,12 +16,14 @@ from typing import Any, Final, NamedTuple
 
 from coordinator.config.environment import variable_of
 from coordinator.config.values import (
+    FILES,
     OFF,
     Address,
     ConfigError,
     check_advertised,
     check_command,
     check_data_dir,
+    check_engine,
     check_http,
     parse_address,
     parse_listeners,
@@ -35,6 +37,8 @@ INT32_MAX: Final = 2**31 - 1
 INT64_MAX: Final = 2**63 - 1
 
 WHOLE_NUMBER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+AUTO: Final = "auto"
+LOCAL: Final = "local"
 _DECIMAL: Final = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?|\.[0-9]{1,9}")
 
 
@@ -111,6 +115,60 @@ class Config:
         check=parse_nodes,
         shape="id@host:port,...",
     )
+    # --- a shared store of the offsets log ---
+    log_engine: str = _key(
+        FILES,
+        "Where the offsets log is kept: `files`, in log.dirs; or a store that several nodes share, as "
+        "postgresql://host1,host2/database or kafka://host:port,.../topic. Give passwords by log.engine.password.file.",
+        ours=True,
+        check=check_engine,
+        shape="files or address",
+    )
+    log_engine_user_file: str = _key("", "The file that holds the user name for log.engine.", ours=True, shape="file")
+    log_engine_password_file: str = _key("", "The file that holds the password for log.engine.", ours=True, shape="file")
+    log_engine_timeout_ms: int = _key(
+        5000, "For how long a request to log.engine may take; then its outcome is unknown and is asked for.",
+        ours=True,
+        minimum=100,
+    )
+    log_engine_require_sync: bool = _key(
+        True,
+        "Refuse a log.engine that acknowledges what only one machine holds. False: for tests, and for managed databases "
+        "that replicate in their own way.",
+        ours=True,
+    )
+    cluster_lease_ms: int = _key(
+        3000,
+        "With log.engine: a node that was not heard of for so long loses its partitions. It answers no request in the "
+        "last part of this time.",
+        ours=True,
+        minimum=1000,
+    )
+    cluster_heartbeat_ms: int = _key(
+        500, "With log.engine: how often a node says that it lives.", ours=True, minimum=50
+    )
+    cluster_rebalance_delay_ms: int = _key(
+        30000,
+        "With log.engine: how long a node is up before others hand partitions over to it. Partitions that have no owner "
+        "are taken at once.",
+        ours=True,
+        minimum=0,
+    )
+    ha_log_keep_ms: int = _key(
+        604800000,
+        "With log.engine: how long batches are kept that a snapshot covers, for `history` and `restore`.",
+        ours=True,
+        long=True,
+        minimum=0,
+    )
+    topics_storage: str = _key(
+        AUTO,
+        "Where embedded topics are kept: `local`, in log.dirs of the node that leads them and not replicated; or `off`, "
+        "no topics. `auto`: off with a log.engine that nodes share, else local.",
+        ours=True,
+        choices=(AUTO, LOCAL, OFF),
+    )
+
     log_dirs: str = _key(
         "data", "The directory that holds everything durable.", check=check_data_dir, shape="directory"
     )
@@ -706,6 +764,15 @@ class Config:
     @property
     def preloaded_topics(self) -> dict[str, int]:
         return parse_topics(self.topics_preload, self.num_partitions)
+
+    @property
+    def is_shared(self) -> bool:
+        """True if the offsets log is in a store that several nodes share."""
+        return self.log_engine != FILES
+
+    @property
+    def has_topics(self) -> bool:
+        return self.topics_storage == LOCAL or (self.topics_storage == AUTO and not self.is_shared)
 
     @property
     def history_path(self) -> str:

@@ -9,9 +9,13 @@ from __future__ import annotations
 import re
 import shlex
 from typing import Final, NamedTuple
+from urllib.parse import urlsplit
 
 MAX_NODE_ID: Final = 2**23 - 2  # in cluster.nodes; each node has its own range of producer ids (core/cluster.py)
 OFF: Final = "off"
+FILES: Final = "files"
+ENGINES: Final = ("postgresql", "postgres", "kafka")
+_ENGINE_SHAPES: Final = "postgresql://host:5432/database or kafka://host:9092/topic"
 # Clients that must not be parked, under the names that they send or have as client id. An entry that includes one of
 # them, as a lone * does, is refused.
 HARMED_BY_PARKING: Final = {
@@ -155,6 +159,17 @@ def check_advertised(text: str) -> None:
 def check_http(text: str) -> None:
     if text.lower() not in ("", OFF):
         parse_address(text)
+
+
+def check_engine(text: str) -> None:
+    """Raise ConfigError unless the text is `files` or the address of a store, without a password."""
+    if text == FILES:
+        return
+    parts = urlsplit(text)
+    if parts.scheme not in ENGINES or not parts.netloc:
+        raise ConfigError(f"{text.partition('://')[0][:40]!r} is not a store; write {FILES}, or {_ENGINE_SHAPES}")
+    if parts.password is not None or "password=" in parts.query:
+        raise ConfigError("it holds a password; write that into a file, and name the file by log.engine.password.file")
 
 
 def check_command(text: str) -> None:
