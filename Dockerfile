@@ -1,6 +1,6 @@
-# Three images from one file: `docker build .` makes the daemon, `--target spark` the same with Spark and Java for
-# `coordinator compact` and `coordinator history`, `--target clients` the clients of the test cluster. Any setting can be
-# given as a variable: COORDINATOR_ or KAFKA_ and the key in upper case, with `_` for a dot (`docker run … coordinator
+# Four images from one file: `docker build .` makes the daemon, `--target spark` the same with Spark and Java for
+# `coordinator compact` and `coordinator history`, `--target clients` the clients of the test clusters, `--target
+# postgres` a database for the profile `ha` of docker-compose.yml. Any setting can be given as a variable: COORDINATOR_ or KAFKA_ and the key in upper case, with `_` for a dot (`docker run … coordinator
 # config` lists the keys).
 ARG BASE=python:3.12-slim
 
@@ -13,7 +13,7 @@ WORKDIR /src
 COPY pyproject.toml ./
 RUN mkdir coordinator protocol \
  && touch README.md LICENSE coordinator/__init__.py protocol/__init__.py \
- && pip install -q . \
+ && pip install -q '.[postgres]' \
  && pip uninstall -y -q kafka-group-coordinator
 
 FROM dependencies AS dependencies-spark
@@ -50,16 +50,33 @@ USER coordinator
 VOLUME /var/lib/coordinator
 CMD ["compact", "--data-dir", "/var/lib/coordinator", "--watch"]
 
-# Clients that work against the test cluster and record the acknowledged operations (tests/cluster/workload).
+# Clients that work against a test cluster and record the acknowledged operations (tests/cluster/workload, tests/ha).
 FROM dependencies AS clients
 RUN pip install -q 'aiokafka>=0.12,<1' 'confluent-kafka>=2.6,<3' 'kafka-python>=3.0,<4' \
  && useradd --uid 10001 --no-create-home coordinator \
- && mkdir /diaries \
- && chown coordinator /diaries
+ && mkdir /diaries /history \
+ && chown coordinator /diaries /history
+COPY protocol protocol
 COPY tests tests
 USER coordinator
 VOLUME /diaries
 ENTRYPOINT ["python", "-m", "tests.cluster.workload.runner"]
+
+# One of two PostgreSQL servers for tests of replication: tests/ha/containers/postgres.sh.
+FROM ${BASE} AS postgres
+RUN mkdir /etc/postgresql-common \
+ && echo "create_main_cluster = false" >/etc/postgresql-common/createcluster.conf \
+ && apt-get update -qq \
+ && apt-get install -y -qq --no-install-recommends postgresql \
+ && rm -rf /var/lib/apt/lists/* \
+ && mkdir -p -m 700 /var/lib/postgresql/data \
+ && mkdir /cluster \
+ && chown postgres /var/lib/postgresql/data /cluster
+COPY tests/ha/containers/postgres.sh /usr/local/bin/
+USER postgres
+STOPSIGNAL SIGINT
+HEALTHCHECK --interval=2s --timeout=4s --start-period=60s --retries=5 CMD ["postgres.sh", "healthy"]
+ENTRYPOINT ["postgres.sh"]
 
 FROM runtime AS daemon
 COPY --from=dependencies /opt/dependencies /opt/dependencies

@@ -100,10 +100,11 @@ kafka: setup ## fetch a real Apache Kafka and its tools with Maven, into a cache
 conformance: setup ## compare with a real Kafka, request by request: SEED=7 (or 1-20) STEPS=500
 	$(PY) -m tests.conformance.drive --seed "$(or $(SEED),1)" --steps "$(or $(STEPS),500)" $(ARGS)
 
-interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands at it (needs a JDK)
+interchange: setup ## a real Kafka: logs that change their owner, both cleaners, our commands and our engine at it (needs a JDK)
 	$(PY) -m pytest -q -n 2 $(TOGETHER) tests/conformance/live_interchange.py tests/conformance/live_cleaner.py \
 	  tests/conformance/live_history.py tests/conformance/live_cli.py tests/observe/live_kafka.py \
-	  tests/observe/live_secured.py tests/observe/live_incidents.py $(ARGS)
+	  tests/observe/live_secured.py tests/observe/live_incidents.py \
+	  tests/engine/kafka/live_kit.py tests/engine/kafka/live_fencing.py $(ARGS)
 
 incidents-observed: setup ## twenty incidents, half at a real Kafka; writes docs/incidents-observed.md (a minute; needs a JDK)
 	$(PY) -m tests.observe.incidents_page $(ARGS)
@@ -130,15 +131,18 @@ $(VENV)/.installed-fuzz: $(VENV)/.installed-dev
 	@touch $@
 
 COMPOSE = $(shell docker compose version >/dev/null 2>&1 && echo docker compose || echo docker-compose)
-.PHONY: up down cluster-test
+.PHONY: up down cluster-test ha-test
 up: ## the test cluster of docker-compose.yml: three nodes, compaction; clients too with ARGS="--profile clients"
 	$(COMPOSE) $(ARGS) up -d --build
 
 down: ## stop the test cluster and remove its data
-	$(COMPOSE) --profile clients --profile single down -v --remove-orphans
+	$(COMPOSE) --profile clients --profile single --profile ha down -v --remove-orphans
 
 cluster-test: setup ## break that cluster in every way while clients work; needs a container engine (about six minutes)
 	$(PY) -m tests.cluster.engine $(ARGS)
+
+ha-test: setup ## break nodes that share a PostgreSQL while clients work, and judge; in containers, or as processes without an engine (ARGS="--faults 20 --seed 1")
+	$(PY) -m tests.ha.containers $(ARGS)
 
 # In an environment of their own, because quixstreams takes an older confluent-kafka.
 EXAMPLES := .venv-examples

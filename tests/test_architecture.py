@@ -28,6 +28,7 @@ LAYERS = (
     "coordinator.http",
     "coordinator.columnar",
     "coordinator.storage",
+    "coordinator.membership",
     "coordinator.engine",
     "coordinator.spark",
     "coordinator.compaction",

@@ -1,8 +1,9 @@
-"""`coordinator cluster describe | owners`: the nodes of a cluster, and the owners of a stopped node's directories.
+"""`coordinator cluster describe | owners | drain`: the nodes of a cluster, and the owners of partitions.
 
 `describe` asks a running cluster, of this coordinator or of any Kafka. `owners` reads the files of a stopped node: it
 computes the owner of each partition's directory among the given nodes, including manual assignments in topics.json.
-This is needed before directories are moved to another number of nodes.
+This is needed before directories are moved to another number of nodes. With the settings of a log.engine both ask the
+shared store instead, and `drain` empties a node (`living_cluster.py`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Final
 
 from coordinator.cli.arguments import add_output, add_server
 from coordinator.cli.client import Client, UnreachableError
+from coordinator.cli.engine import add_engine
 from coordinator.cli.errors import CliError
 from coordinator.cli.screen import complain
 from coordinator.cli.table import Row, render
@@ -29,7 +31,10 @@ DESCRIPTION: Final = "The nodes of a cluster, and what each of them owns."
 EPILOG: Final = """\
 examples:
   coordinator cluster describe --bootstrap-server 127.0.0.1:9093
-  coordinator cluster owners data-1 --nodes 1,2,3,4"""
+  coordinator cluster owners data-1 --nodes 1,2,3,4
+  coordinator cluster describe --log-engine postgresql://db1,db2/kgc --cluster-id prod
+  coordinator cluster owners --config node.properties
+  coordinator cluster drain 2 --config node.properties"""
 
 NODE_COLUMNS: Final = ("NODE", "ADDRESS", "CONTROLLER", "UP", "GROUPS", "LEADS")
 OWNER_COLUMNS: Final = ("DIRECTORY", "OWNER", "BYTES")
@@ -39,17 +44,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     describing = actions.add_parser("describe", help="the nodes of a running cluster", allow_abbrev=False)
     add_server(describing)
+    add_engine(describing)
     add_output(describing)
-    owning = actions.add_parser("owners", help="the owners of a stopped node's directories", allow_abbrev=False)
-    owning.add_argument("directory", type=Path, metavar="DATA-DIR")
-    owning.add_argument("--nodes", required=True, metavar="ID,...", help="the ids that cluster.nodes will have")
+    owning = actions.add_parser("owners", help="the owners of partitions", allow_abbrev=False)
+    owning.add_argument("directory", type=Path, metavar="DATA-DIR", nargs="?", help="of a stopped node without engine")
+    owning.add_argument("--nodes", metavar="ID,...", help="with DATA-DIR: the ids that cluster.nodes will have")
+    add_engine(owning)
     add_output(owning)
+    draining = actions.add_parser("drain", help="have a node hand its partitions over", allow_abbrev=False)
+    draining.add_argument("node", type=int, metavar="NODE", help="its node.id")
+    draining.add_argument("--undo", action="store_true", help="let it take partitions again")
+    add_engine(draining)
 
 
 def run(arguments: argparse.Namespace) -> int:
     columns: tuple[str, ...]
     problems: list[str] = []
+    if arguments.action == "drain" or arguments.log_engine or arguments.config:
+        from coordinator.cli import living_cluster
+
+        return living_cluster.run(arguments)
     if arguments.action == "owners":
+        if arguments.directory is None or arguments.nodes is None:
+            raise CliError("give DATA-DIR and --nodes, or a log.engine by --log-engine or --config")
         columns, rows = OWNER_COLUMNS, owners(arguments.directory, _ids(arguments.nodes))
     else:
         with Client(arguments.bootstrap_server, arguments.timeout) as client:

@@ -125,16 +125,19 @@ class Config:
         shape="files or address",
     )
     log_engine_user_file: str = _key("", "The file that holds the user name for log.engine.", ours=True, shape="file")
-    log_engine_password_file: str = _key("", "The file that holds the password for log.engine.", ours=True, shape="file")
+    log_engine_password_file: str = _key(
+        "", "The file that holds the password for log.engine.", ours=True, shape="file"
+    )
     log_engine_timeout_ms: int = _key(
-        5000, "For how long a request to log.engine may take; then its outcome is unknown and is asked for.",
+        5000,
+        "For how long a request to log.engine may take; then its outcome is unknown and is asked for.",
         ours=True,
         minimum=100,
     )
     log_engine_require_sync: bool = _key(
         True,
-        "Refuse a log.engine that acknowledges what only one machine holds. False: for tests, and for managed databases "
-        "that replicate in their own way.",
+        "Refuse a log.engine that acknowledges what only one machine holds. False: for tests, and for managed "
+        "databases that replicate in their own way.",
         ours=True,
     )
     cluster_lease_ms: int = _key(
@@ -149,8 +152,8 @@ class Config:
     )
     cluster_rebalance_delay_ms: int = _key(
         30000,
-        "With log.engine: how long a node is up before others hand partitions over to it. Partitions that have no owner "
-        "are taken at once.",
+        "With log.engine: how long a node is up before others hand partitions over to it. Partitions that have no "
+        "owner are taken at once.",
         ours=True,
         minimum=0,
     )
@@ -163,8 +166,8 @@ class Config:
     )
     topics_storage: str = _key(
         AUTO,
-        "Where embedded topics are kept: `local`, in log.dirs of the node that leads them and not replicated; or `off`, "
-        "no topics. `auto`: off with a log.engine that nodes share, else local.",
+        "Where embedded topics are kept: `local`, in log.dirs of the node that leads them and not replicated; or "
+        "`off`, no topics. `auto`: off with a log.engine that nodes share, else local.",
         ours=True,
         choices=(AUTO, LOCAL, OFF),
     )

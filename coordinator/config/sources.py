@@ -124,7 +124,9 @@ def _from_overrides(overrides: Iterable[str]) -> Iterable[tuple[str, str, str]]:
         name, separator, text = override.partition("=")
         if not separator:
             raise ConfigError(f"--override {override!r} has no value; write --override key=value")
-        yield name.strip(), text, f"--override {override}"
+        name = name.strip()
+        # A mistake in it may be a password.
+        yield name, text, f"--override {name}=..." if name == "log.engine" else f"--override {override}"
 
 
 def check_together(config: Config) -> None:
@@ -155,6 +157,7 @@ def check_together(config: Config) -> None:
             f"advertised.listeners is {config.advertised_address}, but cluster.nodes has this node at "
             f"{nodes[config.node_id]}; remove advertised.listeners, since cluster.nodes is what clients are told"
         )
+    _check_engine(config)
     if config.workers > 1 and nodes:
         raise ConfigError(
             "workers and cluster.nodes both say which nodes there are; remove one of them, or give each worker a place "
@@ -168,4 +171,35 @@ def check_together(config: Config) -> None:
         raise ConfigError(
             f"topics.preload asks for {len(wanted)} topics with {sum(wanted.values())} partitions, above max.topics "
             f"({config.max_topics}) or max.partitions ({config.max_partitions}); raise the limit or ask for less"
+        )
+
+
+def _check_engine(config: Config) -> None:
+    """Raise ConfigError if settings contradict log.engine."""
+    if not config.has_topics and config.topics_preload:
+        raise ConfigError(
+            "topics.preload names topics, but topics.storage is off; remove one of them (with log.engine, topics are "
+            "off unless topics.storage=local)"
+        )
+    if not config.is_shared:
+        return
+    if not config.cluster_id:
+        raise ConfigError(
+            "log.engine is shared by the nodes of a cluster; set cluster.id to a name of your choice, the same on "
+            "every node"
+        )
+    if config.workers > 1:
+        raise ConfigError(
+            "workers and log.engine both divide the partitions; remove one of them, or start a daemon for each core, "
+            "each with a node.id of its own"
+        )
+    if config.has_topics and not config.cluster_nodes:
+        raise ConfigError(
+            "topics.storage=local with log.engine needs cluster.nodes, which says what node leads a partition of a "
+            "topic; set it, or turn topics off"
+        )
+    if config.cluster_heartbeat_ms * 3 > config.cluster_lease_ms:
+        raise ConfigError(
+            f"cluster.heartbeat.ms ({config.cluster_heartbeat_ms}) is more than a third of cluster.lease.ms "
+            f"({config.cluster_lease_ms}), so one late heartbeat would cost a node its partitions; lower the first"
         )

@@ -5,6 +5,9 @@ arrive meanwhile wait in the sockets, and timers would fire before they are read
 heartbeat was sent in time. Therefore the clock stops when the housekeeping, due once a second, is `LATE_S` late, and
 continues from there when the housekeeping runs again. All deadlines are times of this clock: sessions, rebalances,
 pending member ids, appends, long polls, idle connections. They move by the lost time. The clock never goes back.
+
+It is also stopped on purpose (`halt`) while the node may not answer, because its lease of the partitions has ended: no
+member can be expelled for heartbeats that were refused.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from __future__ import annotations
 import sys
 from typing import Final, Protocol
 
+HOUSEKEEPING_S: Final = 1.0  # between two rounds of the housekeeping
 LATE_S: Final = 0.25  # a busy loop is less late than this; more means that the process did not run
 _NEVER: Final = sys.maxsize
 
@@ -25,11 +29,12 @@ class LoopTime(Protocol):
 class Clock:
     """Milliseconds since an arbitrary moment, without the lost time."""
 
-    __slots__ = ("_loop_s", "_lost_ms", "_now_ms", "_stops_ms", "_time", "skipped_ms")
+    __slots__ = ("_loop_s", "_lost_ms", "_now_ms", "_stops_ms", "_time", "is_halted", "skipped_ms")
 
     def __init__(self, loop: LoopTime, skipped_ms: int = 0) -> None:
         self._time = loop.time
         self._lost_ms = 0
+        self.is_halted = False
         self.skipped_ms = skipped_ms  # by `skip`, earlier runs included: the core's wall clock goes forward as well
         self._stops_ms = _NEVER  # where the clock stops unless the housekeeping runs before
         self._loop_s = -1.0  # the loop's time at the last call,
@@ -51,9 +56,23 @@ class Clock:
         """Note that the housekeeping runs and is due again at loop time `next_due`. Returns the ms lost before it."""
         lost_ms = max(int(self._time() * 1000) - self._lost_ms - self._stops_ms, 0)
         self._lost_ms += lost_ms
-        self._stops_ms = int((next_due + LATE_S) * 1000) - self._lost_ms
         self._loop_s = -1.0
+        if self.is_halted:
+            return 0
+        self._stops_ms = int((next_due + LATE_S) * 1000) - self._lost_ms
         return lost_ms
+
+    def halt(self) -> None:
+        """Stop the clock until `go_on`."""
+        self._stops_ms = self.now_ms()
+        self.is_halted = True
+
+    def go_on(self) -> None:
+        """Continue from where `halt` has stopped the clock."""
+        if self.is_halted:
+            self.housekept(0.0)
+            self.is_halted = False
+            self._stops_ms = int((self._time() + HOUSEKEEPING_S + LATE_S) * 1000) - self._lost_ms
 
     def skip(self, ms: int) -> None:
         """Go forward by some time that does not pass."""
@@ -65,5 +84,6 @@ class Clock:
 
     def run_on(self) -> None:
         """Disable stopping, because the housekeeping has ended."""
+        self.go_on()
         self._stops_ms = _NEVER
         self._loop_s = -1.0

@@ -45,7 +45,7 @@ class Ownership(Protocol):
         """The node that changes the catalogue of topics."""
 
     def owner_of_offsets_partition(self, partition: int) -> int:
-        """The node that coordinates the groups of this partition of the offsets log."""
+        """The node that coordinates the groups of this partition of the offsets log; -1 if there is none now."""
 
     def owner_of_topic_partition(self, topic: str, partition: int, assigned: int | None = None) -> int:
         """The node that leads this partition of an embedded topic; `assigned` is the one its creator named."""
@@ -111,9 +111,9 @@ class Cluster:
     def others(self) -> list[ClusterNode]:
         return [node for node in self.nodes.values() if node.id != self.node_id]
 
-    def coordinator(self, offsets_partition: int) -> ClusterNode:
-        """Return the node that coordinates the groups in a partition of the offsets log."""
-        return self.nodes[self.ownership.owner_of_offsets_partition(offsets_partition)]
+    def coordinator(self, offsets_partition: int) -> ClusterNode | None:
+        """Return the node that coordinates the groups in a partition of the offsets log; None if there is none now."""
+        return self.nodes.get(self.ownership.owner_of_offsets_partition(offsets_partition))
 
     def owns_offsets_partition(self, partition: int) -> bool:
         return self.ownership.owner_of_offsets_partition(partition) == self.node_id

@@ -103,7 +103,11 @@ class GroupCoordinator:
         on_event: Callable[[AnyEvent], None] = lambda event: None,
         on_too_large: Callable[[str, int], None] = lambda group_id, size: None,
         owns: Callable[[int], bool] = lambda partition: True,
+        has_lease: bool = False,
     ) -> None:
+        self.is_suspended = False  # the lease of the partitions has ended: no request is answered
+        self._suspensions = 0
+        self._has_lease = has_lease
         self.wall_offset_ms = wall_offset_ms  # wall clock minus monotonic clock; the runtime updates it
         self.metrics = Counters()
         self.unknown_records = 0  # records of unknown kinds, found while loading
@@ -134,6 +138,9 @@ class GroupCoordinator:
     def handle(self, request: Any, ticket: Ticket, now_ms: int) -> Effects:
         """Handle a request. Its ticket is replied to, parked, or waits for an append."""
         context = self._begin(now_ms)
+        if self.is_suspended:
+            context.reply(ticket, _error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+            return context.effects()
         try:
             self._handlers[type(request)](request, ticket, context)
         except Exception as fault:
@@ -288,7 +295,39 @@ class GroupCoordinator:
                 yield None
         self._timers.appends.check_all(context)
 
-    # -- loading -------------------------------------------------------------------------------------------------
+    def suspend(self, now_ms: int) -> Effects:
+        """Answer no request until `resume`: another node may serve the partitions by now.
+
+        Requests that wait for an append are answered as timed out. Joins stay parked, and no deadline passes, because
+        the clock of the node is halted meanwhile.
+        """
+        context = self._begin(now_ms)
+        self.is_suspended = True
+        self._suspensions += 1
+        self._timers.in_turns(self._time_out_appends(context), None, context)
+        return self._end(context)
+
+    def _time_out_appends(self, context: Context) -> Steps:
+        for shard in self._registry.partitions:
+            while shard.time_out_appends(MAX_OFFSET, context) is not None:
+                yield None
+
+    def resume(self) -> None:
+        """Answer requests again: the lease was renewed before another node took a partition."""
+        self.is_suspended = False
+
+    # -- loading and unloading -----------------------------------------------------------------------------------
+
+    def given_up(self, partition: int, now_ms: int) -> Effects:
+        """Unload a partition, because another node serves it. Requests that wait get NOT_COORDINATOR."""
+        shard = self._registry.partitions[partition]
+        context = self._begin(now_ms)
+        self._broken.pop(partition, None)
+        if shard.state is PartitionState.ACTIVE:
+            self._unload(shard, context)
+        shard.state = PartitionState.NOT_OWNED
+        shard.deleted_topics.clear()
+        return self._end(context)
 
     def load_begin(self, partition: int) -> None:
         """Unload a partition whose log will be read. The next event replies to the requests that were parked there."""
@@ -327,7 +366,7 @@ class GroupCoordinator:
         self, group_id: str, member_id: str, group_instance_id: str | None, generation: int
     ) -> HeartbeatTemplate | None:
         """Return a template of a Heartbeat that succeeded, for the next one with the same bytes."""
-        group = self._groups.get(group_id)
+        group = None if self.is_suspended else self._groups.get(group_id)
         return None if group is None else HeartbeatTemplate.of(group, member_id, group_instance_id, generation)
 
     def park_heartbeat(self, template: HeartbeatTemplate, ticket: Ticket, now_ms: int) -> ParkedRequest | None:
@@ -337,7 +376,8 @@ class GroupCoordinator:
     def release(self, parked: ParkedRequest, now_ms: int) -> Effects:
         """Answer a request that waits, unless it was answered, because its connection has received more bytes."""
         context = self._begin(now_ms)
-        parked.release(Release.NEXT_BYTES, context)
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self.is_suspended else None
+        parked.release(Release.NEXT_BYTES, context, error)
         return context.effects()
 
     def drop(self, parked: ParkedRequest) -> None:
@@ -608,7 +648,21 @@ class GroupCoordinator:
 
     def _in_steps(self, steps: Steps, request: Any, ticket: Ticket, context: Context) -> None:
         """Answer a request in steps. The first one runs now and is usually the only one."""
+        if self._has_lease:
+            if self.is_suspended:  # it has waited for an append since before
+                context.reply(ticket, _error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+                return
+            steps = self._unless_suspended(steps, request, ticket, context)
         self._timers.work.start(steps, lambda fault, later: self._answer_fault(fault, request, ticket, later), context)
+
+    def _unless_suspended(self, steps: Steps, request: Any, ticket: Ticket, context: Context) -> Steps:
+        """Take the steps, or refuse the request if the lease ended between two of them: what was read may be old."""
+        suspensions = self._suspensions
+        for pause_ms in steps:
+            yield pause_ms
+            if self._suspensions != suspensions:
+                context.reply(ticket, _error_response(request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
+                return
 
     def _answer_fault(self, fault: Exception, request: Any, ticket: Ticket, context: Context) -> None:
         self._contain(fault, _REQUESTS[type(request)].group_ids(request), context)

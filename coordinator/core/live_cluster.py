@@ -5,7 +5,7 @@ facts: which nodes have announced themselves and were heard of lately, and who c
 one reading of them. From the same map every node computes the same wanted owner of a partition, by rendezvous hashing
 over the nodes that are up: a node that leaves moves its own partitions only, a node that comes takes its share only.
 
-`decide` compares owned with wanted. It is a pure function; `coordinator.engine.membership` carries its result out.
+`decide` compares owned with wanted. It is a pure function; `coordinator.membership.membership` carries its result out.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class ClusterMap(NamedTuple):
 NO_MAP: Final = ClusterMap(MappingProxyType({}), MappingProxyType({}))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=65_536)
 def _weight(partition: int, node_id: int) -> int:
     return int.from_bytes(hashlib.blake2b(b"%d/%d" % (partition, node_id), digest_size=8).digest(), "big")
 
@@ -93,7 +93,8 @@ class Decision(NamedTuple):
 
     claim: Mapping[int, int]  # free partitions that it should own, with the epoch of their last claim
     lost: tuple[int, ...]  # partitions it serves that another claim took, or whose claim ended
-    hand_over: tuple[int, ...]  # partitions it owns that another node that is up should own
+    hand_over: Mapping[int, int]  # partitions it owns that another node that is up should own, with that node
+    release: Mapping[int, int]  # claims of this run that it does not hold, left over after an error, with their epochs
     expire: tuple[int, ...]  # nodes that were silent for longer than the lease
 
 
@@ -104,22 +105,30 @@ def decide(
     incarnation: str,
     held: Mapping[int, int],
 ) -> Decision:
-    """Return what node `me` should change. `held`: epochs of the claims it holds, by partition."""
+    """Return what node `me` should change. `held`: epochs of the claims it holds, by partition.
+
+    A view may be older than a claim that is held: it then shows a lower epoch, and the claim is not lost.
+    """
     up = sorted(number for number, node in view.nodes.items() if node.is_up)
     mine = view.nodes.get(me)
-    takes = mine is not None and mine.is_up and mine.incarnation == incarnation
+    is_alive = mine is not None and mine.incarnation == incarnation and mine.may_own
+    takes = is_alive and me in up
     claim: dict[int, int] = {}
     lost: list[int] = []
-    hand_over: list[int] = []
+    hand_over: dict[int, int] = {}
+    release: dict[int, int] = {}
     for partition in range(partitions):
         owned = view.owners.get(partition, NEVER_OWNED)
+        is_claim_of_mine = is_alive and (owned.node, owned.incarnation) == (me, incarnation)
         wanted = wanted_owner(partition, up)
         if partition in held:
-            is_mine = (owned.epoch, owned.node, owned.incarnation) == (held[partition], me, incarnation)
-            if owned.epoch > held[partition] or (owned.epoch == held[partition] and not is_mine):
+            epoch = held[partition]
+            if not is_alive or owned.epoch > epoch or (owned.epoch == epoch and not is_claim_of_mine):
                 lost.append(partition)
             elif wanted not in (me, NO_NODE):
-                hand_over.append(partition)
+                hand_over[partition] = wanted
+        elif is_claim_of_mine:
+            release[partition] = owned.epoch
         elif takes and wanted == me and view.owner(partition) is None:
             claim[partition] = owned.epoch
     expire = tuple(
@@ -127,7 +136,7 @@ def decide(
         for number, node in view.nodes.items()
         if number != me and not node.is_fresh and node.state is not NodeState.EXPIRED
     )
-    return Decision(claim, tuple(lost), tuple(hand_over), expire)
+    return Decision(claim, tuple(lost), hand_over, release, expire)
 
 
 class LiveOwnership:
@@ -137,23 +146,26 @@ class LiveOwnership:
     is handed in; without one this node leads all of its own.
     """
 
-    __slots__ = ("_nodes", "_topics", "map", "me")
+    __slots__ = ("_always", "_nodes", "_topics", "map", "me")
 
     def __init__(self, me: ClusterNode, nodes: dict[int, ClusterNode], topics: Ownership | None = None) -> None:
         self.me = me
         self.map = NO_MAP
         self._nodes = nodes  # `Cluster.nodes`; changed here
         self._topics = topics
+        self._always = {**(nodes if topics is not None else {}), me.id: me}  # the rule for topics names any of them
 
     def update(self, view: ClusterMap) -> None:
-        """Take over a new reading: nodes that were heard of lately, this one, and those of `cluster.nodes`."""
+        """Take over a new reading: nodes that were heard of lately, this one, and those that the rule for topics knows.
+
+        The addresses in the reading win, except that of this node.
+        """
         self.map = view
         alive = {number: each.node for number, each in view.nodes.items() if each.is_fresh and each.may_own}
-        alive[self.me.id] = self.me
-        for gone in self._nodes.keys() - alive.keys():
-            del self._nodes[gone]
-        for number in sorted(alive):
-            self._nodes[number] = alive[number]
+        nodes = sorted({**self._always, **alive, self.me.id: self.me}.items())
+        if nodes != list(self._nodes.items()):
+            self._nodes.clear()
+            self._nodes.update(nodes)
 
     @property
     def controller(self) -> int:

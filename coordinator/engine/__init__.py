@@ -1,1 +1,1 @@
-"""Engines: stores of the offsets log that several nodes share, and the membership of these nodes."""
+"""Engines: stores of the offsets log that several nodes share."""

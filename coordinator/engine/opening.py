@@ -9,7 +9,7 @@ from coordinator.storage.log_store import LogStoreError
 
 if TYPE_CHECKING:
     from coordinator.config.config import Config
-    from coordinator.engine.directory import Engine
+    from coordinator.membership.directory import Engine
 
 
 async def open_engine(config: Config, node_id: int) -> Engine:

@@ -79,6 +79,7 @@ class Connection(asyncio.Protocol):
         "_is_running",
         "_is_stopping",
         "_largest_request",
+        "_lease",
         "_most_in_flight",
         "_most_out_bytes",
         "_out",
@@ -112,6 +113,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self.monotonic = runtime.monotonic  # seconds, to measure how long work takes
+        self._lease = runtime.lease
         self._routes = runtime.routes
         self._pipelined = runtime.routes.pipelined
         self._largest_request = runtime.config.connection_request_max_bytes
@@ -226,6 +228,8 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         runtime = self._runtime
         now_ms = self.last_activity_ms = runtime.now_ms()
+        if self._lease is not None:
+            self._lease.check()
         heartbeat = self._heartbeat
         transport = self._transport
         if (  # a repeated heartbeat, alone in its read and on its connection: neither cut nor queued
@@ -416,6 +420,8 @@ class Connection(asyncio.Protocol):
         """
         if self._is_closed:
             return 0.0
+        if self._lease is not None:
+            self._lease.check()
         size = len(frame)
         heartbeat = self._heartbeat
         if heartbeat is not None and size == heartbeat.size:

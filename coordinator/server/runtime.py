@@ -16,11 +16,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from coordinator.core.clock import LATE_S
+from coordinator.core.clock import HOUSEKEEPING_S, LATE_S
 from coordinator.core.events.model import IncidentKind, Rebalance
 from coordinator.core.offsets.quarantine import QUARANTINE_ERROR
 from coordinator.core.shard import PartitionState
@@ -58,11 +56,11 @@ if TYPE_CHECKING:
     from coordinator.server.connections import Session
     from coordinator.storage.offsets_log import OffsetsLog
     from coordinator.storage.snapshot.keeper import Snapshots
+    from coordinator.storage.snapshot.store_keeper import StoreSnapshots
     from coordinator.storage.topic_logs import TopicLogs
 
 LOG = logging.getLogger("coordinator.runtime")
 
-HOUSEKEEPING_S: Final = 1.0
 READ_FIRST_S: Final = 0.1  # a late timer waits so long, so that requests that have arrived are read first
 NOTABLE_LOSS_MS: Final = 1000
 LONGEST_REASON: Final = 500
@@ -76,6 +74,16 @@ WARNING_LINES: Final = {
 }
 RECORDS_NAMED: Final = 100  # damaged ones of a partition, in the log of one load
 RECORDS_AT_ONCE: Final = 250  # durable records of one partition that are applied in one event
+
+
+class LeaseCheck(Protocol):
+    """The lease of the partitions that a node has claimed in a shared store."""
+
+    def holds(self) -> bool:
+        """Return whether the node may answer now."""
+
+    def check(self) -> None:
+        """Suspend the node if the lease has ended."""
 
 
 class Link(Protocol):
@@ -157,12 +165,14 @@ class Runtime:
         callbacks: Callbacks,
         core: GroupCoordinator,
         offsets_log: OffsetsLog,
-        snapshots: Snapshots,
+        snapshots: Snapshots | StoreSnapshots,
         topic_logs: TopicLogs,
         link: Link | None = None,
+        lease: LeaseCheck | None = None,
         machine: Machine = THIS_MACHINE,
     ) -> None:
         callbacks.runtime = self
+        self.lease = lease  # None: the partitions are on this disk, and no other node can take them
         self.machine = machine
         self.monotonic = monotonic = machine.monotonic  # an attribute, because each request reads it
         self.config = config
@@ -212,6 +222,7 @@ class Runtime:
         self.group_metrics = GroupMetrics(core, topic_logs.topics, config.metrics_groups_max, topic_logs.read_times)
         self.shows_metrics = False  # the figures of groups are gathered
         self._reloads: set[asyncio.Task[None]] = set()
+        self._loads: dict[int, object] = {}  # by partition: the newest load that has not ended
         self.event_topic = EventTopic(self, loop)
 
     # -- for the handlers -----------------------------------------------------------------------------------------
@@ -220,6 +231,8 @@ class Runtime:
         """Send the replies and hand the appends to the offsets log. `ticket`: that of the request that caused them."""
         self._touched = True
         replies, appends = effects
+        if self.lease is not None and replies and not self.core.is_suspended and not self.lease.holds():
+            replies = self._not_answered(replies)
         if len(replies) > REPLIES_AT_ONCE:
             self._answer_many(replies)
         else:
@@ -231,6 +244,14 @@ class Runtime:
             wall_ms = self.now_ms() + self.core.wall_offset_ms
             for append in appends:
                 self.offsets_log.append(append, wall_ms)
+
+    def _not_answered(self, replies: tuple[Reply, ...]) -> tuple[Reply, ...]:
+        """Close the connections of replies that were found while the lease ended: they may be old."""
+        assert self.lease is not None
+        self.lease.check()
+        for ticket, _ in replies:
+            ticket.session.close("the lease of this node ended while it answered")
+        return ()
 
     def _answer_many(self, replies: tuple[Reply, ...]) -> None:
         """Send very many replies in steps; those to the members of a big group behind those to other clients.
@@ -404,6 +425,10 @@ class Runtime:
         self._has_read_first = False
         self._timer = None
         self._timer_ms = -1
+        if self.lease is not None:
+            self.lease.check()
+            if self.clock.is_halted:
+                return  # `resume` arms the timer
         now_ms = self.now_ms()
         started = self.monotonic()
         self.execute(self.core.advance_clock(now_ms))
@@ -476,7 +501,7 @@ class Runtime:
         return deadline_ms
 
     def _arm(self) -> None:
-        if self._is_stopped:
+        if self._is_stopped or self.clock.is_halted:
             return
         deadline_ms = self._next_deadline_ms()
         if deadline_ms is None or (self._timer is not None and self._timer_ms <= deadline_ms):
@@ -550,33 +575,57 @@ class Runtime:
         )
 
     async def _load(self, partition: int, *, use_snapshot: bool) -> None:
-        started = self.monotonic()
-        given_up = threading.Event()
-        shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
-        read = partial(self.snapshots.in_thread_load, partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
         try:
-            loaded_state, next_offset = await self._loop.run_in_executor(None, read)
-        except asyncio.CancelledError:
-            given_up.set()
-            raise
+            await self.load(partition, use_snapshot=use_snapshot)
         except Exception as error:  # a fault in one log must not stop the other partitions
             LOG.exception(
                 "loading failed partition=%d error=%s; its groups answer NOT_COORDINATOR: `coordinator log verify %s` "
                 "says what is damaged; then stop the daemon and run `coordinator log repair` on that directory",
                 partition,
                 error,
-                self.offsets_log.log(partition).directory,
+                self.snapshots.place(partition),
             )
             self.core.load_failed(partition)
+
+    async def load(self, partition: int, *, use_snapshot: bool = True) -> None:
+        """Read a partition that `core.load_begin` has unloaded, and serve it. The newest call for it wins.
+
+        Raises LogError, LogStoreError.
+        """
+        started = self.monotonic()
+        load = self._loads[partition] = object()
+        shard, wall_ms = self.core.partition(partition), self.now_ms() + self.core.wall_offset_ms
+        loaded_state, next_offset = await self.snapshots.load(self._loop, shard, wall_ms, use_snapshot=use_snapshot)
+        if self._loads.get(partition) is not load:
             return
+        del self._loads[partition]
         self.load_ms[partition] = int((self.monotonic() - started) * 1000)
         self._report_quarantine(partition, loaded_state.quarantine)
         self.execute(self.core.loaded(partition, loaded_state, next_offset, self.now_ms()))
         self.end_of_event()
 
+    def give_up(self, partition: int) -> None:
+        """Stop serving a partition, or loading it: another node may serve it from now on."""
+        self._loads.pop(partition, None)
+        self.execute(self.core.given_up(partition, self.now_ms()))
+        self.end_of_event()
+
+    def suspend(self) -> None:
+        """Answer nothing but errors until `resume`. No deadline passes meanwhile."""
+        self.execute(self.core.suspend(self.now_ms()))
+        self.clock.halt()
+        self.forget_templates()
+
+    def resume(self) -> None:
+        """Answer again."""
+        self.core.resume()
+        self.clock.go_on()
+        self._touched = self._topics_touched = True
+        self.end_of_event()
+
     def _report_quarantine(self, partition: int, quarantine: Quarantine) -> None:
         """Log the records that could not be used, once for each load; of very many, the first ones."""
-        directory = self.offsets_log.log(partition).directory
+        directory = self.snapshots.place(partition)
         for record in quarantine.damaged[:RECORDS_NAMED]:
             if record.group_id is not None:
                 LOG.error(

@@ -38,11 +38,12 @@ from coordinator.server.runtime import Callbacks, Runtime
 from coordinator.server.stop_watchdog import watchdog
 from coordinator.storage.catalogue_store import CatalogueStoreError
 from coordinator.storage.data_dir import DataDir, DataDirError, unusable
-from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR
+from coordinator.storage.file_names import COMPACTION_DIR, WORKERS_DIR, offsets_partition
 from coordinator.storage.log import redo
 from coordinator.storage.log.errors import CorruptLogError, LogError
 from coordinator.storage.log.flusher import FlushPolicy
 from coordinator.storage.log.fs import FileSystem, RealFileSystem, UnsyncedFileSystem
+from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from coordinator.storage.memory_fs import IN_MEMORY, MemoryFileSystem
 from coordinator.storage.offsets_log import OffsetsLog
@@ -59,8 +60,12 @@ if TYPE_CHECKING:
     from coordinator.config.config import Config
     from coordinator.config.values import Address
     from coordinator.console.source import ConsoleSource
+    from coordinator.membership.directory import Engine
+    from coordinator.membership.membership import Membership
     from coordinator.server.api.handler import Api
+    from coordinator.server.claimed_partitions import ClaimedPartitions
     from coordinator.server.controller_link import ControllerLink
+    from coordinator.storage.snapshot.store_keeper import StoreSnapshots
 
 LOG = logging.getLogger("coordinator.server")
 
@@ -86,7 +91,7 @@ class StartupError(Exception):
         self.exit_code = exit_code
 
     @classmethod
-    def of(cls, error: DataDirError) -> StartupError:
+    def of(cls, error: DataDirError | LogStoreError) -> StartupError:
         """Return the error of a start with the sentence and the exit code of `error`."""
         return cls(str(error), EXIT_MAY_PASS if error.may_pass else EXIT_MISTAKE)
 
@@ -221,6 +226,16 @@ def _was_compacted(fs: FileSystem, path: Path) -> bool:
     )
 
 
+def _refuse_local_log(fs: FileSystem, path: Path) -> None:
+    """Raise StartupError if the data directory holds an offsets log, which would be ignored."""
+    found = [name for name in fs.listdir(path) if offsets_partition(name) is not None]
+    if found:
+        raise StartupError(
+            f"the data directory {path} holds an offsets log ({found[0]}), but log.engine is set; copy it with "
+            "`coordinator log import`, or choose another directory with --data-dir"
+        )
+
+
 def bind(address: Address) -> socket.socket:
     """Return a bound socket that does not listen yet. Raises StartupError with a sentence for the user."""
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
@@ -273,6 +288,8 @@ class Server:
         self._runtime: Runtime | None = None
         self._link: ControllerLink | None = None
         self._compactor: Compactor | None = None
+        self._engine: Engine | None = None  # None: the offsets log is in files
+        self._membership: Membership | None = None
         self._server: asyncio.Server | None = None
         self._socket: socket.socket | None = None
         self._http: Any = None
@@ -287,6 +304,8 @@ class Server:
     async def start(self) -> None:
         """Start all parts. Raises StartupError with a sentence for the user."""
         loop = asyncio.get_running_loop()
+        if self.config.is_shared:
+            await self._open_store()
         try:
             self._data_dir = data_dir = DataDir.open(
                 Path(self.config.log_dirs), self.config, self._fs, self._machine.new_uuid
@@ -306,7 +325,8 @@ class Server:
             data_dir.cluster_id, tuple(cluster.nodes.values()), config.offsets_topic_num_partitions
         )
         link = self._link = await self._join_cluster(cluster, identity)
-        runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity)
+        claimed = self._claimed_partitions(cluster)
+        runtime = self._runtime = self._build_runtime(loop, HANDLERS, data_dir.path, cluster, identity, claimed)
         runtime.http_address = self._supervisor_http_address
         if link is not None:
             link.attach(runtime)
@@ -317,11 +337,16 @@ class Server:
         runtime.shows_metrics = bool(config.http_address or self._bound or self._supervisor_http_address)
         runtime.start_housekeeping()
         runtime.event_topic.start()
+        if claimed is not None:
+            await self._join_store(claimed, runtime)
         compactor = self._compactor = await self._make_compactor(runtime, data_dir.path.absolute(), loop)
         if compactor is not None:
             compactor.start()
         await self._start_http()
-        await runtime.load_all()
+        if claimed is None:
+            await runtime.load_all()
+        else:
+            await claimed.membership.settled()
         if link is not None:  # again, because two nodes that start at the same time could not answer before
             await _agreed(link.check_facts(cluster.others()))
             link.start()
@@ -356,14 +381,47 @@ class Server:
         """Return the nodes of the cluster, and the address of this one for clients. The port must be bound."""
         config = self.config
         if nodes := config.node_addresses:
-            return Cluster.of(nodes, config.node_id)
-        advertised = config.advertised_address
-        host = advertised.host if advertised else told_host(self.host)
-        return Cluster.alone(config.node_id, host, advertised.port if advertised and advertised.port else self.port)
+            cluster = Cluster.of(nodes, config.node_id)
+        else:
+            advertised = config.advertised_address
+            host = advertised.host if advertised else told_host(self.host)
+            port = advertised.port if advertised and advertised.port else self.port
+            cluster = Cluster.alone(config.node_id, host, port)
+        if self._engine is None:
+            return cluster
+        from coordinator.server import shared_store
+
+        return shared_store.living(cluster, config)
+
+    async def _open_store(self) -> None:
+        """Open the shared store of the offsets log, and take over the facts that all nodes share."""
+        from coordinator.server import shared_store  # late: a log in files needs none of it
+
+        try:
+            self._engine, self.config = await shared_store.open_store(self.config)
+        except LogStoreError as error:
+            raise StartupError.of(error) from None
+
+    def _claimed_partitions(self, cluster: Cluster) -> ClaimedPartitions | None:
+        """Return the partitions in the shared store; None if the offsets log is in files."""
+        if self._engine is None:
+            return None
+        from coordinator.server import shared_store
+
+        return shared_store.claimed_partitions(self.config, self._engine, cluster, self._machine)
+
+    async def _join_store(self, claimed: ClaimedPartitions, runtime: Runtime) -> None:
+        from coordinator.server import shared_store
+
+        assert self._engine is not None
+        try:
+            self._membership = await shared_store.join(self.config, self._engine, claimed, runtime)
+        except LogStoreError as error:
+            raise StartupError.of(error) from None
 
     async def _join_cluster(self, cluster: Cluster, identity: ClusterIdentity) -> ControllerLink | None:
         """Check, before any file is opened, that the other nodes know the same cluster. None: this node is alone."""
-        if cluster.is_alone:
+        if cluster.is_alone or not self.config.has_topics:
             return None
         from coordinator.server.controller_link import ControllerLink  # late: a node alone does not use it
 
@@ -381,23 +439,21 @@ class Server:
         path: Path,
         cluster: Cluster,
         identity: ClusterIdentity,
+        claimed: ClaimedPartitions | None,
     ) -> Runtime:
         """Open the logs, and build the runtime with all its parts."""
         config, fs, machine = self.config, self._fs, self._machine
         clock, callbacks = Clock(loop, self._skipped_ms), Callbacks()
+        snapshots: Snapshots | StoreSnapshots
         try:
-            self._recover(fs, path)
-            offsets_log = OffsetsLog.open(
-                path,
-                config,
-                fs,
-                loop=loop,
-                on_durable=callbacks.on_durable,
-                on_failed=callbacks.on_failed,
-                owns=cluster.owns_offsets_partition,
-                evidence=evidence,
-                machine=machine,
-            )
+            if claimed is None:
+                self._recover(fs, path)
+                offsets_log = self._open_offsets_log(loop, callbacks, path, cluster)
+                snapshots = Snapshots(config, fs, offsets_log, machine=machine)
+                internal_logs = [offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
+            else:
+                _refuse_local_log(fs, path)
+                offsets_log, snapshots, internal_logs = claimed.offsets_log(loop, callbacks), claimed.snapshots, []
             topic_logs = TopicLogs(
                 loop,
                 path,
@@ -405,9 +461,7 @@ class Server:
                 fs,
                 on_effects=callbacks.on_topic_effects,
                 cluster=cluster,
-                internal_logs={
-                    OFFSETS_TOPIC: [offsets_log.logs.get(p) for p in range(config.offsets_topic_num_partitions)]
-                },
+                internal_logs={OFFSETS_TOPIC: internal_logs} if internal_logs else {},
                 machine=machine,
                 now_ms=clock.now_ms,
             )
@@ -435,6 +489,7 @@ class Server:
             on_event=callbacks.on_event,
             on_too_large=callbacks.on_too_large,
             owns=cluster.owns_offsets_partition,
+            has_lease=claimed is not None,
         )
         return Runtime(
             config,
@@ -446,10 +501,26 @@ class Server:
             callbacks=callbacks,
             core=core,
             offsets_log=offsets_log,
-            snapshots=Snapshots(config, fs, offsets_log, machine=machine),
+            snapshots=snapshots,
             topic_logs=topic_logs,
             link=self._link,
+            lease=claimed,
             machine=machine,
+        )
+
+    def _open_offsets_log(
+        self, loop: asyncio.AbstractEventLoop, callbacks: Callbacks, path: Path, cluster: Cluster
+    ) -> OffsetsLog:
+        return OffsetsLog.open(
+            path,
+            self.config,
+            self._fs,
+            loop=loop,
+            on_durable=callbacks.on_durable,
+            on_failed=callbacks.on_failed,
+            owns=cluster.owns_offsets_partition,
+            evidence=evidence,
+            machine=self._machine,
         )
 
     def _recover(self, fs: FileSystem, path: Path) -> None:
@@ -462,7 +533,7 @@ class Server:
 
     async def _make_compactor(self, runtime: Runtime, path: Path, loop: asyncio.AbstractEventLoop) -> Compactor | None:
         """Return the daemon's side of compaction. Its processes open the log by name: None if they cannot."""
-        if not isinstance(self._fs, RealFileSystem):
+        if not isinstance(self._fs, RealFileSystem) or self._engine is not None:
             return None
         module = await later("coordinator.compaction.daemon.compactor")
         compactor: Compactor = module.Compactor(
@@ -508,6 +579,7 @@ class Server:
         return status_of(
             self._runtime,
             self._compactor,
+            self._membership,
             ready=self._ready,
             stopping=self._stopping,
             started_at=self._started_at,
@@ -543,6 +615,8 @@ class Server:
         """Drain and close everything that was opened. A start that failed half-way can be stopped, too."""
         self._stopping = True
         runtime = self._runtime
+        if self._membership is not None:  # while this node still leads its clients to the new owners
+            await self._membership.drain_and_leave()
         self.close_listener()
         if self._link is not None:
             await self._link.stop()
@@ -551,6 +625,10 @@ class Server:
             await runtime.snapshots.at_stop(asyncio.get_running_loop())
         if self._http is not None:
             self._http.close()
+        if self._engine is not None:
+            from coordinator.server import shared_store
+
+            await shared_store.close_store(self._engine)
         if self._data_dir is not None:
             self._data_dir.close()
         if self._ready:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from coordinator.compaction.daemon.compactor import Compactor
+    from coordinator.membership.membership import Membership
     from coordinator.metrics.histogram import Histogram
     from coordinator.server.runtime import Runtime
     from coordinator.storage.log.flusher import FlusherStats
@@ -32,14 +33,22 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4
 
 
 def status_of(
-    runtime: Runtime | None, compactor: Compactor | None, *, ready: bool, stopping: bool, started_at: float
+    runtime: Runtime | None,
+    compactor: Compactor | None,
+    membership: Membership | None = None,
+    *,
+    ready: bool,
+    stopping: bool,
+    started_at: float,
 ) -> ServerStatus:
     """Return the state for probes and metrics; `started_at` is in seconds since the epoch."""
     if runtime is None:
         return ServerStatus(False, "starting", (_is_ready(False),))
     reason = "stopping" if stopping else "ready" if ready else "loading the offsets log"
-    is_ready = ready and not stopping
-    return ServerStatus(is_ready, reason, (_is_ready(is_ready), *_samples(runtime, compactor, started_at)))
+    if runtime.core.is_suspended:
+        reason = "the lease of this node has ended: log.engine cannot be reached"
+    is_ready = reason == "ready"
+    return ServerStatus(is_ready, reason, (_is_ready(is_ready), *_samples(runtime, compactor, membership, started_at)))
 
 
 def _is_ready(is_ready: bool) -> Sample:
@@ -62,13 +71,17 @@ def _histogram(name: str, help: str, values: Histogram, labels: Mapping[str, str
     return HistogramSample(name, help, values.buckets(), values.sum, labels)
 
 
-def _samples(runtime: Runtime, compactor: Compactor | None, started_at: float) -> Iterator[Sample | HistogramSample]:
+def _samples(
+    runtime: Runtime, compactor: Compactor | None, membership: Membership | None, started_at: float
+) -> Iterator[Sample | HistogramSample]:
     yield from _groups(runtime)
     yield from group_samples(runtime.group_metrics.shown)
     yield from _events(runtime)
     yield from _requests(runtime)
     yield from _loop(runtime)
     yield from _cluster(runtime)
+    if membership is not None:
+        yield from _membership(runtime, membership)
     yield from _disk("offsets", runtime.offsets_log.stats, runtime.offsets_log.queued_bytes)
     yield from _disk("topics", runtime.topic_logs.flusher.stats, runtime.topic_logs.flusher.queued_bytes)
     if compactor is not None:
@@ -228,6 +241,24 @@ def _cluster(runtime: Runtime) -> Iterator[Sample]:
         "coordinator_catalogue_revision",
         "Changes of topics so far; equal on all nodes.",
         runtime.topics.catalogue.revision,
+    )
+
+
+def _membership(runtime: Runtime, membership: Membership) -> Iterator[Sample | HistogramSample]:
+    counters = membership.counters
+    yield _gauge(
+        "coordinator_cluster_has_lease", "1 while this node may answer for its groups.", int(membership.lease.holds())
+    )
+    for name, help, value in (
+        ("claims", "Partitions claimed.", counters.claims),
+        ("partitions_handed_over", "Partitions handed over to other nodes.", counters.handed_over),
+        ("partitions_lost", "Partitions given up because a claim was lost.", counters.lost),
+        ("nodes_expired", "Other nodes that this one has declared dead.", counters.expired_nodes),
+        ("lease_losses", "Times that the lease of this node has ended.", counters.lease_losses),
+    ):
+        yield _counter(f"coordinator_cluster_{name}_total", help, value)
+    yield _histogram(
+        "coordinator_cluster_renewal_seconds", "How long renewals of the lease took.", counters.renewal_seconds
     )
 
 

@@ -31,11 +31,11 @@ class AppendDurable(NamedTuple):
 
 
 class AppendFenced(NamedTuple):
-    """There is a later claim. None of the batches was kept."""
+    """The claim is lost. Batches of a first try may have been kept before that; the next owner reads them."""
 
 
 class AppendFailed(NamedTuple):
-    """None of the batches was kept, and none will be."""
+    """The store refused the batches and keeps none of them."""
 
     error: Exception
 
@@ -81,6 +81,11 @@ class LogStore(Protocol):
     @property
     def concurrent_appends(self) -> int:
         """Number of calls of `append` that may run at the same time, each for other partitions."""
+
+    @property
+    def deletes_below_snapshots(self) -> bool:
+        """True if `trim` deletes batches, so that the log alone may be incomplete. False: a cleaner compacts the log,
+        so that batches behind a snapshot may be missing, and all that is left is complete."""
 
     async def claim(self, partition: int, seen_epoch: int) -> Claim:
         """Claim a partition whose last known claim has `seen_epoch` (0: it never had one).

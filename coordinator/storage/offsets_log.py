@@ -18,7 +18,7 @@ import errno
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, Self
 
 from coordinator.config.config import Config
 from coordinator.core.topics.names import OFFSETS_TOPIC
@@ -27,12 +27,17 @@ from coordinator.storage.log.fs import FileSystem
 from coordinator.storage.log.log import Log, LogConfig
 from coordinator.storage.log.recovery import FindEvidence, no_evidence
 from coordinator.storage.log.segment import Entry
+from coordinator.storage.log_store import LogStoreError
 from coordinator.storage.machine import THIS_MACHINE, Machine
 from protocol.error_codes import ErrorCode
 from protocol.record_batch import ControlType, build_batch, build_control_batch
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
     from coordinator.core.effects import Append, Producer
+    from coordinator.storage.log.flusher import PendingRecords
+    from coordinator.storage.store_flusher import StoreLog
 
 OnFailed = Callable[[int, int, ErrorCode], None]  # partition, from_offset, error
 
@@ -51,6 +56,8 @@ ERROR_BY_ERRNO: Final[Mapping[int, ErrorCode]] = {
 
 def error_code_of(error: Exception) -> ErrorCode:
     """Return the error code for an append that failed with `error`."""
+    if isinstance(error, LogStoreError):  # the store may come back, and this node owns the partition as before
+        return ErrorCode.NOT_ENOUGH_REPLICAS
     number = error.errno if isinstance(error, OSError) else None
     return ERROR_BY_ERRNO.get(number or 0, ErrorCode.KAFKA_STORAGE_ERROR)
 
@@ -99,12 +106,27 @@ class _Refusal(NamedTuple):
     error: ErrorCode
 
 
+class LogFlusher(Protocol):
+    """Makes queued records durable: `log.flusher.Flusher` on this disk, `store_flusher.StoreFlusher` in a store."""
+
+    stats: FlusherStats
+    queued_bytes: int
+
+    def submit_pending(
+        self, partition: int, log: Any, pending: PendingRecords, size_bytes: int, /
+    ) -> OSError | None: ...
+
+    def forget(self, partition: int, /) -> None: ...
+
+    def close(self) -> Awaitable[None] | None: ...
+
+
 class _Partition:
     """One partition: its log, the next offset to assign, and the records queued since the last round."""
 
     __slots__ = ("_built", "_chunk", "_most_bytes", "_most_records", "log", "next_offset", "number", "refusing")
 
-    def __init__(self, number: int, log: Log, config: Config) -> None:
+    def __init__(self, number: int, log: Log | StoreLog, config: Config) -> None:
         self._most_bytes = config.offsets_batch_max_bytes  # of one batch
         self._most_records = config.offsets_batch_max_records
         self.number = number
@@ -153,10 +175,12 @@ class OffsetsLog:
         loop: EventLoop,
         on_durable: Callable[[int, int], None],
         on_failed: OnFailed,
-        flusher: Callable[[Callable[..., None], Callable[..., None]], Flusher] | None = None,
+        flusher: Callable[[Callable[..., None], Callable[..., None]], LogFlusher] | None = None,
         machine: Machine = THIS_MACHINE,
     ) -> None:
-        self.logs: Mapping[int, Log] = dict(logs)
+        self.logs: Mapping[int, Log] = dict(logs)  # of the partitions on this disk
+        self._config = config
+        self._flusher: LogFlusher
         self._partitions = {number: _Partition(number, log, config) for number, log in logs.items()}
         self._loop = loop
         self._tell_durable = on_durable
@@ -218,6 +242,17 @@ class OffsetsLog:
     def log(self, partition: int) -> Log:
         return self.logs[partition]
 
+    def take(self, partition: int, log: StoreLog) -> None:
+        """Begin to append to a partition that was claimed in a shared store."""
+        self._partitions[partition] = _Partition(partition, log, self._config)
+
+    def give_up(self, partition: int) -> None:
+        """End a partition that was claimed: nothing is called back for it any more, and what is queued is dropped."""
+        if self._partitions.pop(partition, None) is not None:
+            self._flusher.forget(partition)
+            self._failed.pop(partition, None)
+            self._wake_waiting()
+
     def next_offset(self, partition: int) -> int:
         """Return the offset of the next appended record."""
         return self._partitions[partition].next_offset
@@ -244,7 +279,9 @@ class OffsetsLog:
             self._loop.call_soon(self._tell_refusal, part, part.refusing)
 
     def _tell_refusal(self, part: _Partition, refusal: _Refusal) -> None:
-        if part.refusing is refusal:  # else a failure below this offset has reported it too
+        if (
+            part.refusing is refusal and self._partitions.get(part.number) is part
+        ):  # else a failure below this offset has reported it too
             part.refusing = None
             self._note_failure(part.number, refusal.offset, refusal.error)
             self._tell_failed(part.number, refusal.offset, refusal.error)
@@ -285,6 +322,7 @@ class OffsetsLog:
 
     def run_in_writer(self, act: Callable[[], Any], then: Callable[[Any, Exception | None], None]) -> None:
         """Run `act` in the writer thread between two rounds, then `then(result, error)` on the loop."""
+        assert isinstance(self._flusher, Flusher), "a log in a store is not written by a thread"
         self._flusher.run(act, then)
 
     async def drained(self, partition: int | None = None) -> None:
@@ -296,7 +334,7 @@ class OffsetsLog:
         await future
 
     def _is_idle(self, partition: int | None) -> bool:
-        parts = self._partitions.values() if partition is None else (self._partitions[partition],)
+        parts = [part for number, part in self._partitions.items() if partition in (None, number)]
         return all(part.next_offset == part.log.high_watermark and part.refusing is None for part in parts)
 
     def _wake_waiting(self) -> None:
@@ -310,7 +348,9 @@ class OffsetsLog:
 
     async def close(self) -> None:
         """Make queued records durable, call back, and close the logs cleanly. Blocks until the disk is done."""
-        self._flusher.close()
+        closing = self._flusher.close()
+        if closing is not None:
+            await closing
         for log in self.logs.values():
             try:
                 log.close()

@@ -175,14 +175,15 @@ FAULTS: Final[dict[str, Callable[[Engine], None]]] = {
 }
 
 
-def build(engine: Engine) -> None:
+def build(engine: Engine, *services: str) -> None:
+    """Build the images of these services, or of all."""
     if subprocess.run(["docker", "image", "inspect", BASE_IMAGE], capture_output=True, check=False).returncode and (
         subprocess.run(["docker", "pull", "-q", BASE_IMAGE], capture_output=True, check=False).returncode
     ):
         say(f"{BASE_IMAGE} cannot be pulled: building a stand-in")
         run(str(ROOT / ".ci" / "stand-in-base"), BASE_IMAGE)
     say("building the images")
-    engine.compose("build")
+    engine.compose("build", *services)
 
 
 def walk(engine: Engine) -> int:

@@ -181,6 +181,46 @@ def test_an_error_is_one_sentence_with_a_remedy_and_a_place(text: str, sentence:
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "sentence"),
+    [
+        ("mysql://db/kgc", "log.engine: 'mysql' is not a store; write files, or postgresql://host:5432/database or "),
+        ("postgresql:///kgc", "log.engine: 'postgresql' is not a store"),
+        ("postgresql://kgc:hunter2@db/kgc", "log.engine: it holds a password; write that into a file, and name the "),
+        ("postgresql://db/kgc?password=hunter2", "log.engine: it holds a password"),
+    ],
+)
+def test_a_store_is_named_without_its_password(address: str, sentence: str) -> None:
+    for source in ({"file_text": f"log.engine={address}"}, {"overrides": [f"log.engine={address}"]}):
+        with pytest.raises(ConfigError) as caught:
+            load(**source)  # type: ignore[arg-type]
+        assert str(caught.value).startswith(sentence)
+        assert "hunter2" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ([], "log.engine is shared by the nodes of a cluster; set cluster.id"),
+        (["cluster.id=c", "workers=2"], "workers and log.engine both divide the partitions"),
+        (["cluster.id=c", "topics.storage=local"], "topics.storage=local with log.engine needs cluster.nodes"),
+        (["cluster.id=c", "topics.preload=orders:3"], "topics.preload names topics, but topics.storage is off"),
+        (["cluster.id=c", "cluster.heartbeat.ms=1001"], "cluster.heartbeat.ms .1001. is more than a third of"),
+    ],
+)
+def test_settings_that_contradict_a_shared_store_are_refused(settings: list[str], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        load(overrides=["log.engine=postgresql://db/kgc", *settings])
+
+
+def test_topics_are_off_with_a_shared_store_unless_they_are_asked_for() -> None:
+    shared = ["log.engine=postgresql://db/kgc", "cluster.id=c"]
+    local = [*shared, "topics.storage=local", "cluster.nodes=1@a:9"]
+    kinds = (load(), load(overrides=["topics.storage=off"]), load(overrides=shared), load(overrides=local))
+    assert [config.has_topics for config in kinds] == [True, False, False, True]
+    assert [config.is_shared for config in kinds] == [False, False, True, True]
+
+
 def test_an_override_without_a_value_is_refused_with_its_syntax() -> None:
     with pytest.raises(ConfigError, match=r"--override 'num.partitions' has no value; write --override key=value"):
         load(overrides=["num.partitions"])

@@ -45,3 +45,33 @@ def test_the_clock_still_stops_when_the_housekeeping_is_late() -> None:
     loop.now += 60
     assert clock.now_ms() == before_ms + 1_000 + int(LATE_S * 1000)
     assert clock.housekept(loop.now + 1) == 59_000 - int(LATE_S * 1000)
+
+
+def test_a_halted_clock_stands_still_and_goes_on_from_there() -> None:
+    loop = Loop()
+    clock = Clock(loop)
+    clock.housekept(loop.now + 1)
+    loop.now += 0.5
+    clock.halt()
+    before_ms = clock.now_ms()
+    for _ in range(5):
+        loop.now += 1
+        assert clock.housekept(loop.now + 1) == 0  # the time is not lost by accident: nothing is to be reported
+        assert clock.now_ms() == before_ms
+    clock.go_on()
+    assert clock.now_ms() == before_ms
+    loop.now += 0.25
+    assert clock.now_ms() == before_ms + 250
+    assert clock.housekept(loop.now + 1) == 0
+
+
+def test_a_clock_that_was_halted_still_stops_when_the_housekeeping_is_late() -> None:
+    loop = Loop()
+    clock = Clock(loop)
+    clock.housekept(loop.now + 1)
+    clock.halt()
+    loop.now += 100
+    clock.go_on()
+    before_ms = clock.now_ms()
+    loop.now += 60
+    assert clock.now_ms() == before_ms + 1_000 + int(LATE_S * 1000)

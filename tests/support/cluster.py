@@ -85,7 +85,9 @@ class Cluster:
         partitions: int = 2,
         loaded: bool = True,
         nodes: Nodes | None = None,
+        has_lease: bool = False,
     ) -> None:
+        self.has_lease = has_lease
         self.cluster = nodes if nodes is not None else Nodes.alone(1, "coordinator.example", 9092)
         self.config = config if config is not None else Config()
         self.clock = Clock()
@@ -608,6 +610,7 @@ class Cluster:
             wall_offset_ms=self.clock.wall_offset_ms,
             on_event=self.events.append,
             owns=self.cluster.owns_offsets_partition,
+            has_lease=self.has_lease,
         )
 
     def _new_uuid(self) -> str:

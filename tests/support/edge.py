@@ -20,7 +20,7 @@ from coordinator.core.coordinator import GroupCoordinator
 from coordinator.server.api.handler import Handle
 from coordinator.server.api.table import HANDLERS
 from coordinator.server.connection import Connection
-from coordinator.server.runtime import Callbacks, Runtime
+from coordinator.server.runtime import Callbacks, LeaseCheck, Runtime
 from coordinator.server.time_slices import TimeSlices
 from coordinator.storage.log.flusher import Flusher
 from coordinator.storage.log.fs import RealFileSystem
@@ -153,8 +153,10 @@ class Edge:
         core: GroupCoordinator | None = None,
         now_ms: int = 0,
         is_timed: bool = False,
+        lease: LeaseCheck | None = None,
         **config: Any,
     ) -> None:
+        self._lease = lease
         self.loop = Loop()
         self.loop.now = now_ms / 1000
         self.config = replace(Config(), **config)
@@ -206,6 +208,7 @@ class Edge:
             offsets_log=offsets_log,
             snapshots=Snapshots(config, fs, offsets_log),
             topic_logs=topic_logs,
+            lease=self._lease,
         )
 
     def _broken(self, error: Exception) -> None:

@@ -62,6 +62,7 @@ FETCHES_PER_TICK: Final = 256  # expired long polls that one event completes; th
 SCAN_SLICE: Final = 64  # partitions scanned for old segments in one step
 FORGOTTEN_AT_ONCE: Final = 5000  # silent producers after which a step ends, and those of one partition
 SCAN_PAUSE_MS: Final = 50
+NO_TOPICS: Final = "topics.storage is off here: this coordinator keeps groups and offsets only."
 
 
 class Topics:
@@ -327,6 +328,10 @@ class Topics:
 
     def create_topics(self, request: CreateTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:
         """Handle CreateTopics."""
+        if not self.config.has_topics:
+            out = Outbox(now_ms)
+            out.reply(ticket, refuse_change(request, ErrorCode.POLICY_VIOLATION, NO_TOPICS))
+            return out.effects()
         return self._change_if_controller(request, CreateTopics(request, ticket), ticket, now_ms)
 
     def delete_topics(self, request: DeleteTopicsRequest, ticket: Ticket, now_ms: int) -> TopicEffects:

@@ -72,7 +72,9 @@ def _find_many(node: Node, keys: list[str], ticket: Ticket) -> Iterator[None]:
     node.reply(ticket, FindCoordinatorResponse(coordinators=found))
 
 
-def _found(key: str, owner: ClusterNode) -> Coordinator:
+def _found(key: str, owner: ClusterNode | None) -> Coordinator:
+    if owner is None:
+        return _refused(key, ErrorCode.COORDINATOR_NOT_AVAILABLE, "No node has taken over this group yet: try again.")
     return Coordinator(
         key=key,
         node_id=owner.id,

@@ -95,21 +95,53 @@ def draft(
 
     `check` is called periodically and may raise. After any error the previous snapshot is still there.
     """
-    position, crc, open_at = _BODY_AT, 0, 0
+    position = _BODY_AT
     file = fs.open(directory / DRAFT_NAME, create=True)
     try:
         file.truncate(0)
-        for piece in _gathered(contents.blocks):
+        body = _Body(contents)
+        for piece in body.pieces():
             check()
             file.pwrite(piece, position)
-            crc = google_crc32c.extend(crc, piece)
             position += len(piece)
-        open_at = position
+        file.pwrite(body.header(binding), 0)
+        check()
+        file.fsync()
+    finally:
+        file.close()
+    return position
+
+
+def encode(binding: Binding, contents: Contents) -> list[bytes]:
+    """Return a snapshot in pieces of about 1 MiB, for a store that is no file system."""
+    body = _Body(contents)
+    pieces = list(body.pieces())
+    return [body.header(binding), *pieces]
+
+
+class _Body:
+    """The blocks and open transactions of a snapshot as bytes; the header is known after all of them."""
+
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
+        self._crc = 0
+        self._open_at = self._size = _BODY_AT
+
+    def pieces(self) -> Iterator[bytes]:
+        contents = self._contents
+        yield from self._counted(contents.blocks)
+        self._open_at = self._size
         kept = {**contents.open, DAMAGED: contents.damaged} if contents.damaged else contents.open
-        for piece in _gathered(_open_records(kept)):
-            file.pwrite(piece, position)
-            crc = google_crc32c.extend(crc, piece)
-            position += len(piece)
+        yield from self._counted(_open_records(kept))
+
+    def _counted(self, parts: Iterable[bytes]) -> Iterator[bytes]:
+        for piece in _gathered(parts):
+            self._crc = google_crc32c.extend(self._crc, piece)
+            self._size += len(piece)
+            yield piece
+
+    def header(self, binding: Binding) -> bytes:
+        contents = self._contents
         header = _HEADER.pack(
             _MAGIC,
             _WITH_DAMAGED if contents.damaged else _VERSION,
@@ -120,16 +152,11 @@ def draft(
             contents.unknown,
             contents.groups,
             contents.offsets,
-            open_at,
-            position,
-            crc,
+            self._open_at,
+            self._size,
+            self._crc,
         )
-        file.pwrite(header + _CRC.pack(google_crc32c.value(header)), 0)
-        check()
-        file.fsync()
-    finally:
-        file.close()
-    return position
+        return header + _CRC.pack(google_crc32c.value(header))
 
 
 def promote(fs: FileSystem, directory: Path) -> None:
@@ -161,7 +188,11 @@ def evidence(fs: FileSystem, directory: Path, partition: int) -> Evidence:
 
 def read(fs: FileSystem, directory: Path) -> tuple[Binding, Base]:
     """Read and verify a snapshot, without comparing it with the log. Raises SnapshotError, OSError."""
-    data = _read(fs, directory)
+    return decode(_read(fs, directory))
+
+
+def decode(data: bytes) -> tuple[Binding, Base]:
+    """Verify a snapshot, without comparing it with the log. Raises SnapshotError."""
     binding, (unknown, groups, offsets, open_at, size, crc) = _parse(data)
     if size != len(data) or not _BODY_AT <= open_at <= size or _crc_of(data) != crc:
         raise SnapshotError("it is damaged")

@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -86,6 +87,22 @@ class Snapshots:
         self._orders: list[SnapshotOrder] = []  # for the stop
 
     # -- loading -------------------------------------------------------------------------------------------------
+
+    def place(self, partition: int) -> str:
+        """Return the directory of a partition, for messages."""
+        return str(self._offsets_log.log(partition).directory)
+
+    async def load(
+        self, loop: asyncio.AbstractEventLoop, shard: Shard, wall_ms: int, *, use_snapshot: bool
+    ) -> tuple[LoadedState, int]:
+        """Read a partition in a thread, as `in_thread_load` does. If this is cancelled, the thread stops soon."""
+        given_up = threading.Event()
+        read = partial(self.in_thread_load, shard.partition, shard, wall_ms, given_up, use_snapshot=use_snapshot)
+        try:
+            return await loop.run_in_executor(None, read)
+        except asyncio.CancelledError:
+            given_up.set()
+            raise
 
     def in_thread_load(
         self, partition: int, shard: Shard, wall_ms: int, given_up: threading.Event, *, use_snapshot: bool

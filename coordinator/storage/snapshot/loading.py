@@ -120,6 +120,42 @@ def misfit(log: Log, binding: Binding) -> str:
     return ""
 
 
+class TailReplay:
+    """Replays the batches behind a base, one after the other; without a base they are the whole log."""
+
+    def __init__(self, base: Base | None, last: LastBatch | None) -> None:
+        self._replay = Replay(base)
+        self._base = base
+        self._last = last
+        self._due = -1 if base is None else base.next_offset
+        self._header: BatchHeader | None = None
+        self._bytes = 0
+
+    def add(self, header: BatchHeader, batch: bytes) -> None:
+        """Replay the next batch. SnapshotError: records before it are missing. LogError: it cannot be read."""
+        if self._base is not None:
+            if header.base_offset != self._due or header.record_count != header.last_offset_delta + 1:
+                raise SnapshotError(f"records behind offset {self._due} were compacted since")
+            self._due = header.last_offset + 1
+        self._header = header
+        try:
+            self._replay.add_batch(header, batch)
+        except ProtocolError as error:  # its checksum is right, so this program cannot read what another wrote
+            raise LogError(f"the batch at offset {header.base_offset} cannot be read: {error}") from None
+        self._bytes += len(batch)
+
+    def settle(self, end_offset: int) -> Loaded:
+        """Return the state behind the last batch. SnapshotError: records below `end_offset` are missing."""
+        base, header = self._base, self._header
+        if base is not None and self._due != end_offset:  # the newest segment begins later than the last record ends
+            raise SnapshotError(f"records behind offset {self._due} were compacted since")
+        if header is not None:
+            self._last = LastBatch(header.base_offset, header.crc, header.partition_leader_epoch)
+        found, store = self._replay.settle()
+        snapshot_offset = -1 if base is None else base.next_offset
+        return Loaded(self._replay, found, store, end_offset, self._last, snapshot_offset, "", self._bytes)
+
+
 def follow(
     batches: Batches,
     base: Base | None,
@@ -132,28 +168,11 @@ def follow(
 
     SnapshotError: records are missing. LogError: a batch cannot be read.
     """
-    replay = Replay(base)
-    due = -1 if base is None else base.next_offset
-    header = None
-    tail_bytes = 0
+    tail = TailReplay(base, last)
     for header, batch in batches:
         check()
-        if base is not None:
-            if header.base_offset != due or header.record_count != header.last_offset_delta + 1:
-                raise SnapshotError(f"records behind offset {due} were compacted since")
-            due = header.last_offset + 1
-        try:
-            replay.add_batch(header, batch)
-        except ProtocolError as error:  # its checksum is right, so this program cannot read what another wrote
-            raise LogError(f"the batch at offset {header.base_offset} cannot be read: {error}") from None
-        tail_bytes += len(batch)
-    if base is not None and due != end_offset:  # the newest segment begins later than the last record ends
-        raise SnapshotError(f"records behind offset {due} were compacted since")
-    if header is not None:
-        last = LastBatch(header.base_offset, header.crc, header.partition_leader_epoch)
-    found, store = replay.settle()
-    snapshot_offset = -1 if base is None else base.next_offset
-    return Loaded(replay, found, store, end_offset, last, snapshot_offset, "", tail_bytes)
+        tail.add(header, batch)
+    return tail.settle(end_offset)
 
 
 def keep(fs: FileSystem, directory: Path, binding: Binding, loaded: Loaded) -> int:

@@ -2,8 +2,8 @@
 
 A node announces itself, and renews itself every `cluster.heartbeat.ms`. A renewal is its lease: for `cluster.lease.ms`
 from the moment *before* it was sent, no other node may take what this one has claimed. The engine measures the silence
-of a node in a way that never ends before the lease does. `coordinator.engine.membership` uses this interface; it alone
-decides who claims and who hands over.
+of a node in a way that never ends before the lease does. Only `coordinator.membership.membership` decides, through this
+interface, which node claims and which one hands over.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 from coordinator.core.cluster import ClusterNode
-from coordinator.core.live_cluster import ClusterMap
+from coordinator.core.live_cluster import ClusterMap, NodeState
 from coordinator.storage.log_store import LogStore, LogStoreError
 
 
@@ -27,11 +27,14 @@ class StoreFacts(NamedTuple):
     offsets_partitions: int
 
 
-class Directory(Protocol):
+class NodeDirectory(Protocol):
     """Nodes and owners in a shared store, for one node. Methods belong to one event loop and raise LogStoreError."""
 
     async def facts(self, wanted: StoreFacts) -> StoreFacts:
         """Return the facts of the store; `wanted` is written if it has none."""
+
+    async def known_facts(self) -> StoreFacts | None:
+        """Return the facts of the store; None if no node has written them yet."""
 
     async def announce(self, node: ClusterNode, incarnation: str) -> None:
         """Enter a node as up. An expired or released entry of the same id, or a silent one, is replaced.
@@ -42,8 +45,17 @@ class Directory(Protocol):
     async def renew(self) -> ClusterMap:
         """Renew the lease of this node and return the newest map. Raises ExpiredError if the entry is gone."""
 
+    async def view(self) -> ClusterMap:
+        """Return the newest map, for a program that is no node."""
+
     async def drain(self) -> None:
         """Mark this node as draining: it keeps what it has, and no node wants to give it more."""
+
+    async def mark(self, node_id: int, state: NodeState) -> bool:
+        """Mark another node as draining, or as up again. False if there is no such node, or it was declared dead.
+
+        The node hears of it with its next renewal, and hands its partitions over.
+        """
 
     async def expire(self, node_id: int, incarnation: str) -> bool:
         """Declare a node dead that was silent for longer than the lease. False if it was heard of meanwhile."""
@@ -68,4 +80,4 @@ class Engine(NamedTuple):
     """A shared store, opened for one node."""
 
     store: LogStore
-    directory: Directory
+    directory: NodeDirectory

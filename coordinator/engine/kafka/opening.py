@@ -1,0 +1,70 @@
+"""Opens the engine on Kafka: connects, creates or checks the topics, and proves that the cluster fences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+from coordinator.config.values import Address, ConfigError, parse_address
+from coordinator.engine.kafka.client import BrokerError, KafkaClient
+from coordinator.engine.kafka.cluster_topic import ClusterTopic
+from coordinator.engine.kafka.directory import KafkaDirectory
+from coordinator.engine.kafka.probe import prove_fencing
+from coordinator.engine.kafka.store import KafkaLogStore
+from coordinator.engine.kafka.topics import open_topics
+from coordinator.membership.directory import Engine
+from coordinator.storage.log_store import LogStoreError
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+
+DEFAULT_PORT: Final = 9092
+
+
+async def open_kafka(config: Config, node_id: int) -> Engine:
+    """Connect to the cluster and check it. Raises LogStoreError with a sentence for the user."""
+    if config.log_engine_user_file or config.log_engine_password_file:
+        raise LogStoreError(
+            "log.engine on Kafka connects without SASL and TLS; remove log.engine.user.file and "
+            "log.engine.password.file, and name a plaintext listener",
+            may_pass=False,
+        )
+    brokers, name = parse_dsn(config.log_engine, config.cluster_id)
+    client = KafkaClient(brokers, config.log_engine_timeout_ms / 1000)
+    try:
+        topics = await open_topics(
+            client, name, config.offsets_topic_num_partitions, require_sync=config.log_engine_require_sync
+        )
+        await prove_fencing(client, topics.probe, f"{name}-probe-{node_id}")
+        cluster = ClusterTopic(client, topics.nodes)
+        cluster.start()
+        await cluster.catch_up()
+    except BrokerError as error:
+        await client.close()
+        raise LogStoreError(f"Kafka at {client.address} refused a request: {error}; check its log") from None
+    except BaseException:
+        await client.close()
+        raise
+    store = KafkaLogStore(client, topics, cluster, node_id)
+    directory = KafkaDirectory(
+        cluster, store, lease_s=config.cluster_lease_ms / 1000, heartbeat_s=config.cluster_heartbeat_ms / 1000
+    )
+    return Engine(store, directory)
+
+
+def parse_dsn(log_engine: str, cluster_id: str) -> tuple[list[Address], str]:
+    """Return the brokers and the topic of `kafka://host:port,.../topic`. Raises LogStoreError."""
+    parts = urlsplit(log_engine)
+    try:
+        brokers = [
+            parse_address(each if each.rpartition("]")[2].count(":") else f"{each}:{DEFAULT_PORT}")
+            for each in parts.netloc.split(",")
+        ]
+    except ConfigError as error:
+        raise LogStoreError(f"log.engine names no brokers: {error}", may_pass=False) from None
+    name = parts.path.strip("/")
+    if not name and not cluster_id:
+        raise LogStoreError(
+            "log.engine names no topic; write kafka://host:port/topic, or set cluster.id", may_pass=False
+        )
+    return brokers, name or f"kgc-offsets-{cluster_id}"

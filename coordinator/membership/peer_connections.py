@@ -1,0 +1,86 @@
+"""Connections to the other nodes, which notice within milliseconds that the process of one has ended.
+
+To each of them one connection is held, and no byte is sent. When it breaks, it is opened again. The node is reported if
+that is *refused*: a machine that lives says that no process listens there any more. A timeout or an unreachable host
+is no such proof, and neither is a refusal by an address that could never be connected to. The other node closes idle
+connections after `connections.max.idle.ms`, which is nothing but a reason to connect again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Final
+
+from coordinator.core.live_cluster import LiveNode
+
+LOG: Final = logging.getLogger("coordinator.cluster")
+
+CONNECT_TIMEOUT_S: Final = 2.0
+FIRST_PAUSE_S: Final = 0.02  # between two connections; doubles up to LAST_PAUSE_S
+LAST_PAUSE_S: Final = 1.0
+LASTING_S: Final = 5.0  # a connection that lasted so long is opened again without a pause
+
+
+class PeerConnections:
+    """One connection to each of the other nodes.
+
+    `refused` is awaited with the node each time its address refuses a connection, after there was one. If it returns
+    True, the node is not connected to any more.
+    """
+
+    def __init__(self, refused: Callable[[LiveNode], Awaitable[bool]]) -> None:
+        self._refused = refused
+        self._tasks: dict[tuple[str, str, int], asyncio.Task[None]] = {}  # by incarnation and address
+
+    def follow(self, nodes: Iterable[LiveNode]) -> None:
+        """Hold connections to these nodes, and to no others."""
+        wanted = {(each.incarnation, each.node.host, each.node.port): each for each in nodes}
+        for key in self._tasks.keys() - wanted.keys():
+            self._tasks.pop(key).cancel()
+        for key in wanted.keys() - self._tasks.keys():
+            self._tasks[key] = asyncio.get_running_loop().create_task(self._hold(wanted[key]))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        tasks = list(self._tasks.values())
+        self.follow(())
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _hold(self, peer: LiveNode) -> None:
+        loop = asyncio.get_running_loop()
+        address, was_connected = (peer.node.host, peer.node.port), False
+        pause_s = FIRST_PAUSE_S
+        while True:
+            began_s = loop.time()
+            try:
+                address = await self._hold_one(address)
+                was_connected = True
+                if loop.time() - began_s > LASTING_S:
+                    pause_s = FIRST_PAUSE_S
+                    continue
+            except ConnectionRefusedError:
+                if was_connected and await self._refused(peer):
+                    return
+            except OSError as error:  # TimeoutError is one
+                LOG.debug("node=%s cannot be reached: %r", peer.node, error)
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, LAST_PAUSE_S)
+
+    async def _hold_one(self, address: tuple[str, int]) -> tuple[str, int]:
+        """Open a connection and wait for its end. Returns the IP address and port; raises OSError if they are closed.
+
+        A name may have several IP addresses, or none any more: only the one that was connected to proves anything.
+        """
+        async with asyncio.timeout(CONNECT_TIMEOUT_S):
+            reader, writer = await asyncio.open_connection(*address)
+        host, port = writer.get_extra_info("peername")[:2]
+        try:
+            while await reader.read(1024):
+                pass
+        except OSError as error:
+            LOG.debug("the connection to %s:%d ended: %r", host, port, error)
+        finally:
+            writer.close()
+        return host, port

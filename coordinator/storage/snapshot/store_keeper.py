@@ -1,0 +1,248 @@
+"""Loads partitions from a shared store, and has new snapshots made there: the sibling of `keeper.Snapshots`.
+
+A snapshot and the deletion of the batches below it are the compaction of a log in a store. A child process computes
+the snapshot from the last one and the batches behind it (`fold_child.py`), so that the event loop is not delayed and
+nothing is taken from the memory of the coordinator. The store accepts it only while the claim holds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from typing import IO, TYPE_CHECKING, Any, Final, TypeVar
+
+from coordinator.core.loading import LoadedState
+from coordinator.core.offsets.quarantine import restore
+from coordinator.storage.log.errors import LogError
+from coordinator.storage.machine import THIS_MACHINE, Machine
+from coordinator.storage.snapshot import file
+from coordinator.storage.snapshot.file import SnapshotError
+from coordinator.storage.snapshot.keeper import SnapshotCounters
+from coordinator.storage.snapshot.loading import Loaded, TailReplay
+from protocol.errors import ProtocolError
+from protocol.record_batch import read_header, verify
+
+if TYPE_CHECKING:
+    from coordinator.config.config import Config
+    from coordinator.core.shard import Shard
+    from coordinator.processes.child_process import Children
+    from coordinator.storage.log_store import LogStore
+    from coordinator.storage.store_flusher import StoreLog
+
+LOG: Final = logging.getLogger("coordinator.snapshot")
+
+LOOK_S: Final = 5.0
+CHILD: Final = (sys.executable, "-m", "coordinator.storage.snapshot.fold_child")
+CHILD_TIMEOUT_S: Final = 3600.0
+PIECE_BYTES: Final = 1 << 20
+InThread = Callable[..., Any]  # awaitable: `run(function, *arguments)`
+T = TypeVar("T")
+
+
+class StoreSnapshots:
+    """Loads the partitions of one node from the store, and looks after their snapshots."""
+
+    def __init__(
+        self,
+        config: Config,
+        store: LogStore,
+        logs: Mapping[int, StoreLog],
+        machine: Machine = THIS_MACHINE,
+    ) -> None:
+        self.counters = SnapshotCounters()
+        self._config = config
+        self._store = store
+        self._logs = logs  # of the partitions that this node serves
+        self._monotonic = machine.monotonic
+        self._children: Children | None = None
+        self._life: asyncio.Task[None] | None = None
+
+    def place(self, partition: int) -> str:
+        """Return the store, for messages."""
+        return f"{self._store.name} partition {partition}"
+
+    async def load(
+        self, loop: asyncio.AbstractEventLoop, shard: Shard, wall_ms: int, *, use_snapshot: bool
+    ) -> tuple[LoadedState, int]:
+        """Read a claimed partition. Returns its state, and the offset behind its last record.
+
+        Raises LogStoreError, LogError, SnapshotError.
+        """
+        log = self._logs[shard.partition]
+
+        async def in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
+            return await loop.run_in_executor(None, function, *arguments)
+
+        loaded = await read_partition(self._store, shard.partition, log.high_watermark, in_thread)
+        self.counters.replayed_records += loaded.records
+        if loaded.snapshot_offset >= 0:
+            self.counters.from_snapshot += 1
+        else:
+            self.counters.from_log += 1
+        log.tail_bytes = loaded.tail_bytes
+        return await in_thread(_restored, loaded, shard, wall_ms)  # type: ignore[no-any-return]
+
+    # -- while it serves -----------------------------------------------------------------------------------------
+
+    def start(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the periodic check."""
+        if self._config.offsets_snapshot_tail_bytes:
+            self._life = loop.create_task(self._live())
+
+    async def _live(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            for partition in list(self._logs):
+                if (log := self._logs.get(partition)) is not None and self._is_due(log):
+                    await self.make(partition, log)
+
+    def _is_due(self, log: StoreLog) -> bool:
+        least = max(self._config.offsets_snapshot_tail_bytes, self._config.offsets_snapshot_min_bytes)
+        return log.tail_bytes >= least
+
+    async def make(self, partition: int, log: StoreLog) -> None:
+        """Have a new snapshot made. A failure is logged, and tried again when the log has grown by as much."""
+        started, bytes_before = self._monotonic(), log.tail_bytes
+        try:
+            offset = await self._made(log)
+        except Exception as error:  # the log has everything
+            self.counters.failed += 1
+            LOG.warning(
+                "no snapshot partition=%d: %s; the log has everything, the next load reads more of it", partition, error
+            )
+        else:
+            self.counters.written += 1
+            LOG.info(
+                "snapshot partition=%d offset=%d ms=%d", partition, offset, int((self._monotonic() - started) * 1000)
+            )
+        log.tail_bytes -= bytes_before
+
+    async def _made(self, log: StoreLog) -> int:
+        """Fold what is durable now, save it under the claim, and delete what need not be kept any more."""
+        claim, end_offset = log.claim, log.high_watermark
+        pieces = await self._folded(claim.partition, end_offset)
+        await self._store.save_snapshot(claim, end_offset, pieces)
+        await self._store.trim(claim, end_offset, self._config.ha_log_keep_ms)
+        return end_offset
+
+    async def _folded(self, partition: int, end_offset: int) -> list[bytes]:
+        """Return the pieces of a new snapshot, which a child process makes."""
+        from coordinator.processes.child_process import Children  # late: a start does not need it
+
+        if self._children is None:
+            self._children = Children()
+        loop = asyncio.get_running_loop()
+
+        def converse(stdin: IO[bytes], stdout: IO[bytes]) -> list[bytes]:
+            return self._folded_by(stdin, stdout, loop, partition, end_offset)
+
+        def run() -> list[bytes]:
+            assert self._children is not None
+            return self._children.run(CHILD, converse, timeout_s=CHILD_TIMEOUT_S, name="the maker of a snapshot")
+
+        return await loop.run_in_executor(None, run)
+
+    def _folded_by(
+        self, stdin: IO[bytes], stdout: IO[bytes], loop: asyncio.AbstractEventLoop, partition: int, end_offset: int
+    ) -> list[bytes]:
+        """Send the child, in a thread, the last snapshot and the batches behind it; return the new snapshot."""
+        from coordinator.processes import frames
+
+        def on_loop(work: Coroutine[Any, Any, T]) -> T:
+            return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+        async def next_of(chunks: AsyncIterator[bytes]) -> bytes | None:
+            return await anext(chunks, None)
+
+        stored = on_loop(self._store.load_snapshot(partition))
+        frames.write(stdin, {"partition": partition, "end_offset": end_offset, "has_base": stored is not None})
+        if stored is not None:
+            for start in range(0, len(stored.data), PIECE_BYTES):
+                frames.write(stdin, stored.data[start : start + PIECE_BYTES])
+            frames.write(stdin, None)
+        chunks = aiter(self._store.batches(partition, 0 if stored is None else stored.next_offset))
+        while (chunk := on_loop(next_of(chunks))) is not None:
+            frames.write(stdin, chunk)
+        frames.write(stdin, None)
+        pieces: list[bytes] = []
+        while (piece := frames.read(stdout)) is not None:
+            if isinstance(piece, str):
+                raise SnapshotError(piece)
+            pieces.append(piece)
+        return pieces
+
+    async def close(self) -> None:
+        """Stop the periodic check, and end a running child."""
+        if self._children is not None:
+            self._children.close()
+        if self._life is not None:
+            self._life.cancel()
+            await asyncio.wait([self._life])
+
+    def prepare_stop(self) -> None:
+        """Do nothing: a stop hands its partitions over, and the snapshots in the store stay what they are."""
+
+    async def at_stop(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Do nothing, as `prepare_stop`."""
+
+
+def _restored(loaded: Loaded, shard: Shard, wall_ms: int) -> tuple[LoadedState, int]:
+    groups, quarantine = restore(loaded.found, loaded.replay, shard, wall_ms)
+    loaded_state = LoadedState.of(groups, loaded.store, loaded.replay.unknown, quarantine)
+    loaded.let_go()
+    return loaded_state, loaded.next_offset
+
+
+async def read_partition(store: LogStore, partition: int, end_offset: int, in_thread: InThread) -> Loaded:
+    """Read a partition up to `end_offset`: its newest snapshot and the batches behind it.
+
+    All batches are read instead if the snapshot does not fit and they are complete without it. Raises LogStoreError,
+    LogError, SnapshotError.
+    """
+    stored = await store.load_snapshot(partition)
+    if stored is not None:
+        try:
+            tail = await in_thread(tail_behind, stored.data, partition)
+            return await _read_batches(store, partition, stored.next_offset, end_offset, tail, in_thread)
+        except SnapshotError as error:
+            if store.deletes_below_snapshots:
+                raise
+            LOG.warning(
+                "partition=%d is read from its first record on: the snapshot cannot be used: %s", partition, error
+            )
+    return await _read_batches(store, partition, 0, end_offset, TailReplay(None, None), in_thread)
+
+
+def tail_behind(data: bytes, partition: int) -> TailReplay:
+    """Return an empty tail behind a snapshot. Raises SnapshotError."""
+    binding, base = file.decode(data)
+    if binding.partition != partition:
+        raise SnapshotError(f"it is of partition {binding.partition}")
+    return TailReplay(base, binding.last)
+
+
+async def _read_batches(
+    store: LogStore, partition: int, from_offset: int, end_offset: int, tail: TailReplay, in_thread: InThread
+) -> Loaded:
+    async for chunk in store.batches(partition, from_offset):
+        await in_thread(add_chunk, tail, chunk, end_offset)
+    loaded: Loaded = await in_thread(tail.settle, end_offset)
+    return loaded
+
+
+def add_chunk(tail: TailReplay, chunk: bytes, end_offset: int) -> None:
+    """Replay a chunk of whole batches, up to the end of the partition when it was claimed."""
+    position = 0
+    while position < len(chunk):
+        try:
+            header = read_header(chunk, position)
+            verify(chunk, position, header)
+        except ProtocolError as error:
+            raise LogError(f"a batch of the store cannot be read: {error}") from None
+        size = header.size_bytes
+        if header.base_offset >= end_offset:
+            return
+        tail.add(header, chunk[position : position + size])
+        position += size

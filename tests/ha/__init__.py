@@ -1,0 +1,1 @@
+"""Fail-over under faults: clients that write a history, faults by a seeded schedule, and a checker that is exact."""

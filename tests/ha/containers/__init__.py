@@ -1,0 +1,1 @@
+"""The check of tests/ha in containers: `python -m tests.ha.containers`, the profile `ha` of docker-compose.yml."""
