@@ -66,6 +66,18 @@ SHOWN_LATER: Final = {
             "unknown_lag_partitions",
         )
     },
+    **{  # with a log.engine
+        f"coordinator_cluster_{name}": ("coordinator/server/status.py", f'"{text}"')
+        for name, text in (
+            ("has_lease", "coordinator_cluster_has_lease"),
+            ("renewal_seconds", "coordinator_cluster_renewal_seconds"),
+            ("claims_total", "claims"),
+            ("partitions_handed_over_total", "partitions_handed_over"),
+            ("partitions_lost_total", "partitions_lost"),
+            ("nodes_expired_total", "nodes_expired"),
+            ("lease_losses_total", "lease_losses"),
+        )
+    },
     **{  # of `coordinator observe`
         f"coordinator_observe_{name}": ("coordinator/observe/figures.py", f'"{name}"')
         for name in ("behind_seconds", "has_problem")

@@ -14,6 +14,7 @@ from coordinator.config.config import Config, keys
 from tests.support.machine_tools import require_tool
 
 ROOT = Path(__file__).resolve().parents[2]
+HA_SET = "docs/ops/statefulset-ha.yaml"
 
 
 def read(name: str) -> str:
@@ -41,7 +42,7 @@ def test_the_changelog_speaks_of_the_version_that_is_built() -> None:
     assert re.search(rf"^## {re.escape(version)}\b", read("CHANGELOG.md"), flags=re.MULTILINE)
 
 
-@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml", "docs/ops/statefulset.yaml"])
+@pytest.mark.parametrize("name", ["Dockerfile", "docker-compose.yml", "docs/ops/statefulset.yaml", HA_SET])
 def test_every_variable_in_image_compose_file_and_stateful_set_is_a_setting(name: str) -> None:
     variables = set(re.findall(r"\bCOORDINATOR_[A-Z_]+", read(name)))
     assert variables

@@ -44,6 +44,7 @@ class TcpProxy:
         self._fault: tuple[bytes, Fault] | None = None
         self._held: tuple[_Link, bytes] | None = None
         self._listener: asyncio.Server | None = None
+        self._answer: asyncio.Future[bytes] | None = None  # to a request that was kept and sent later
         self.delay_s = 0.0  # of each chunk, in each direction
         self.drops_answers = False
         self.refuses = False  # new connections
@@ -133,8 +134,9 @@ class TcpProxy:
     async def _answers(self, link: _Link, reader: asyncio.StreamReader) -> None:
         with suppress(OSError):
             while data := await reader.read(CHUNK_BYTES):
-                if link not in self._links:  # the answer to a request that was kept
-                    self._answer.set_result(data)
+                if link not in self._links:  # it was cut, or this is the answer to a request that was kept
+                    if self._answer is not None and not self._answer.done():
+                        self._answer.set_result(data)
                     break
                 await asyncio.sleep(self.delay_s)
                 if link.cuts_at_answer:
