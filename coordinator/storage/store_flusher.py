@@ -14,8 +14,8 @@ import asyncio
 import errno
 import logging
 import time
-from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from coordinator.storage.log.flusher import FlusherStats
 from coordinator.storage.log.segment import Entry
@@ -180,12 +180,13 @@ class StoreFlusher:
                 self.queued_bytes -= counted
         self._gathered = left
         if work:
-            self._run(self._append(work), self._appending)
+            task = self._loop.create_task(self._append(work))
+            self._appending.add(task)
+            task.add_done_callback(self._append_ended)
 
-    def _run(self, work: Coroutine[Any, Any, None], tasks: set[asyncio.Task[None]]) -> None:
-        task = self._loop.create_task(work)
-        tasks.add(task)
-        task.add_done_callback(tasks.discard)
+    def _append_ended(self, task: asyncio.Task[None]) -> None:
+        self._appending.discard(task)
+        self._start()
 
     async def _append(self, work: list[tuple[_StoreLane, list[Entry], int]]) -> None:
         started = self._clock()
@@ -200,7 +201,6 @@ class StoreFlusher:
         stats.sync_seconds += took
         stats.sync_times.observe(took)
         self._settle(work, outcomes)
-        self._loop.call_soon(self._start)  # when this task has ended
 
     def _settle(self, work: list[tuple[_StoreLane, list[Entry], int]], outcomes: Sequence[AppendOutcome]) -> None:
         durable: list[tuple[int, int]] = []
@@ -213,7 +213,9 @@ class StoreFlusher:
                     "until it is known",
                     lane.partition, lane.log.high_watermark, outcome.error,
                 )  # fmt: skip
-                self._run(self._resolve(lane, entries, counted), self._resolving)
+                task = self._loop.create_task(self._resolve(lane, entries, counted))
+                self._resolving.add(task)
+                task.add_done_callback(self._resolving.discard)
             else:
                 self._known(lane, entries, counted, outcome, durable)
         if durable:
@@ -238,8 +240,6 @@ class StoreFlusher:
             lane.log.tail_bytes += size
             lane.log.high_watermark = lane.log.log_end_offset = outcome.high_watermark
             durable.append((lane.partition, outcome.high_watermark))
-            if lane.is_gathered:
-                self._gather(lane)
             return
         stats.failures += 1
         self._drop_queued(lane)
@@ -272,6 +272,7 @@ class StoreFlusher:
         self._known(lane, entries, counted, outcome, durable)
         if durable:
             self._tell(self._on_durable, durable)
+        self._start()
 
     def _tell(self, callback: Callable[..., object], *args: object) -> None:
         """Call back; an error there must not stop the appends of other partitions."""
@@ -285,7 +286,7 @@ class StoreFlusher:
         self._start()
         while self._appending:
             await asyncio.wait(self._appending)
-            self._start()
+            await asyncio.sleep(0)  # its end has begun the next one, if there is more
         self._is_closed = True
         for task in self._resolving:
             task.cancel()

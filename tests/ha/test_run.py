@@ -45,12 +45,3 @@ def test_nodes_that_share_a_database_lose_nothing() -> None:
     kinds = "kill,freeze,silence,answerless,fail_over"
     output = run("--engine", "postgres", "--faults", "5", "--kinds", kinds, "--seed", "1", "--groups", "2")
     assert successes(output)["raw", "commit"] > 0
-
-
-def test_nodes_that_share_a_database_lose_nothing() -> None:
-    programs()  # the test is left out where there is no PostgreSQL
-    found = successes(run("--engine", "postgres", "--faults", "6", "--seed", "3", "--groups", "2"))
-    for program in ("aiokafka", "confluent-kafka", "kafka-python", "raw"):
-        assert found[program, "commit"] > 0
-        assert found[program, "fetch"] > 0
-    assert found["judge", "fetch"] > 0
